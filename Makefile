@@ -1,0 +1,35 @@
+# `make demo` and `make test` do everything on a fresh machine with Python (>= 3.11), git and make.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: venv dev demo test check bench clean
+
+venv: $(BIN)/.installed
+dev: $(BIN)/.installed-dev
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(BIN)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(BIN)/.installed-dev: $(BIN)/.installed
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: venv
+	$(BIN)/situs demo
+
+check: dev
+	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
+
+test: check
+	$(BIN)/python -m pytest
+
+bench: dev
+	$(BIN)/python -m benchmarks.eager_dispatch
+
+clean:
+	rm -rf $(VENV) build *.egg-info

@@ -1,0 +1,216 @@
+"""The devices of this process: found, configured, then fixed at first use.
+
+    discover  ->  configure (visible, split, virtual)  ->  first use: logical devices made, fixed
+
+Everything that shapes the set of devices is set before the first op, constant or
+``list_logical_devices``. Setting the same value again later is fine; another value raises
+``AlreadyInitializedError``, which says what to move to the top of the program.
+
+One `Inventory` serves the process (`situs.devices.inventory.process`); tests make their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+
+from situs import settings
+from situs.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
+from situs.devices.physical import Card, PhysicalDevice, Processor, find_cards, find_processor
+from situs.devices.virtual import virtual_cards
+from situs.errors import AlreadyInitializedError, InvalidArgumentError
+
+Configurations = tuple[LogicalDeviceConfiguration, ...]
+
+
+class Inventory:
+    """Which physical devices there are, which of them are used, and how they are split."""
+
+    def __init__(self, cards: Callable[[], list[Card]] = find_cards) -> None:
+        self._find_cards = cards
+        self._lock = threading.RLock()
+        self._virtual: settings.VirtualGpus | None = None
+        self._cards: list[Card] | None = None
+        self._processor: Processor | None = None
+        self._visible: list[PhysicalDevice] | None = None
+        self._split: dict[PhysicalDevice, Configurations] = {}
+        self._devices: tuple[Device, ...] | None = None
+        self._on_start: list[Callable[[tuple[Device, ...]], None]] = []
+
+    # Physical devices: answered without making the logical ones.
+
+    def physical(self, device_type: str | None = None) -> list[PhysicalDevice]:
+        """The CPU and the cards (or the virtual ones in their place) of this process."""
+        gpus = [PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in range(len(self.cards))]
+        return _of_type([PhysicalDevice("/physical_device:CPU:0", "CPU"), *gpus], device_type)
+
+    @property
+    def cards(self) -> list[Card]:
+        """What is known of each GPU, in the order of their numbers."""
+        with self._lock:
+            if self._cards is None:
+                wanted = self._virtual or settings.virtual_gpus()
+                self._cards = self._find_cards() if wanted is None else virtual_cards(wanted)
+            return self._cards
+
+    @property
+    def processor(self) -> Processor:
+        """What is known of the CPU."""
+        if self._processor is None:
+            self._processor = find_processor()
+        return self._processor
+
+    def card_of(self, device: PhysicalDevice) -> Card | None:
+        """The card behind a physical GPU; None for the CPU.
+
+        Raises:
+            ValueError: there is no such device.
+        """
+        self._check_known(device, self.physical())
+        return None if device.device_type == "CPU" else self.cards[_number(device)]
+
+    # Configuration.
+
+    def visible(self, device_type: str | None = None) -> list[PhysicalDevice]:
+        """The physical devices that logical ones are, or will be, made of."""
+        return _of_type(self.physical() if self._visible is None else self._visible, device_type)
+
+    def set_visible(self, devices: Iterable[PhysicalDevice], device_type: str | None = None) -> None:
+        """Chooses which physical devices (of one type, if given) this process uses."""
+        chosen = list(devices)
+        for device in chosen:
+            self._check_known(device, self.physical(device_type))
+        kept = [] if device_type is None else [d for d in self.visible() if d.device_type != device_type]
+        self._change(
+            self.visible() != kept + chosen,
+            "Visible devices cannot be modified after being initialized",
+            lambda: setattr(self, "_visible", kept + chosen),
+        )
+
+    def split_of(self, device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
+        """How a physical device is split into logical ones; None if nothing was said."""
+        self._check_known(device, self.physical())
+        found = self._split.get(device)
+        return None if found is None else list(found)
+
+    def set_split(self, device: PhysicalDevice, parts: Iterable[LogicalDeviceConfiguration]) -> None:
+        """Makes one logical device per entry of `parts` out of a physical one."""
+        self._check_known(device, self.physical())
+        wanted = tuple(parts)
+        _check_parts(device, wanted, self.card_of(device))
+        self._change(
+            self._split.get(device) != wanted,
+            "Virtual devices cannot be modified after being initialized",
+            lambda: self._split.__setitem__(device, wanted),
+        )
+
+    def set_virtual_gpus(self, request: settings.VirtualGpus) -> None:
+        """Uses virtual GPUs in place of cards."""
+
+        def apply() -> None:
+            self._virtual, self._cards, self._visible = request, None, None
+            self._split = {d: parts for d, parts in self._split.items() if d.device_type == "CPU"}
+
+        current = self._virtual or settings.virtual_gpus()
+        self._change(current != request, "Virtual GPUs cannot be modified after being initialized", apply)
+
+    def check_changeable(self, changed: bool, message: str) -> None:
+        """Raises unless the devices are still to be made or nothing changes."""
+        if changed and self.initialized:
+            raise AlreadyInitializedError(
+                f"{message}. Move this call to the top of the program, before the first op, constant or "
+                "tf.config.list_logical_devices(); or start a new process (in a notebook: restart the kernel)."
+            )
+
+    def _change(self, changed: bool, message: str, apply: Callable[[], object]) -> None:
+        with self._lock:
+            self.check_changeable(changed, message)
+            if changed:
+                apply()
+
+    def _check_known(self, device: PhysicalDevice, known: Sequence[PhysicalDevice]) -> None:
+        if device not in known:
+            names = ", ".join(d.name for d in known) or "none"
+            raise InvalidArgumentError(f"Unrecognized device: {device!r}. The physical devices are: {names}.")
+
+    # Logical devices: made on first use.
+
+    @property
+    def initialized(self) -> bool:
+        """Whether the logical devices have been made."""
+        return self._devices is not None
+
+    def on_start(self, hook: Callable[[tuple[Device, ...]], None]) -> None:
+        """Calls `hook` with the devices once they are made: how upper layers prepare for them."""
+        self._on_start.append(hook)
+
+    def devices(self) -> tuple[Device, ...]:
+        """Every logical device, best first; makes them on the first call."""
+        if self._devices is None:
+            with self._lock:
+                if self._devices is None:
+                    made = self._make_devices()
+                    for hook in self._on_start:
+                        hook(made)
+                    self._devices = made
+        return self._devices
+
+    def _make_devices(self) -> tuple[Device, ...]:
+        numbers = {"CPU": count(), "GPU": count()}
+        devices = []
+        for physical in self.visible():
+            for part in self._split.get(physical, (LogicalDeviceConfiguration(),)):
+                devices.append(self._make_device(physical, part, next(numbers[physical.device_type])))
+        return tuple(sorted(devices, key=lambda device: device.rank))
+
+    def _make_device(self, physical: PhysicalDevice, part: LogicalDeviceConfiguration, index: int) -> Device:
+        if physical.device_type == "CPU":
+            return Device("CPU", index, physical, CPU_MEMORY_LIMIT)
+        card = self.card_of(physical)
+        assert card is not None
+        limit = card.memory_bytes if part.memory_limit is None else int(part.memory_limit * 2**20)
+        return Device("GPU", index, physical, limit, card, _number(physical))
+
+
+def _of_type(devices: Sequence[PhysicalDevice], device_type: str | None) -> list[PhysicalDevice]:
+    return [d for d in devices if device_type is None or d.device_type == device_type]
+
+
+def _number(device: PhysicalDevice) -> int:
+    return int(device.name.rpartition(":")[2])
+
+
+def _check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None) -> None:
+    for part in parts:
+        if not isinstance(part, LogicalDeviceConfiguration):
+            raise InvalidArgumentError(
+                f"Expected a list of LogicalDeviceConfiguration for {device.name}, got {part!r} in it."
+            )
+        if card is None:
+            _check_cpu_part(part)
+        else:
+            _check_gpu_part(part)
+    limits = [part.memory_limit or 0 for part in parts]
+    if card is not None and sum(limits) * 2**20 > card.memory_bytes:
+        raise InvalidArgumentError(
+            f"The memory limits {limits} (MB) for {device.name} add up to more than the card's "
+            f"{card.memory_bytes / 2**20:.0f} MB. Ask for less."
+        )
+
+
+def _check_cpu_part(part: LogicalDeviceConfiguration) -> None:
+    if part.memory_limit is not None:
+        raise InvalidArgumentError("Setting memory limit on CPU virtual devices is currently not supported")
+    if part.experimental_priority is not None:
+        raise InvalidArgumentError("Setting experimental_priority on CPU virtual devices is currently not supported")
+
+
+def _check_gpu_part(part: LogicalDeviceConfiguration) -> None:
+    if part.memory_limit is None:
+        raise InvalidArgumentError("Setting memory limit is required for GPU virtual devices")
+    if not isinstance(part.memory_limit, (int, float)) or not 0 < part.memory_limit < float("inf"):
+        raise InvalidArgumentError(f"A memory limit is a positive number of megabytes, got {part.memory_limit!r}.")
+
+
+process = Inventory()

@@ -1,0 +1,82 @@
+"""Logical devices: what programs name and ops run on.
+
+Each is carried by one physical device; one physical device may carry several. All of a
+process's logical devices are made together, once, by `situs.devices.inventory`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from situs.devices.physical import Card, PhysicalDevice
+from situs.devices.spec import DeviceSpec
+
+# What TensorFlow reports for every CPU, whatever the machine has.
+CPU_MEMORY_LIMIT = 256 * 2**20
+# GPU before CPU: where a kernel exists for both, the GPU is the better device.
+TYPE_PRIORITY: Mapping[str, int] = {"GPU": 0, "CPU": 1}
+
+
+class LogicalDevice(NamedTuple):
+    """A logical device as ``tf.config.list_logical_devices`` names it."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDeviceConfiguration(NamedTuple):
+    """How to make one logical device out of a physical one.
+
+    Args:
+        memory_limit: Megabytes of the card for this logical GPU; required when a GPU is split.
+        experimental_priority: Accepted for TensorFlow's programs; streams have one priority here.
+        experimental_device_ordinal: Accepted for TensorFlow's programs; the order is the list's.
+    """
+
+    memory_limit: float | None = None
+    experimental_priority: int | None = None
+    experimental_device_ordinal: int | None = None
+
+
+@dataclass(eq=False)
+class Device:
+    """A logical device. One object per device, compared by identity.
+
+    ``places`` belongs to the eager runtime: the interned (device, dtype) pairs of its tensors.
+    """
+
+    type: str
+    index: int
+    physical: PhysicalDevice
+    memory_limit: int
+    card: Card | None = None
+    physical_index: int = 0
+    incarnation: int = field(default_factory=lambda: secrets.randbits(63))
+    places: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.spec = DeviceSpec("localhost", 0, 0, self.type, self.index)
+        self.name = self.spec.to_string()
+        self.short_name = f"{self.type}:{self.index}"
+        # The order of candidates: better type first, then by number.
+        self.rank = (TYPE_PRIORITY.get(self.type, len(TYPE_PRIORITY)), self.index)
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether the CPU stands in for this GPU."""
+        return self.card is not None and self.card.is_virtual
+
+    @property
+    def description(self) -> str:
+        """The card's line for the ``Device mapping:`` log; empty for a CPU."""
+        return "" if self.card is None else self.card.describe(self.physical_index)
+
+    def as_logical_device(self) -> LogicalDevice:
+        """The public value that stands for this device."""
+        return LogicalDevice(f"/device:{self.short_name}", self.type)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,183 @@
+"""``with device(...)``: what the program asks for, per thread.
+
+A scope is a link in a chain that is walked innermost first:
+
+    with device("/cpu:2"):          fields set further in win, the rest is inherited:
+        with device("/gpu"):        -> /device:GPU:2
+    with device(None):              the walk stops here: no request at all
+    with device(function):          called with the op, whose ``device`` holds the result so far;
+                                    what it returns replaces that; outer scopes go on merging
+
+Eager code completes a request with the local host's ``CPU:0``, so ``/gpu`` means
+``GPU:0`` and ``''`` at the top means ``CPU:0``, as in TensorFlow.
+
+A `Scope` is interned: entering the same scope again gives the same object. ``memo`` is a
+dictionary for the layer above, which keeps there what it decided under this scope; `forget`
+empties them all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Protocol
+
+from situs.devices.logical import Device, LogicalDevice
+from situs.devices.spec import EMPTY, DeviceSpec, MutableDeviceSpec, parse_spec
+from situs.errors import FailedPreconditionError, InvalidArgumentError
+
+
+class PlacedOp(Protocol):
+    """What a device function may look at: the op about to be placed."""
+
+    @property
+    def type(self) -> str:
+        """The op's type, such as ``"MatMul"``."""
+        ...
+
+    device: str
+
+
+DeviceFunction = Callable[[Any], object]
+Request = DeviceSpec | DeviceFunction | None
+
+_lock = threading.Lock()
+_all_scopes: list[Scope] = []
+
+
+class Scope:
+    """One link of the chain of device scopes; ``request`` is what this link itself asks for."""
+
+    __slots__ = ("_children", "calls_functions", "memo", "parent", "request", "stops")
+
+    def __init__(self, parent: Scope | None, request: Request) -> None:
+        self.parent = parent
+        self.request = request
+        self.stops = request is None  # the walk outwards ends here
+        self.calls_functions = callable(request) or (
+            parent is not None and not self.stops and parent.calls_functions
+        )
+        self.memo: dict[Any, Any] = {}
+        self._children: dict[Request, Scope] = {}
+
+    def child(self, request: Request) -> Scope:
+        """The scope for `request` inside this one.
+
+        Scopes with functions are not kept: a function may be made anew in every turn of a loop.
+        """
+        if callable(request):
+            return Scope(self, request)
+        found = self._children.get(request)
+        if found is None:
+            with _lock:
+                found = self._children.setdefault(request, Scope(self, request))
+                _all_scopes.append(found)
+        return found
+
+    def merged(self, op: PlacedOp) -> DeviceSpec:
+        """The request for `op`: the whole chain merged, open fields left open."""
+        spec, scope = EMPTY, self
+        while not scope.stops:
+            if isinstance(scope.request, DeviceSpec):
+                spec = scope.request.make_merged_spec(spec)
+            else:
+                op.device = spec.to_string()
+                spec = _function_result(scope.request, op)
+            assert scope.parent is not None
+            scope = scope.parent
+        op.device = spec.to_string()
+        return spec
+
+    def eager_request(self, op: PlacedOp) -> DeviceSpec | None:
+        """The full device name asked for `op`, or None when anything will do."""
+        if self.stops:
+            return None
+        spec = self.merged(op)
+        if self.calls_functions and not spec:
+            return None  # the functions had no opinion
+        return spec.completed()
+
+
+ROOT = Scope(None, None)
+
+
+class _Here(threading.local):
+    """The state of one thread. A new thread starts outside all scopes."""
+
+    def __init__(self) -> None:
+        self.scope = ROOT
+        self.entered: list[tuple[device, Scope]] = []  # who entered, and the scope around it
+
+
+here = _Here()
+
+
+def forget() -> None:
+    """Empties every memo: the rules of placement have changed."""
+    with _lock:
+        for scope in _all_scopes:
+            scope.memo.clear()
+        ROOT.memo.clear()
+
+
+class device:  # noqa: N801 - the name programs use
+    """A context in which ops run on the device asked for.
+
+    Args:
+        name: A device name, full or partial; a ``DeviceSpec`` or ``LogicalDevice``; a function
+            from an op to any of these; or None to ask for nothing.
+
+    Example:
+        with tf.device("/gpu:1"):
+            c = tf.matmul(a, b)
+    """
+
+    __slots__ = ("_request",)
+
+    def __init__(self, name: object) -> None:
+        self._request = as_request(name)
+
+    def __enter__(self) -> device:
+        here.entered.append((self, here.scope))
+        here.scope = here.scope.child(self._request)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not here.entered or here.entered[-1][0] is not self:
+            raise FailedPreconditionError("Exiting device scope without proper scope nesting")
+        here.scope = here.entered.pop()[1]
+
+
+def as_request(name: object) -> Request:
+    """What `device` accepts, as a spec, a function or None.
+
+    Raises:
+        ValueError: `name` is neither, or is no device name.
+    """
+    if name is None or isinstance(name, DeviceSpec):
+        return name
+    if isinstance(name, str):
+        return parse_spec(name)
+    if isinstance(name, MutableDeviceSpec):
+        return DeviceSpec(*name._fields)
+    if isinstance(name, (LogicalDevice, Device)):
+        return parse_spec(name.name)
+    if callable(name):
+        return name
+    raise InvalidArgumentError(f"Expecting a string device name. Got {type(name)}({name!r})")
+
+
+def _function_result(function: Any, op: PlacedOp) -> DeviceSpec:
+    result = function(op)
+    if result is None:
+        raise TypeError(
+            f"The device function {getattr(function, '__name__', function)!r} returned None for op {op.type}. "
+            "Expected a device name; return '' to leave the op to the scopes around it."
+        )
+    spec = as_request(result)
+    if not isinstance(spec, DeviceSpec):
+        raise TypeError(f"A device function returns a device name, got {result!r} for op {op.type}.")
+    return spec

@@ -1,0 +1,91 @@
+"""The one interception point: every call of an op goes through here.
+
+``apply`` is the general way. `unary` and `binary` make the public functions of ops with one or
+two tensor inputs and no attributes; they look for a remembered step first, which is all that
+most calls need:
+
+    memo[op, place of x, place of y]  ->  Step  ->  kernel  ->  tensor
+
+Anything out of the ordinary (a Python value, a first call, logging, a device function) is not in
+the memo and takes the general way. So does a call whose kernel fails: the general way then meets
+the same failure and says what it means.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from situs.devices.scope import here
+from situs.eager.convert import PYTHON_NUMBERS, scalar
+from situs.eager.execute import execute, note
+from situs.eager.tensor import EagerTensor
+from situs.registry.op import Op
+from situs.tensor import Tensor
+
+_new = EagerTensor.__new__
+
+
+class UnaryFunction(Protocol):
+    """A public function of one tensor."""
+
+    def __call__(self, x: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+class BinaryFunction(Protocol):
+    """A public function of two tensors."""
+
+    def __call__(self, x: Any, y: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None) -> Any:
+    """Runs an op on inputs of any kind."""
+    return execute(op, inputs, attrs, name)
+
+
+Op.apply = staticmethod(apply)
+
+
+def unary(op: Op) -> UnaryFunction:
+    """The public function of an op with one tensor input and no attributes."""
+
+    def call(x: Any, name: str | None = None) -> Any:
+        try:
+            step = here.scope.memo[op, x._place]
+            value = step.run(x._value)
+        except Exception:
+            return apply(op, (x,), {}, name)
+        note(step.assignment)
+        tensor = _new(EagerTensor)
+        tensor._value = value
+        tensor._place = step.place
+        tensor._made_by = step.assignment
+        return tensor
+
+    return call
+
+
+def binary(op: Op) -> BinaryFunction:
+    """The public function of an op with two tensor inputs and no attributes."""
+
+    def call(x: Any, y: Any, name: str | None = None) -> Any:
+        try:
+            step = here.scope.memo[op, x._place, y._place]
+            value = step.run(x._value, y._value)
+        except Exception:
+            if type(y) in PYTHON_NUMBERS and type(x) is EagerTensor:
+                number = scalar(y, x._place)
+                if number is not None:
+                    return call(x, number, name)
+            return apply(op, (x, y), {}, name)
+        note(step.assignment)
+        tensor = _new(EagerTensor)
+        tensor._value = value
+        tensor._place = step.place
+        tensor._made_by = step.assignment
+        return tensor
+
+    return call

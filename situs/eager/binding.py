@@ -1,0 +1,165 @@
+"""From what the program passed to what a kernel takes: inputs bound to an op's signature.
+
+Tensors say what a type variable stands for; Python and NumPy values then adapt to it, if they
+can do so without loss. Host inputs (shapes, axes, sizes) become plain Python values.
+
+    tf.add(float32_tensor, 1)      T = float32, 1 becomes 1.0
+    tf.add(int32_tensor, 1.5)      an error that says what to cast
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from situs.devices.logical import Device
+from situs.dtype import DType
+from situs.eager.bridge import place
+from situs.eager.convert import PYTHON_NUMBERS, scalar, to_tensor
+from situs.eager.tensor import EagerTensor
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.registry.kernel import dtype_list
+from situs.registry.op import Op
+from situs.registry.signature import Arg
+from situs.shapes import TensorShape
+from situs.tensor import Tensor
+
+
+class BoundInputs(NamedTuple):
+    """The inputs of one call: tensors or host values in order, and what the type variables are."""
+
+    inputs: tuple[Any, ...]  # an EagerTensor, a list of them, or a host value, as the signature says
+    types: dict[str, DType]
+
+
+def bind(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
+    """Converts the inputs of a call to what the op's signature asks for.
+
+    Raises:
+        TypeError: the number of inputs is wrong.
+        InvalidArgumentError: an input has no tensor, or the wrong dtype.
+    """
+    if len(inputs) != len(op.inputs):
+        raise TypeError(f"{op.name} takes {len(op.inputs)} inputs ({op.signature}), got {len(inputs)}.")
+    types = {name: attrs[name] for name in op.signature.variables if attrs.get(name) is not None}
+    _types_from_tensors(op, inputs, types)
+    near = _device_of_first(inputs)
+    bound = tuple(_bind_one(op, number, value, types, near) for number, value in enumerate(inputs))
+    for variable, dtype in types.items():
+        if dtype not in op.types[variable]:
+            raise _not_allowed(op, variable, dtype)
+    return BoundInputs(bound, types)
+
+
+def host_value(value: Any) -> Any:
+    """A shape, axis or size as plain Python: numbers, strings and tuples of them.
+
+    Tensors are read back from their device, which waits for it.
+    """
+    if value is None or type(value) in (int, float, bool, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(host_value(item) for item in value)
+    if isinstance(value, EagerTensor):
+        return _freeze(value.numpy().tolist() if value.dtype.kind != "s" else value.numpy())
+    if isinstance(value, TensorShape):
+        return tuple(value)
+    if isinstance(value, np.ndarray):
+        return _freeze(value.tolist())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (DType, slice)):
+        return value
+    if hasattr(value, "__index__"):
+        return int(value)
+    if hasattr(value, "__array__"):
+        return host_value(np.asarray(value))
+    raise DTypeError(f"Expected a number, a shape or a tensor of them, got {value!r} of type {type(value).__name__!r}.")
+
+
+def _freeze(value: Any) -> Any:
+    return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
+
+
+def _types_from_tensors(op: Op, inputs: Sequence[Any], types: dict[str, DType]) -> None:
+    for arg, value in zip(op.inputs, inputs, strict=True):
+        if isinstance(arg.type, str) and not arg.is_host and arg.type not in types:
+            for item in value if arg.is_list and isinstance(value, (list, tuple)) else (value,):
+                if isinstance(item, Tensor):
+                    types[arg.type] = item.dtype
+                    break
+
+
+def _device_of_first(inputs: Sequence[Any]) -> Device | None:
+    for value in inputs:
+        if isinstance(value, EagerTensor):
+            return value._place.device
+    return None
+
+
+def _bind_one(op: Op, number: int, value: Any, types: dict[str, DType], near: Device | None) -> Any:
+    arg = op.inputs[number]
+    if arg.is_host:
+        return host_value(value)
+    if not arg.is_list:
+        return _bind_tensor(op, arg, number, value, types, near)
+    if not isinstance(value, (list, tuple)):
+        raise DTypeError(f"Input {arg.name!r} of {op.name} is a list of tensors, got {type(value).__name__}.")
+    return [_bind_tensor(op, arg, number + i, item, types, near) for i, item in enumerate(value)]
+
+
+def _bind_tensor(
+    op: Op, arg: Arg, number: int, value: Any, types: dict[str, DType], near: Device | None
+) -> EagerTensor:
+    wanted = types.get(arg.type) if isinstance(arg.type, str) else arg.type
+    tensor = _as_tensor(value, wanted, near)
+    if wanted is None:
+        assert isinstance(arg.type, str)
+        types[arg.type] = tensor.dtype
+    elif tensor.dtype is not wanted:
+        raise _mismatch(op, arg, number, wanted, tensor.dtype)
+    return tensor
+
+
+def _as_tensor(value: Any, wanted: DType | None, near: Device | None) -> EagerTensor:
+    if isinstance(value, EagerTensor):
+        return value
+    if wanted is not None:
+        if near is not None and type(value) in PYTHON_NUMBERS:
+            found = scalar(value, place(near, wanted))
+            if found is not None:
+                return found
+        if not _loses(value, wanted):
+            try:
+                return to_tensor(value, wanted)
+            except DTypeError:
+                pass  # it does not fit: take its natural dtype, and let the mismatch be reported
+    return to_tensor(value)
+
+
+def _loses(value: Any, wanted: DType) -> bool:
+    """Whether a NumPy array would lose its fraction, or its meaning, in this dtype."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return False
+    return not np.can_cast(value.dtype, _numpy_kind(wanted), "same_kind")
+
+
+def _numpy_kind(wanted: DType) -> Any:
+    return np.float32 if wanted.name == "bfloat16" else wanted.as_numpy_dtype
+
+
+def _mismatch(op: Op, arg: Arg, number: int, wanted: DType, got: DType) -> DTypeError:
+    return DTypeError(
+        f"cannot compute {op.name} as input #{number}(zero-based) was expected to be a {wanted.proto_name} tensor "
+        f"but is a {got.proto_name} tensor. Tensors are not promoted: cast input {arg.name!r} with "
+        f"tf.cast({arg.name}, tf.{wanted.name}), or the others to tf.{got.name}. [Op:{op.name}]"
+    )
+
+
+def _not_allowed(op: Op, variable: str, dtype: DType) -> DTypeError:
+    return DTypeError(
+        f"Value for attr '{variable}' of {dtype.proto_name} is not in the list of allowed values: "
+        f"{dtype_list(op.types[variable])}. {op.name} takes ({op.signature}); cast the input with tf.cast. [Op:{op.name}]"
+    )

@@ -1,0 +1,117 @@
+"""The bridge to PyTorch: its dtypes and devices for ours, and copies between devices.
+
+A `Place` is a (device, dtype) pair. There is one object per pair, so an eager tensor carries
+all that placement needs to know of it in one pointer, and a tuple of places is a fast key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from situs import dtype as dt
+from situs.devices.inventory import process
+from situs.devices.logical import Device
+from situs.dtype import DType
+from situs.errors import UnavailableError
+
+TORCH_DTYPE: dict[DType, torch.dtype] = {
+    dt.bool: torch.bool,
+    dt.int8: torch.int8,
+    dt.int16: torch.int16,
+    dt.int32: torch.int32,
+    dt.int64: torch.int64,
+    dt.uint8: torch.uint8,
+    dt.uint16: torch.uint16,
+    dt.uint32: torch.uint32,
+    dt.uint64: torch.uint64,
+    dt.float16: torch.float16,
+    dt.bfloat16: torch.bfloat16,
+    dt.float32: torch.float32,
+    dt.float64: torch.float64,
+    dt.complex64: torch.complex64,
+    dt.complex128: torch.complex128,
+}
+FROM_TORCH: dict[torch.dtype, DType] = {theirs: ours for ours, theirs in TORCH_DTYPE.items()}
+
+Value = Any  # a torch.Tensor; for strings a numpy array of bytes objects
+Copy = Callable[[Value], Value]
+
+
+class Place:
+    """A device and a dtype: where a tensor's bytes are and how to read them."""
+
+    __slots__ = ("device", "dtype")
+
+    def __init__(self, device: Device, dtype: DType) -> None:
+        self.device = device
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"Place({self.device.short_name}, {self.dtype.name})"
+
+
+def place(device: Device, dtype: DType) -> Place:
+    """The one `Place` of this device and dtype."""
+    key = TORCH_DTYPE.get(dtype)  # None for strings
+    found = device.places.get(key)
+    if found is None:
+        found = device.places.setdefault(key, Place(device, dtype))
+    return found  # type: ignore[no-any-return]
+
+
+def place_of(device: Device, value: Value) -> Place:
+    """The `Place` of a value that a kernel made on `device`."""
+    key = value.dtype if type(value) is torch.Tensor else None
+    found = device.places.get(key)
+    return place(device, dt.string if key is None else FROM_TORCH[key]) if found is None else found
+
+
+def host() -> Device:
+    """The CPU that Python values are read on."""
+    for device in process.devices():
+        if device.type == "CPU":
+            return device
+    raise AssertionError("the inventory makes no device set without a CPU")
+
+
+_torch_devices: dict[Device, torch.device] = {}
+
+
+def torch_device(device: Device) -> torch.device:
+    """PyTorch's device for one of ours."""
+    found = _torch_devices.get(device)
+    if found is None:
+        ordinal = None if device.card is None or device.card.uuid is None else _cuda_ordinal(device.card.uuid)
+        found = torch.device("cpu") if ordinal is None else torch.device("cuda", ordinal)
+        _torch_devices[device] = found
+    return found
+
+
+def _cuda_ordinal(uuid: str) -> int:
+    """PyTorch's number of the card: matched by UUID, as NVML and CUDA may count differently."""
+    if not torch.cuda.is_available():
+        raise UnavailableError("The driver lists a GPU, but PyTorch cannot use it: torch.cuda.is_available() is False.")
+    for ordinal in range(torch.cuda.device_count()):
+        if f"GPU-{torch.cuda.get_device_properties(ordinal).uuid}" == uuid:
+            return ordinal
+    raise UnavailableError(
+        f"PyTorch does not see the card {uuid}. CUDA_VISIBLE_DEVICES was probably changed after CUDA had started; "
+        "set it before the program starts."
+    )
+
+
+def copier(source: Device, target: Device) -> Copy | None:
+    """The function that copies a value from one device to another; None if nothing has to be copied.
+
+    Logical CPUs share the host's memory, and tensors do not change, so there the value itself will do.
+    Two logical GPUs on one card, and virtual GPUs, have memories of their own: that takes a real copy.
+    """
+    if source is target or (source.type == target.type == "CPU"):
+        return None
+    where = torch_device(target)
+    if torch_device(source) == where:
+        return torch.clone
+    return lambda value: value.to(where)

@@ -1,0 +1,284 @@
+"""From Python and NumPy values to tensors, with TensorFlow's rules for dtypes.
+
+    Python bool -> bool, int -> int32 (int64 if it does not fit), float -> float32,
+    complex -> complex128, str and bytes -> string; NumPy values keep their dtype.
+
+A dtype asked for must hold the values: floats do not become integers, numbers do not become
+strings, and an integer that does not fit is an error, where TensorFlow wraps it around.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs import dtype as dt
+from situs.devices.logical import Device
+from situs.dtype import DType, as_dtype
+from situs.eager.bridge import TORCH_DTYPE, Place, Value, host, place, torch_device
+from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.shapes import TensorShape
+from situs.tensor import Tensor
+
+PYTHON_NUMBERS = (builtins.bool, int, float, complex)
+_FLOATS = {float}
+_SCALAR_CACHE_SIZE = 4096
+_scalars: dict[tuple[type, Any, Place], EagerTensor] = {}
+
+
+def to_tensor(value: object, dtype: DType | None = None, device: Device | None = None) -> EagerTensor:
+    """The tensor for any value that has one.
+
+    Args:
+        value: A tensor, NumPy array or scalar, Python number, string, or nested lists of these.
+        dtype: The dtype to have; by default the value's natural one.
+        device: Where to put it; by default the host.
+
+    Raises:
+        ValueError, TypeError: the value has no tensor, or not of that dtype.
+    """
+    device = device or host()
+    if isinstance(value, EagerTensor):
+        if dtype is not None and value.dtype is not dtype:
+            raise DTypeError(
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: "
+                f"{value!r}. Use tf.cast(tensor, tf.{dtype.name})."
+            )
+        return copy_to(value, device)
+    array, natural = to_array(value, dtype)
+    return wrap(array_to_value(array, natural, device), place(device, natural))
+
+
+def scalar(value: Any, where: Place) -> EagerTensor | None:
+    """The tensor for a Python number at a place, kept for the next time; None if it does not fit there."""
+    key = (type(value), value, where)
+    found = _scalars.get(key)
+    if found is None:
+        if not _number_fits(value, where.dtype):
+            return None
+        found = to_tensor(value, where.dtype, where.device)
+        if value:  # 0.0 and -0.0 are equal keys, so zeros are made anew
+            if len(_scalars) >= _SCALAR_CACHE_SIZE:
+                _scalars.clear()
+            _scalars[key] = found
+    return found
+
+
+def to_array(value: object, dtype: DType | None = None) -> tuple[np.ndarray[Any, Any], DType]:
+    """The value as a fresh NumPy array, with its dtype.
+
+    Strings become an array of ``bytes`` objects.
+    """
+    if type(value) is list and dtype is None and set(map(type, value)) == _FLOATS:
+        return np.array(value, np.float32), dt.float32  # by far the most common constant
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _from_numpy(value, dtype)
+    if isinstance(value, (torch.Tensor, TensorShape)) or hasattr(value, "__array__"):
+        return _from_array_like(value, dtype)
+    return _from_python(value, dtype)
+
+
+def array_to_value(array: np.ndarray[Any, Any], dtype: DType, device: Device) -> Value:
+    """A NumPy array as the value of a tensor on a device. Takes over the array's memory."""
+    if dtype is dt.string:
+        return array
+    if dtype is dt.bfloat16:
+        value = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    else:
+        value = torch.from_numpy(array)
+    return value if device.type == "CPU" else _place_on(value, device)
+
+
+def _place_on(value: torch.Tensor, device: Device) -> torch.Tensor:
+    where = torch_device(device)
+    return value if where.type == "cpu" else value.to(where)  # fresh memory will do for a virtual GPU
+
+
+def _from_numpy(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    natural = _numpy_dtype(value)
+    if natural is dt.string:
+        if dtype not in (None, dt.string):
+            raise DTypeError(f"Cannot convert a NumPy array of {value.dtype} to a tensor of dtype {dtype!r}.")
+        return _bytes_array(value), dt.string
+    wanted = dtype or natural
+    if wanted is dt.string or (natural.is_complex and not wanted.is_complex):
+        raise DTypeError(f"Cannot convert a NumPy array of {value.dtype} to a tensor of dtype {wanted.name}.")
+    return np.array(value, dtype=wanted.as_numpy_dtype, order="C"), wanted
+
+
+def _numpy_dtype(value: Any) -> DType:
+    if value.dtype.kind in "SUO":
+        return dt.string
+    try:
+        return as_dtype(value.dtype)
+    except TypeError:
+        raise DTypeError(f"NumPy's dtype {value.dtype} has no tensor dtype. Convert the array first.") from None
+
+
+def _from_array_like(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    if isinstance(value, TensorShape):
+        if not value.is_fully_defined():
+            raise InvalidArgumentError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
+        return to_array(np.array(value.as_list(), np.int32), dtype)
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+        if value.dtype is torch.bfloat16:
+            value = value.view(torch.int16).numpy().view(dt.bfloat16.as_numpy_dtype)
+    return _from_numpy(np.asarray(value), dtype)
+
+
+def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    kinds = set(_leaf_types(value))
+    natural = _natural_dtype(value, kinds)
+    if natural is dt.string:
+        if dtype not in (None, dt.string):
+            raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {dtype.name}")  # type: ignore[union-attr]
+        return _bytes_array(np.array(value, dtype=object)), dt.string
+    wanted = dtype or natural
+    _check_kind(value, natural, wanted)
+    if _has_tensors(kinds):
+        value = _tensors_to_arrays(value)
+    try:
+        if wanted.is_integer and natural.is_integer:
+            return _integers(value, wanted, fixed=dtype is not None or natural is not dt.int32)
+        return np.array(value, dtype=wanted.as_numpy_dtype), wanted
+    except OverflowError:
+        raise DTypeError(f"{_short(value)} does not fit {wanted.name}.") from None
+    except ValueError:
+        raise InvalidArgumentError(
+            f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(value)}."
+        ) from None
+
+
+def _integers(value: object, wanted: DType, fixed: bool) -> tuple[np.ndarray[Any, Any], DType]:
+    """Integers that must fit; int32 gives way to int64 where the program did not ask for it."""
+    try:
+        wide = np.array(value, dtype=np.uint64 if wanted is dt.uint64 else np.int64)
+    except OverflowError:
+        raise InvalidArgumentError(
+            f"Can't convert Python sequence with out-of-range integer to Tensor. Got {_short(value)}, "
+            f"which does not fit {wanted.name if fixed else 'int64'}."
+        ) from None
+    low, high = wanted.limits
+    if wide.size and not (low <= int(wide.min()) and int(wide.max()) <= high):
+        if fixed:
+            raise DTypeError(f"{_short(value)} does not fit {wanted.name}, which holds {low} to {high}.")
+        wanted = dt.int64
+    return wide.astype(wanted.as_numpy_dtype), wanted
+
+
+def _leaf_types(value: object) -> Iterator[type]:
+    if not isinstance(value, (list, tuple)):
+        if isinstance(value, range):
+            yield int
+        else:
+            yield type(value)
+        return
+    kinds = set(map(type, value))
+    if kinds.isdisjoint((list, tuple)) and not any(issubclass(k, (list, tuple)) for k in kinds):
+        yield from kinds
+        return
+    for item in value:
+        yield from _leaf_types(item)
+
+
+def _natural_dtype(value: object, kinds: set[type]) -> DType:
+    """The dtype for leaves of these Python types."""
+    if not kinds:
+        return dt.float32  # an empty list
+    texts = {k for k in kinds if issubclass(k, (str, bytes))}
+    if texts:
+        if texts != kinds:
+            raise InvalidArgumentError(
+                f"Can't convert Python sequence with mixed types to Tensor. Got {_short(value)}."
+            )
+        return dt.string
+    rest = [k for k in kinds if not issubclass(k, PYTHON_NUMBERS) or issubclass(k, np.generic)]
+    if rest:
+        return _dtype_of_leaves(value, rest)
+    for python_type, dtype in ((complex, dt.complex128), (float, dt.float32), (int, dt.int32)):
+        if any(issubclass(k, python_type) and k is not builtins.bool for k in kinds):
+            return dtype
+    return dt.bool
+
+
+def _dtype_of_leaves(value: object, kinds: Iterable[type]) -> DType:
+    """The dtype when NumPy values or tensors stand among the leaves: the first one's."""
+    for leaf in _leaves(value):
+        if isinstance(leaf, Tensor):
+            return leaf.dtype
+        if isinstance(leaf, (np.ndarray, np.generic)):
+            return _numpy_dtype(leaf)
+        if isinstance(leaf, torch.Tensor):
+            return to_array(leaf)[1]
+        if not isinstance(leaf, PYTHON_NUMBERS) and not hasattr(leaf, "__index__"):
+            raise InvalidArgumentError(
+                f"Attempt to convert a value ({_short(leaf)}) with an unsupported type ({type(leaf)}) to a Tensor."
+            )
+    return dt.int32
+
+
+def _leaves(value: object) -> Iterator[object]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _has_tensors(kinds: set[type]) -> bool:
+    return any(issubclass(k, (Tensor, torch.Tensor)) for k in kinds)
+
+
+def _tensors_to_arrays(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return [_tensors_to_arrays(item) for item in value]
+    return to_numpy(value) if isinstance(value, EagerTensor) else value
+
+
+def _check_kind(value: object, natural: DType, wanted: DType) -> None:
+    """Refuses what would lose information: floats as integers, numbers as bools or strings."""
+    order = "bifc"
+    have, want = natural.kind.replace("u", "i"), wanted.kind.replace("u", "i")
+    if want == "s" or order.index(have) > order.index(want):
+        if natural is dt.float32 and not list(_leaves(value)):
+            return  # an empty list has no values to lose
+        raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {wanted.name}")
+
+
+def _number_fits(value: Any, dtype: DType) -> bool:
+    kind = type(value)
+    if dtype.is_floating:
+        return kind is float or kind is int or kind is builtins.bool
+    if dtype.is_complex:
+        return True
+    if dtype.is_integer:
+        return kind is builtins.bool or (kind is int and dtype.limits[0] <= value <= dtype.limits[1])
+    return dtype.is_bool and kind is builtins.bool
+
+
+def _bytes_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    flat = [_as_bytes(item) for item in np.asarray(array, dtype=object).ravel()]
+    result = np.empty(len(flat), dtype=object)
+    result[:] = flat
+    return result.reshape(np.shape(array))
+
+
+def _as_bytes(item: object) -> bytes:
+    if isinstance(item, str):
+        return item.encode()
+    if isinstance(item, (bytes, np.bytes_)):
+        return bytes(item)
+    if isinstance(item, (list, tuple)):
+        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(item)} in it.")
+    raise DTypeError(f"A string tensor holds str or bytes, got {item!r} of type {type(item).__name__!r}.")
+
+
+def _short(value: object, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,229 @@
+"""Eager tensors: values on a device.
+
+An ``EagerTensor`` holds a PyTorch tensor (for strings: a NumPy array of bytes), its `Place`,
+and the assignment of the op that made it. It never changes: ops return new tensors, which may
+share memory with their inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs import dtype as dt
+from situs.devices.inventory import process
+from situs.devices.logical import Device
+from situs.dtype import DType
+from situs.eager.bridge import Place, Value, copier, host, place
+from situs.errors import InvalidArgumentError
+from situs.placement.candidates import Assignment, unknown_device_text
+from situs.shapes import TensorShape
+from situs.tensor import Tensor
+
+
+class EagerTensor(Tensor):
+    """A tensor with a value. Made by ops, by ``tf.constant`` and by ``tf.convert_to_tensor``."""
+
+    __slots__ = ("_made_by", "_place", "_value")
+    _value: Value
+    _place: Place
+    _made_by: Assignment | None
+
+    # What the tensor is.
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self._place.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape; always fully known."""
+        return TensorShape(self._value.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._value.ndim  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> str:
+        """The full name of the device that holds the bytes."""
+        return self._place.device.name
+
+    @property
+    def backing_device(self) -> str:
+        """The same as ``device``: Situs reports where the bytes are."""
+        return self._place.device.name
+
+    @property
+    def name(self) -> str:
+        """Not defined in eager mode."""
+        raise AttributeError("Tensor.name is undefined when eager execution is enabled.")
+
+    # Its value.
+
+    def numpy(self) -> Any:
+        """A copy of the value as a NumPy array; a NumPy scalar, or bytes, for a scalar."""
+        array = to_numpy(self)
+        return array[()] if array.ndim == 0 else array.copy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = to_numpy(self)
+        if dtype is not None and array.dtype != np.dtype(dtype):
+            if copy is False:
+                raise ValueError("A tensor cannot be given to NumPy as another dtype without a copy.")
+            return array.astype(dtype)
+        if copy:
+            return array.copy()
+        view = array.view()
+        view.flags.writeable = False  # shares memory with a tensor, and tensors do not change
+        return view
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        return self._numeric("__dlpack__").__dlpack__(**arguments)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self._numeric("__dlpack__").__dlpack_device__()
+
+    def _numeric(self, what: str) -> torch.Tensor:
+        if not isinstance(self._value, torch.Tensor):
+            raise InvalidArgumentError(f"{what} is not defined for string tensors.")
+        return self._value
+
+    def __bool__(self) -> bool:
+        return bool(to_numpy(self))
+
+    def __int__(self) -> int:
+        return int(self._scalar())
+
+    def __float__(self) -> float:
+        return float(self._scalar())
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar())
+
+    def __index__(self) -> int:
+        if not self.dtype.is_integer:
+            raise TypeError(f"Only integer tensors can be used as an index, this one is {self.dtype.name}.")
+        return int(self._scalar())
+
+    def _scalar(self) -> Any:
+        if self._value.ndim != 0:
+            raise TypeError(f"Only scalar tensors can be converted to Python numbers, this one has shape {self.shape}.")
+        return to_numpy(self)[()]
+
+    def __len__(self) -> int:
+        if self._value.ndim == 0:
+            raise TypeError("Scalar tensor has no `len()`")
+        return int(self._value.shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._value.ndim == 0:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return (self[i] for i in range(len(self)))
+
+    # Where it is.
+
+    def cpu(self) -> EagerTensor:
+        """A copy on the host's CPU."""
+        return copy_to(self, host())
+
+    def gpu(self, gpu_index: int = 0) -> EagerTensor:
+        """A copy on a GPU.
+
+        Raises:
+            RuntimeError: there is no such GPU.
+        """
+        for device in process.devices():
+            if device.type == "GPU" and device.index == gpu_index:
+                return copy_to(self, device)
+        raise_unknown(f"/job:localhost/replica:0/task:0/device:GPU:{gpu_index}")
+
+    # As an object.
+
+    def set_shape(self, shape: Any) -> None:
+        """Checks that `shape` is compatible with the shape there is."""
+        if not self.shape.is_compatible_with(shape):
+            raise InvalidArgumentError(
+                f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(shape)}."
+            )
+
+    def __hash__(self) -> int:
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+
+    def __copy__(self) -> EagerTensor:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EagerTensor:
+        return self
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, str]]:
+        return _unpickle, (self.numpy(), self.dtype.name)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.numpy(), spec)
+
+    def __str__(self) -> str:
+        return f"tf.Tensor({_numpy_text(self, repr_of=False)}, shape={self.shape}, dtype={self.dtype.name})"
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={_numpy_text(self, repr_of=True)}>"
+
+
+_new = EagerTensor.__new__
+
+
+def wrap(value: Value, where: Place, made_by: Assignment | None = None) -> EagerTensor:
+    """Makes a tensor of a value that lies at `where`."""
+    tensor = _new(EagerTensor)
+    tensor._value = value
+    tensor._place = where
+    tensor._made_by = made_by
+    return tensor
+
+
+def to_numpy(tensor: EagerTensor) -> np.ndarray[Any, Any]:
+    """The value as a NumPy array that shares memory with the tensor where it lies on the host."""
+    value = tensor._value
+    if not isinstance(value, torch.Tensor):
+        return value  # type: ignore[no-any-return]
+    value = value.detach().cpu().resolve_conj().resolve_neg()
+    if tensor._place.dtype is dt.bfloat16:
+        return value.view(torch.int16).numpy().view(dt.bfloat16.as_numpy_dtype)
+    return value.numpy()  # type: ignore[no-any-return]
+
+
+def copy_to(tensor: EagerTensor, device: Device) -> EagerTensor:
+    """The tensor on another device; itself if it is there already."""
+    if tensor._place.device is device:
+        return tensor
+    copy = copier(tensor._place.device, device)
+    value = tensor._value if copy is None else copy(tensor._value)
+    return wrap(value, place(device, tensor._place.dtype), tensor._made_by)
+
+
+def raise_unknown(name: str) -> Any:
+    """Raises the error for a device that this machine does not have."""
+    from situs.errors import UnknownDeviceError
+
+    raise UnknownDeviceError(unknown_device_text(name, process.devices(), soft=False))
+
+
+def _unpickle(array: Any, dtype: str) -> EagerTensor:
+    from situs.eager.convert import to_tensor
+
+    return to_tensor(array, dt.as_dtype(dtype))
+
+
+def _numpy_text(tensor: EagerTensor, repr_of: bool) -> str:
+    array = to_numpy(tensor)
+    if array.ndim == 0:
+        scalar = array[()]
+        text = repr(scalar) if isinstance(scalar, bytes) else str(scalar)
+    else:
+        text = repr(array) if repr_of else str(array)
+    return "\n" + text if "\n" in text else text

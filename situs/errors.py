@@ -1,0 +1,242 @@
+"""Every error that Situs raises on purpose, as one tree.
+
+    SitusError
+    └── OpError                     an op, a device or a setting was asked for something impossible
+        ├── CancelledError          (RuntimeError)         the run was cancelled
+        ├── UnknownError            (RuntimeError)         nothing better is known
+        ├── InvalidArgumentError    (ValueError)           a shape, dtype, attribute or device name is wrong
+        │   ├── DTypeError          (TypeError)            the dtype is wrong, or values do not fit it
+        │   └── UnknownDeviceError  (RuntimeError)         the device does not exist on this machine
+        ├── DeadlineExceededError   (TimeoutError)         the time limit passed first
+        ├── NotFoundError           (LookupError)          no such op, kernel, name or file
+        ├── AlreadyExistsError      (ValueError)           the name is taken
+        ├── PermissionDeniedError   (PermissionError)      the operating system said no
+        ├── UnauthenticatedError    (PermissionError)      the caller is not known
+        ├── ResourceExhaustedError  (MemoryError)          out of memory, or over a limit
+        ├── FailedPreconditionError (RuntimeError)         too late, too early, or not initialised
+        │   └── AlreadyInitializedError                    a setting came after the devices were made
+        ├── AbortedError            (RuntimeError)         stopped by a conflict; trying again may help
+        ├── OutOfRangeError         (IndexError)           past the end
+        ├── UnimplementedError      (NotImplementedError)  legal, but no kernel does it
+        ├── InternalError           (RuntimeError)         a bug in Situs or in a kernel
+        ├── UnavailableError        (ConnectionError)      the other side is not there now
+        └── DataLossError           (OSError)              the bytes are damaged
+
+The builtin in brackets is a base class too, so ``except ValueError`` catches an
+``InvalidArgumentError``. A message says what was asked, what was found, and what
+would work. Numbers and names of the codes are TensorFlow's.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+
+class SitusError(Exception):
+    """The root of the tree: catches everything Situs raises on purpose."""
+
+
+class OpError(SitusError):
+    """An op, a device or a setting was asked for something impossible.
+
+    Built either from the message alone or, as in TensorFlow, from
+    ``(node_def, op, message)``.
+
+    Example:
+        >>> InvalidArgumentError("rank must be 2, got 3").message
+        'rank must be 2, got 3'
+        >>> InvalidArgumentError(None, None, "rank must be 2").error_code
+        3
+    """
+
+    code: ClassVar[int] = UNKNOWN
+
+    def __init__(self, node_def: object = None, op: object = None, message: str | None = None) -> None:
+        if message is None and isinstance(node_def, str):
+            node_def, message = None, node_def
+        self.node_def = node_def
+        self.op = op
+        self.message = message or ""
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def error_code(self) -> int:
+        """The integer code TensorFlow gives this kind of error."""
+        return self.code
+
+    def __reduce__(self) -> tuple[type[OpError], tuple[None, None, str]]:
+        return type(self), (None, None, self.message)
+
+
+class CancelledError(OpError, RuntimeError):
+    """The run was cancelled before it finished."""
+
+    code = CANCELLED
+
+
+class UnknownError(OpError, RuntimeError):
+    """Something failed and nothing better is known about it."""
+
+    code = UNKNOWN
+
+
+class InvalidArgumentError(OpError, ValueError):
+    """A shape, dtype, attribute, value or device name cannot be used."""
+
+    code = INVALID_ARGUMENT
+
+
+class DTypeError(InvalidArgumentError, TypeError):
+    """A tensor or value has the wrong dtype, or does not fit the dtype asked for."""
+
+
+class UnknownDeviceError(InvalidArgumentError, RuntimeError):
+    """The requested device does not exist on this machine.
+
+    Cure: name a device that ``tf.config.list_logical_devices()`` shows, or let Situs
+    choose another with ``tf.config.set_soft_device_placement(True)``.
+    """
+
+
+class DeadlineExceededError(OpError, TimeoutError):
+    """The time limit passed before the work was done."""
+
+    code = DEADLINE_EXCEEDED
+
+
+class NotFoundError(OpError, LookupError):
+    """No such op, kernel, name or file."""
+
+    code = NOT_FOUND
+
+
+class AlreadyExistsError(OpError, ValueError):
+    """The name is taken by something else."""
+
+    code = ALREADY_EXISTS
+
+
+class PermissionDeniedError(OpError, PermissionError):
+    """The operating system refused."""
+
+    code = PERMISSION_DENIED
+
+
+class UnauthenticatedError(OpError, PermissionError):
+    """The caller is not known."""
+
+    code = UNAUTHENTICATED
+
+
+class ResourceExhaustedError(OpError, MemoryError):
+    """A device ran out of memory, or a limit was reached. The program can go on."""
+
+    code = RESOURCE_EXHAUSTED
+
+
+class FailedPreconditionError(OpError, RuntimeError):
+    """The call is legal, but not in the state the runtime is in."""
+
+    code = FAILED_PRECONDITION
+
+
+class AlreadyInitializedError(FailedPreconditionError):
+    """A setting that shapes the devices came after they were made.
+
+    Cure: move the call to the top of the program, before the first op, the first
+    constant and ``tf.config.list_logical_devices()``.
+    """
+
+
+class AbortedError(OpError, RuntimeError):
+    """Stopped by a conflict with other work; trying again may help."""
+
+    code = ABORTED
+
+
+class OutOfRangeError(OpError, IndexError):
+    """Past the end of a sequence, a queue or a dimension."""
+
+    code = OUT_OF_RANGE
+
+
+class UnimplementedError(OpError, NotImplementedError):
+    """The request is legal, but no kernel does it."""
+
+    code = UNIMPLEMENTED
+
+
+class InternalError(OpError, RuntimeError):
+    """An invariant broke: a bug in Situs or in a registered kernel."""
+
+    code = INTERNAL
+
+
+class UnavailableError(OpError, ConnectionError):
+    """The service on the other side is not there now."""
+
+    code = UNAVAILABLE
+
+
+class DataLossError(OpError, OSError):
+    """Bytes were lost or damaged."""
+
+    code = DATA_LOSS
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A Python operation that needs a value was applied to a symbolic tensor."""
+
+
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """Returns the class for one of TensorFlow's integer error codes."""
+    return _BY_CODE[error_code]
+
+
+def error_code_from_exception_type(cls: type[OpError]) -> int:
+    """Returns TensorFlow's integer code for an error class."""
+    return cls.code
+
+
+_BY_CODE: dict[int, type[OpError]] = {
+    cls.code: cls
+    for cls in (
+        CancelledError,
+        UnknownError,
+        InvalidArgumentError,
+        DeadlineExceededError,
+        NotFoundError,
+        AlreadyExistsError,
+        PermissionDeniedError,
+        UnauthenticatedError,
+        ResourceExhaustedError,
+        FailedPreconditionError,
+        AbortedError,
+        OutOfRangeError,
+        UnimplementedError,
+        InternalError,
+        UnavailableError,
+        DataLossError,
+    )
+}

@@ -1,0 +1,106 @@
+"""How the family files of this package are written.
+
+An element-wise op is one row of a table:
+
+    sin = unary("Sin", torch.sin, FLOATING | COMPLEX, "Computes the sine of x, element-wise.")
+
+which declares the op, its shape rule and its kernels, and makes the public function. An op that
+needs more spells its parts out: `situs.registry.op` shows how.
+
+PyTorch has few kernels for unsigned integers of more than 8 bits. Rows that allow them name a
+NumPy function that serves them on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs import dispatch
+from situs.dispatch import BinaryFunction, UnaryFunction
+from situs.dtype import WIDE_UNSIGNED, DTypes
+from situs.registry.kernel import CPU, GPU
+from situs.registry.op import Op, op
+from situs.shapes import TensorShape, broadcast
+
+__all__ = ["CPU", "GPU", "binary", "numpy_kernel", "op", "same_shape", "unary"]
+
+
+def same_shape(x: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
+    """The shape rule of ops whose result has the shape of their first input."""
+    return x
+
+
+def unary(
+    name: str,
+    kernel: Callable[[torch.Tensor], torch.Tensor],
+    types: DTypes,
+    doc: str,
+    *,
+    gpu: DTypes | None = None,
+    wide: Callable[..., Any] | None = None,
+    result: str = "T",
+) -> UnaryFunction:
+    """Declares an element-wise op of one input and makes its public function.
+
+    Args:
+        name: TensorFlow's name of the op.
+        kernel: What computes it, on every device.
+        types: The dtypes it takes.
+        doc: The docstring of the public function.
+        gpu: The dtypes it takes on a GPU, if fewer.
+        wide: A NumPy function for the unsigned dtypes that PyTorch lacks.
+        result: The dtype of the result, if it is not that of the input.
+    """
+    declared = op(name, f"x: T -> y: {result}", T=types)
+    declared.shape(same_shape)
+    _add_kernels(declared, kernel, types, gpu, wide)
+    return _document(dispatch.unary(declared), doc)
+
+
+def binary(
+    name: str,
+    kernel: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    types: DTypes,
+    doc: str,
+    *,
+    gpu: DTypes | None = None,
+    wide: Callable[..., Any] | None = None,
+    result: str = "T",
+) -> BinaryFunction:
+    """Declares an element-wise op of two inputs that broadcast and makes its public function.
+
+    The arguments are those of `unary`.
+    """
+    declared = op(name, f"x: T, y: T -> z: {result}", T=types)
+    declared.shape(broadcast)
+    _add_kernels(declared, kernel, types, gpu, wide)
+    return _document(dispatch.binary(declared), doc)
+
+
+def _add_kernels(
+    declared: Op, kernel: Callable[..., Any], types: DTypes, gpu: DTypes | None, wide: Callable[..., Any] | None
+) -> None:
+    native = types if wide is None else types - WIDE_UNSIGNED
+    declared.kernel(CPU, T=native)(kernel)
+    declared.kernel(GPU, T=native if gpu is None else gpu)(kernel)
+    if wide is not None:
+        declared.kernel(CPU, T=types & WIDE_UNSIGNED)(numpy_kernel(wide))
+
+
+def numpy_kernel(function: Callable[..., Any]) -> Callable[..., torch.Tensor]:
+    """A CPU kernel made of a NumPy function."""
+
+    def kernel(*values: torch.Tensor, **attrs: Any) -> torch.Tensor:
+        with np.errstate(all="ignore"):
+            return torch.from_numpy(np.asarray(function(*(value.numpy() for value in values), **attrs)))
+
+    return kernel
+
+
+def _document(function: Any, doc: str) -> Any:
+    function.__doc__ = doc
+    return function

@@ -1,0 +1,34 @@
+"""What the program has said about placement as a whole: soft or hard, logged or silent.
+
+Both can be changed at any time. A change empties the memos of all scopes, because the
+decisions in them were made under the old rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from situs.devices import scope
+
+
+@dataclass
+class Options:
+    """The options of this process."""
+
+    soft: bool = False
+    log: bool = False
+
+
+current = Options()
+
+
+def set_soft(enabled: bool) -> None:
+    """Lets another device be taken where the requested one is missing or has no kernel."""
+    current.soft = bool(enabled)
+    scope.forget()
+
+
+def set_log(enabled: bool) -> None:
+    """Prints a line for every op that runs, with its device."""
+    current.log = bool(enabled)
+    scope.forget()

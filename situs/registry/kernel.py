@@ -1,0 +1,64 @@
+"""Kernels: one implementation of an op for a device type and a set of dtypes.
+
+A kernel function gets the values of the op's inputs in order (PyTorch tensors; NumPy arrays
+of bytes for strings; plain Python values for host inputs), the op's attributes by name and, if
+it has a parameter called ``device``, the PyTorch device to make new tensors on. It returns a
+tensor, or a tuple of them for an op with several results.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from situs.dtype import DType, DTypes
+
+CPU = "CPU"
+GPU = "GPU"
+
+KernelFunction = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A registered kernel.
+
+    ``types`` limits type variables of the op's signature to dtypes this kernel serves.
+    ``host_output`` says that the result stays in the host's memory wherever the op runs.
+    """
+
+    op: str
+    device_type: str
+    function: KernelFunction
+    types: Mapping[str, DTypes]
+    host_output: bool = False
+    takes_device: bool = False
+
+    def accepts(self, bound: Mapping[str, DType]) -> bool:
+        """Whether this kernel serves these dtypes."""
+        return all(bound[variable] in allowed for variable, allowed in self.types.items() if variable in bound)
+
+    def __str__(self) -> str:
+        limits = (f"; {name} in [{dtype_list(allowed)}]" for name, allowed in sorted(self.types.items()))
+        return f"device='{self.device_type}'{''.join(limits)}"
+
+
+def make_kernel(
+    op: str, device_type: str, function: KernelFunction, types: Mapping[str, DTypes], host_output: bool
+) -> Kernel:
+    """Wraps a function as a kernel, looking at whether it wants to know the device."""
+    return Kernel(op, device_type, function, types, host_output, _has_parameter(function, "device"))
+
+
+def dtype_list(dtypes: DTypes) -> str:
+    """The names of dtypes, in TensorFlow's spelling and a fixed order."""
+    return ", ".join(d.proto_name for d in sorted(dtypes, key=lambda d: d.as_datatype_enum))
+
+
+def _has_parameter(function: KernelFunction, name: str) -> bool:
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False  # a builtin of PyTorch's: called with the inputs alone

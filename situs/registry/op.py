@@ -1,0 +1,179 @@
+"""Ops: a name, a signature, attributes, a shape rule, and kernels.
+
+An op's parts are declared next to each other, in one family file of ``situs.ops``:
+
+    _matmul = op("MatMul", "a: T, b: T -> product: T", T=NUMERIC, transpose_a=False, transpose_b=False)
+
+    @_matmul.shape
+    def _(a, b, *, transpose_a, transpose_b): ...
+
+    @_matmul.kernel(CPU)
+    @_matmul.kernel(GPU, T=FLOATING | COMPLEX)
+    def _(a, b, *, transpose_a, transpose_b): ...
+
+Keyword arguments of `op` that are sets of dtypes limit the signature's type variables; the
+others are attributes with their defaults. Calling an op, ``_matmul(a, b)``, goes to
+`situs.dispatch`, which installs itself here: this layer knows nothing of how ops run.
+
+A user adds a kernel to an existing op, or an op of their own, with the same calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from situs.devices import scope
+from situs.dtype import ALL, DType, DTypes
+from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from situs.registry.kernel import Kernel, KernelFunction, make_kernel
+from situs.registry.signature import Arg, Signature, parse_signature
+from situs.shapes import TensorShape
+
+F = TypeVar("F", bound=Callable[..., Any])
+ShapeRule = Callable[..., Any]
+Attrs = Mapping[str, Any]
+
+
+class Op:
+    """One kind of operation. Compared by identity; there is one object per op name."""
+
+    __slots__ = ("attrs", "kernels", "name", "shape_rule", "signature", "stateful", "types")
+
+    # Installed by situs.dispatch: runs the op, or adds it to a graph.
+    apply: Callable[..., Any]
+
+    def __init__(
+        self, name: str, signature: Signature, types: Mapping[str, DTypes], attrs: Attrs, stateful: bool
+    ) -> None:
+        self.name = name
+        self.signature = signature
+        self.types = types
+        self.attrs = attrs
+        self.stateful = stateful
+        self.shape_rule: ShapeRule | None = None
+        self.kernels: list[Kernel] = []
+
+    @property
+    def inputs(self) -> tuple[Arg, ...]:
+        """The declared inputs."""
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Arg, ...]:
+        """The declared outputs."""
+        return self.signature.outputs
+
+    def shape(self, rule: F) -> F:
+        """Declares the shape rule.
+
+        The rule takes the shapes of tensor inputs, the values of host inputs (None while unknown)
+        and the attributes; it returns the shape of the result, or a tuple or list of shapes.
+        """
+        self.shape_rule = rule
+        return rule
+
+    def kernel(self, *device_types: str, host_output: bool = False, **types: DTypes) -> Callable[[F], F]:
+        """Declares a kernel for some device types and dtypes; the newest that fits is used.
+
+        Args:
+            device_types: ``"CPU"``, ``"GPU"`` or both.
+            host_output: The result stays in the host's memory wherever the op runs.
+            types: Dtypes the kernel serves, by type variable; by default all that the op allows.
+        """
+        unknown = types.keys() - set(self.signature.variables)
+        if unknown:
+            raise InvalidArgumentError(f"Op {self.name} ({self.signature}) has no type variable {sorted(unknown)[0]!r}.")
+        if not device_types:
+            raise InvalidArgumentError(f"A kernel for {self.name} needs a device type: 'CPU', 'GPU' or both.")
+
+        def register(function: F) -> F:
+            for device_type in device_types:
+                self._add(make_kernel(self.name, device_type, function, {**self.types, **types}, host_output))
+            return function
+
+        return register
+
+    def _add(self, kernel: Kernel) -> None:
+        self.kernels.append(kernel)
+        scope.forget()
+
+    def kernel_for(self, device_type: str, bound: Mapping[str, DType]) -> Kernel | None:
+        """The kernel that serves these dtypes on this type of device, if there is one."""
+        for kernel in reversed(self.kernels):
+            if kernel.device_type == device_type and kernel.accepts(bound):
+                return kernel
+        return None
+
+    def complete_attrs(self, attrs: Attrs) -> dict[str, Any]:
+        """The attributes with defaults filled in.
+
+        Raises:
+            InvalidArgumentError: the op has no such attribute.
+        """
+        unknown = attrs.keys() - self.attrs.keys() - set(self.signature.variables)
+        if unknown:
+            has = ", ".join(self.attrs) or "none"
+            raise InvalidArgumentError(f"Op {self.name} has no attribute {sorted(unknown)[0]!r}; it has: {has}.")
+        return {**self.attrs, **{k: v for k, v in attrs.items() if k in self.attrs}}
+
+    def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+        return Op.apply(self, inputs, attrs, name)
+
+    def __repr__(self) -> str:
+        return f"<Op {self.name}({self.signature})>"
+
+
+_OPS: dict[str, Op] = {}
+
+
+def op(name: str, signature: str, *, stateful: bool = False, **types_and_attrs: Any) -> Op:
+    """Declares an op.
+
+    Args:
+        name: TensorFlow's name for it, such as ``"MatMul"``.
+        signature: Inputs and outputs; see `situs.registry.signature`.
+        stateful: Whether two runs with the same inputs may differ.
+        types_and_attrs: Sets of dtypes for type variables; attributes with their defaults.
+
+    Raises:
+        AlreadyExistsError: there is an op of that name.
+    """
+    if name in _OPS:
+        raise AlreadyExistsError(f"There is an op {name!r} already: {_OPS[name]!r}. Give yours another name.")
+    parsed = parse_signature(signature)
+    types = {variable: types_and_attrs.pop(variable, ALL) for variable in parsed.variables}
+    made = Op(name, parsed, types, types_and_attrs, stateful)
+    _OPS[name] = made
+    return made
+
+
+def find_op(name: str) -> Op:
+    """The op of that name.
+
+    Raises:
+        NotFoundError: there is none; the message names near ones.
+    """
+    try:
+        return _OPS[name]
+    except KeyError:
+        raise NotFoundError(f"There is no op {name!r}.{_suggestion(name)}") from None
+
+
+def all_ops() -> dict[str, Op]:
+    """Every declared op, by name."""
+    return dict(sorted(_OPS.items()))
+
+
+def infer_shapes(declared: Op, inputs: tuple[Any, ...], attrs: Attrs) -> list[TensorShape]:
+    """The shapes of an op's results, from its shape rule, always as a list."""
+    assert declared.shape_rule is not None, f"op {declared.name} has no shape rule"
+    result = declared.shape_rule(*inputs, **attrs)
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def _suggestion(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, _OPS, n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(near)}?" if near else ""

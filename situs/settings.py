@@ -1,0 +1,89 @@
+"""What the environment says, read in one place.
+
+Every environment variable that Situs reads is a function here and a row in
+``docs/settings.md``. They are read when asked, never at import, so a program may set
+``os.environ`` after ``import situs`` and before its first op.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from situs.errors import InvalidArgumentError
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_VIRTUAL = re.compile(r"\s*(\d+)\s*(?:[xX*]\s*(\S.*?))?\s*")
+DEFAULT_VIRTUAL_GPU_BYTES = 4 * 2**30
+MAX_VIRTUAL_GPUS = 1024
+
+
+class VirtualGpus(NamedTuple):
+    """How many virtual GPUs a program wants, and the memory of each in bytes."""
+
+    count: int
+    memory_bytes: int = DEFAULT_VIRTUAL_GPU_BYTES
+
+
+def parse_bytes(text: str) -> int:
+    """Reads a size such as ``512MiB``, ``2GiB``, ``1.5G`` or ``4096``.
+
+    Example:
+        >>> parse_bytes("2GiB"), parse_bytes("1.5KB"), parse_bytes("64")
+        (2147483648, 1500, 64)
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise InvalidArgumentError(f"Cannot read {text!r} as a size in bytes. Write it like 512MiB, 2GiB or 1073741824.")
+    number, prefix, binary = match.groups()
+    base = 1024 if binary or (prefix and not text.strip().upper().endswith("B")) else 1000
+    return int(float(number) * base ** " KMGT".index(prefix.upper() or " "))
+
+
+def parse_virtual_gpus(text: str) -> VirtualGpus:
+    """Reads ``4`` (four virtual GPUs) or ``4x2GiB`` (four with 2 GiB each).
+
+    Example:
+        >>> parse_virtual_gpus("4x2GiB")
+        VirtualGpus(count=4, memory_bytes=2147483648)
+    """
+    match = _VIRTUAL.fullmatch(text)
+    if match is None:
+        raise InvalidArgumentError(f"Cannot read SITUS_VIRTUAL_GPUS={text!r}. Write a count such as 4, or 4x2GiB.")
+    count, size = match.groups()
+    return check_virtual_gpus(int(count), parse_bytes(size) if size else DEFAULT_VIRTUAL_GPU_BYTES)
+
+
+def check_virtual_gpus(count: int, memory_bytes: int) -> VirtualGpus:
+    """Returns the request if it makes sense.
+
+    Raises:
+        InvalidArgumentError: too many GPUs, or no memory in them.
+    """
+    if not 0 <= count <= MAX_VIRTUAL_GPUS:
+        raise InvalidArgumentError(f"The number of virtual GPUs must be 0 to {MAX_VIRTUAL_GPUS}, got {count}.")
+    if memory_bytes < 1:
+        raise InvalidArgumentError(f"A virtual GPU needs at least one byte of memory, got {memory_bytes}.")
+    return VirtualGpus(count, memory_bytes)
+
+
+def virtual_gpus() -> VirtualGpus | None:
+    """``SITUS_VIRTUAL_GPUS``: virtual GPUs to make instead of using cards."""
+    text = os.environ.get("SITUS_VIRTUAL_GPUS", "").strip()
+    return parse_virtual_gpus(text) if text else None
+
+
+def cuda_visible_devices() -> str | None:
+    """``CUDA_VISIBLE_DEVICES``: which GPUs exist for this process, and in which order."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
+def cuda_device_order() -> str:
+    """``CUDA_DEVICE_ORDER``: ``FASTEST_FIRST`` (the default) or ``PCI_BUS_ID``."""
+    return os.environ.get("CUDA_DEVICE_ORDER", "FASTEST_FIRST").strip().upper()
+
+
+def verify_kernels() -> bool:
+    """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
+    return os.environ.get("SITUS_VERIFY", "") not in ("", "0")

@@ -1,0 +1,238 @@
+"""Static shapes: what is known of a tensor's dimensions before it exists.
+
+A ``TensorShape`` has a rank that may be unknown and dimensions that may be unknown
+(``None``). Eager tensors have fully known shapes; shape rules of ops take and give partial
+ones, so that one rule serves both front doors.
+
+    >>> broadcast(TensorShape([2, 1]), TensorShape([None, 3]))
+    TensorShape([2, 3])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, SupportsIndex, overload
+
+from situs.errors import InvalidArgumentError
+
+Dim = int | None
+
+
+class TensorShape:
+    """The shape of a tensor, possibly partial.
+
+    Example:
+        >>> TensorShape([2, None]).rank, TensorShape(None).rank
+        (2, None)
+    """
+
+    __slots__ = ("_dims",)
+
+    def __init__(self, dims: TensorShape | Iterable[Any] | SupportsIndex | None) -> None:
+        self._dims: tuple[Dim, ...] | None
+        if dims is None:
+            self._dims = None
+        elif isinstance(dims, TensorShape):
+            self._dims = dims._dims
+        elif isinstance(dims, Iterable) and not isinstance(dims, (str, bytes)):
+            self._dims = tuple(_as_dim(d) for d in dims)
+        else:
+            self._dims = (_as_dim(dims),)
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions, or None when not even that is known."""
+        return None if self._dims is None else len(self._dims)
+
+    @property
+    def ndims(self) -> int | None:
+        """The same as ``rank``."""
+        return self.rank
+
+    @property
+    def dims(self) -> list[Dim] | None:
+        """The dimensions as a list, or None when the rank is unknown."""
+        return None if self._dims is None else list(self._dims)
+
+    def as_list(self) -> list[Dim]:
+        """The dimensions as a list.
+
+        Raises:
+            ValueError: the rank is unknown.
+        """
+        return list(self._known())
+
+    def is_fully_defined(self) -> bool:
+        """Whether every dimension is known."""
+        return self._dims is not None and None not in self._dims
+
+    def num_elements(self) -> int | None:
+        """The number of elements, or None when a dimension is unknown."""
+        if self._dims is None:
+            return None
+        count = 1
+        for dim in self._dims:
+            if dim is None:
+                return None
+            count *= dim
+        return count
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether some fully known shape fits both."""
+        theirs = TensorShape(other)._dims
+        if self._dims is None or theirs is None:
+            return True
+        return len(self._dims) == len(theirs) and all(
+            a is None or b is None or a == b for a, b in zip(self._dims, theirs, strict=True)
+        )
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raises ``ValueError`` unless some fully known shape fits both."""
+        if not self.is_compatible_with(other):
+            raise InvalidArgumentError(f"Shapes {self} and {TensorShape(other)} are incompatible")
+
+    def assert_has_rank(self, rank: int) -> None:
+        """Raises ``ValueError`` unless the rank is, or may be, `rank`."""
+        if self.rank not in (None, rank):
+            raise InvalidArgumentError(f"Shape {self} must have rank {rank}")
+
+    def with_rank(self, rank: int) -> TensorShape:
+        """This shape, with its rank made known.
+
+        Raises:
+            ValueError: the rank is known and different.
+        """
+        return self.merge_with(TensorShape([None] * rank))
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape, if its rank is unknown or at least `rank`."""
+        if self.rank is not None and self.rank < rank:
+            raise InvalidArgumentError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def merge_with(self, other: Any) -> TensorShape:
+        """What is known from either shape.
+
+        Raises:
+            ValueError: they disagree.
+        """
+        other = TensorShape(other)
+        self.assert_is_compatible_with(other)
+        if self._dims is None or other._dims is None:
+            return other if self._dims is None else self
+        return TensorShape(b if a is None else a for a, b in zip(self._dims, other._dims, strict=True))
+
+    def concatenate(self, other: Any) -> TensorShape:
+        """The dimensions of this shape followed by those of `other`."""
+        theirs = TensorShape(other)._dims
+        if self._dims is None or theirs is None:
+            return TensorShape(None)
+        return TensorShape(self._dims + theirs)
+
+    def _known(self) -> tuple[Dim, ...]:
+        if self._dims is None:
+            raise InvalidArgumentError("as_list() is not defined on an unknown TensorShape.")
+        return self._dims
+
+    def __len__(self) -> int:
+        if self._dims is None:
+            raise InvalidArgumentError("Cannot take the length of shape with unknown rank.")
+        return len(self._dims)
+
+    def __bool__(self) -> bool:
+        return self._dims is not None
+
+    def __iter__(self) -> Iterator[Dim]:
+        return iter(self._known())
+
+    @overload
+    def __getitem__(self, key: int) -> Dim: ...
+    @overload
+    def __getitem__(self, key: slice) -> TensorShape: ...
+    def __getitem__(self, key: int | slice) -> Dim | TensorShape:
+        if self._dims is None:
+            return TensorShape(None) if isinstance(key, slice) else None
+        return TensorShape(self._dims[key]) if isinstance(key, slice) else self._dims[key]
+
+    def __add__(self, other: Any) -> TensorShape:
+        return self.concatenate(other)
+
+    def __radd__(self, other: Any) -> TensorShape:
+        return TensorShape(other).concatenate(self)
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return self._dims == TensorShape(other)._dims  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self._dims)
+
+    def __repr__(self) -> str:
+        return f"TensorShape({None if self._dims is None else list(self._dims)})"
+
+    def __str__(self) -> str:
+        return "<unknown>" if self._dims is None else str(self._dims)
+
+    def __reduce__(self) -> tuple[type[TensorShape], tuple[tuple[Dim, ...] | None]]:
+        return TensorShape, (self._dims,)
+
+
+UNKNOWN = TensorShape(None)
+SCALAR = TensorShape([])
+
+
+def _as_dim(value: Any) -> Dim:
+    if value is None:
+        return None
+    try:
+        dim = value.__index__()
+    except (AttributeError, TypeError):
+        raise InvalidArgumentError(
+            f"Dimension value must be integer or None, got value {value!r} of type {type(value).__name__!r}"
+        ) from None
+    if dim < 0:
+        raise InvalidArgumentError(f"Dimension {dim} must be >= 0")
+    return int(dim)
+
+
+def brackets(shape: TensorShape | Sequence[Dim]) -> str:
+    """Spells a shape as TensorFlow's messages do: ``[2,3]``, with ``?`` for what is unknown."""
+    if isinstance(shape, TensorShape) and shape.rank is None:
+        return "<unknown>"
+    return "[" + ",".join("?" if d is None else str(d) for d in shape) + "]"
+
+
+def broadcast(x: TensorShape, y: TensorShape) -> TensorShape:
+    """The shape of an element-wise result, by NumPy's rules.
+
+    Raises:
+        InvalidArgumentError: the shapes do not broadcast.
+    """
+    if x.rank is None or y.rank is None:
+        return UNKNOWN
+    rank = max(x.rank, y.rank)
+    longer = [(1,) * (rank - len(s)) + tuple(s) for s in (x, y)]
+    return TensorShape(_broadcast_dim(a, b, x, y) for a, b in zip(*longer, strict=True))
+
+
+def _broadcast_dim(a: Dim, b: Dim, x: TensorShape, y: TensorShape) -> Dim:
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    if a is None or b is None:
+        return b if a is None else a  # the known one is not 1, so the other must equal it or be 1
+    raise InvalidArgumentError(f"Incompatible shapes: {brackets(x)} vs. {brackets(y)}")
+
+
+def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
+    """Turns a negative axis into a position.
+
+    Raises:
+        InvalidArgumentError: `axis` is outside ``[-rank, rank)``.
+    """
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"{what} {axis} is out of range [-{rank}, {rank}) for a tensor of rank {rank}")
+    return axis + rank if axis < 0 else axis

@@ -1,0 +1,106 @@
+"""``Tensor``: what both front doors pass around.
+
+This is the common face of eager tensors (`situs.eager.tensor`), which have a value, and of the
+symbolic tensors of a graph, which do not. The operators (``+``, ``[]``, ``==``, ...) are ops, so
+they are installed on this class from above, by `situs.ops.operators`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from situs.dtype import DType
+    from situs.shapes import TensorShape
+
+
+class Tensor:
+    """A multi-dimensional array on a device."""
+
+    __slots__ = ("__weakref__",)
+
+    # Makes NumPy leave `array + tensor` to the tensor.
+    __array_priority__ = 100
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, as far as it is known."""
+        raise NotImplementedError
+
+    @property
+    def device(self) -> str:
+        """The name of the device."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int | None:
+        """The number of dimensions."""
+        return self.shape.rank
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``."""
+        return self.shape
+
+    def ref(self) -> Reference:
+        """A hashable reference to this tensor, for dictionaries and sets."""
+        return Reference(self)
+
+    if TYPE_CHECKING:
+        # Installed by situs.ops.operators.
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __rand__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __ror__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __rxor__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+
+
+class Reference:
+    """Stands for one tensor by identity, so that tensors can be keys."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    def deref(self) -> Tensor:
+        """The tensor itself."""
+        return self._tensor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._tensor is other._tensor
+
+    def __hash__(self) -> int:
+        return id(self._tensor)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._tensor!r}>"

@@ -1,0 +1,77 @@
+"""The devices and settings that all tests share.
+
+The suite runs on four virtual GPUs, and every kernel that a test runs is verified against its
+op's shape rule and signature. Tests of the unverified fast path say so with the `fast` fixture;
+tests that need other devices start a process of their own with `run_python`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ["SITUS_VIRTUAL_GPUS"] = "4x2GiB"
+os.environ["SITUS_VERIFY"] = "1"
+os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+
+import pytest
+from hypothesis import settings
+
+from situs.devices import scope
+from situs.eager import execute
+from situs.placement import options
+
+ROOT = Path(__file__).parent.parent
+LOCAL = "/job:localhost/replica:0/task:0"
+
+settings.register_profile("situs", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("situs")
+
+
+@pytest.fixture(params=["CPU:0", "GPU:0"])
+def on_device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Runs the test once under each type of device; gives the device's full name."""
+    with scope.device(f"/{request.param}"):
+        yield f"{LOCAL}/device:{request.param}"
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Runs the test as users run: kernels unverified, steps remembered."""
+    monkeypatch.setattr(execute, "_verify", False)
+    yield
+    scope.forget()
+
+
+@pytest.fixture(autouse=True)
+def _restore_options() -> Iterator[None]:
+    soft, log = options.current.soft, options.current.log
+    yield
+    options.set_soft(soft)
+    options.set_log(log)
+
+
+RunPython = Callable[..., str]
+
+
+@pytest.fixture
+def run_python() -> RunPython:
+    """Runs a program in a process of its own and returns what it printed."""
+
+    def run(program: str, *, fails: bool = False, **env: str) -> str:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("SITUS_", "CUDA_"))}
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**clean, "PYTHONPATH": str(ROOT), **env},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run
