@@ -80,6 +80,10 @@ def binary(op: Op) -> BinaryFunction:
                 number = scalar(y, x._place)
                 if number is not None:
                     return call(x, number, name)
+            elif type(x) in PYTHON_NUMBERS and type(y) is EagerTensor:
+                number = scalar(x, y._place)
+                if number is not None:
+                    return call(number, y, name)
             return apply(op, (x, y), {}, name)
         note(step.assignment)
         tensor = _new(EagerTensor)

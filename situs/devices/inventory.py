@@ -19,7 +19,7 @@ from situs import settings
 from situs.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
 from situs.devices.physical import Card, PhysicalDevice, Processor, find_cards, find_processor
 from situs.devices.virtual import virtual_cards
-from situs.errors import AlreadyInitializedError, InvalidArgumentError
+from situs.errors import AlreadyInitializedError, InvalidArgumentError, NotFoundError
 
 Configurations = tuple[LogicalDeviceConfiguration, ...]
 
@@ -156,12 +156,20 @@ class Inventory:
                     self._devices = made
         return self._devices
 
+    def preview(self) -> tuple[Device, ...]:
+        """The logical devices as they are, or as they would be made now."""
+        return self._make_devices() if self._devices is None else self._devices
+
     def _make_devices(self) -> tuple[Device, ...]:
         numbers = {"CPU": count(), "GPU": count()}
         devices = []
         for physical in self.visible():
             for part in self._split.get(physical, (LogicalDeviceConfiguration(),)):
                 devices.append(self._make_device(physical, part, next(numbers[physical.device_type])))
+        if not any(device.type == "CPU" for device in devices):
+            raise NotFoundError(
+                "No CPU devices are available in this process. Python values are read on the CPU: leave it visible."
+            )
         return tuple(sorted(devices, key=lambda device: device.rank))
 
     def _make_device(self, physical: PhysicalDevice, part: LogicalDeviceConfiguration, index: int) -> Device:

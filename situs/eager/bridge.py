@@ -6,15 +6,18 @@ all that placement needs to know of it in one pointer, and a tuple of places is 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from situs import dtype as dt
+from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.dtype import DType
+from situs.eager.reserve import reserve
 from situs.errors import UnavailableError
 
 TORCH_DTYPE: dict[DType, torch.dtype] = {
@@ -70,23 +73,32 @@ def place_of(device: Device, value: Value) -> Place:
 
 
 def host() -> Device:
-    """The CPU that Python values are read on."""
-    for device in process.devices():
-        if device.type == "CPU":
-            return device
-    raise AssertionError("the inventory makes no device set without a CPU")
+    """The CPU that Python values are read on: the inventory makes no device set without one."""
+    return next(device for device in process.devices() if device.type == "CPU")
 
 
 _torch_devices: dict[Device, torch.device] = {}
+_starting = threading.Lock()
 
 
 def torch_device(device: Device) -> torch.device:
     """PyTorch's device for one of ours."""
     found = _torch_devices.get(device)
     if found is None:
-        ordinal = None if device.card is None or device.card.uuid is None else _cuda_ordinal(device.card.uuid)
-        found = torch.device("cpu") if ordinal is None else torch.device("cuda", ordinal)
-        _torch_devices[device] = found
+        with _starting:
+            found = _torch_devices.get(device) or _start(device)
+            _torch_devices[device] = found
+    return found
+
+
+def _start(device: Device) -> torch.device:
+    """Finds PyTorch's device and, if it is a card used for the first time, takes its memory."""
+    if device.card is None or device.card.uuid is None:
+        return torch.device("cpu")
+    ordinal = _cuda_ordinal(device.card.uuid)
+    found = torch.device("cuda", ordinal)
+    if found not in _torch_devices.values():
+        reserve(device, ordinal)
     return found
 
 
@@ -115,3 +127,11 @@ def copier(source: Device, target: Device) -> Copy | None:
     if torch_device(source) == where:
         return torch.clone
     return lambda value: value.to(where)
+
+
+def _bound_threads(devices: tuple[Device, ...]) -> None:
+    if threads.current.intra:
+        torch.set_num_threads(threads.current.intra)
+
+
+process.on_start(_bound_threads)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 from situs.devices import scope
 from situs.devices.logical import Device
 from situs.dtype import int32
-from situs.eager.bridge import Place
 from situs.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from situs.eager.bridge import Place
 
 SILENT, WARN, EXPLICIT, SILENT_FOR_INT32 = "silent", "warn", "explicit", "silent_for_int32"
 POLICIES = (SILENT, WARN, EXPLICIT, SILENT_FOR_INT32)

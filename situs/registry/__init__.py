@@ -1,0 +1,14 @@
+"""Ops and kernels: what they are, and the tables of them.
+
+    from situs.registry import CPU, GPU, find_op, op
+
+declares an op of your own, or adds a kernel to one there is; ``docs/extending.md`` shows how.
+"""
+
+from situs.registry.kernel import CPU as CPU
+from situs.registry.kernel import GPU as GPU
+from situs.registry.kernel import Kernel as Kernel
+from situs.registry.op import Op as Op
+from situs.registry.op import all_ops as all_ops
+from situs.registry.op import find_op as find_op
+from situs.registry.op import op as op

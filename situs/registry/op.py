@@ -29,6 +29,7 @@ from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 from situs.registry.kernel import Kernel, KernelFunction, make_kernel
 from situs.registry.signature import Arg, Signature, parse_signature
 from situs.shapes import TensorShape
+from situs.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 ShapeRule = Callable[..., Any]
@@ -117,8 +118,15 @@ class Op:
             raise InvalidArgumentError(f"Op {self.name} has no attribute {sorted(unknown)[0]!r}; it has: {has}.")
         return {**self.attrs, **{k: v for k, v in attrs.items() if k in self.attrs}}
 
-    def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
-        return Op.apply(self, inputs, attrs, name)
+    def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
+        """Runs an op that has one result."""
+        result: Tensor = Op.apply(self, inputs, attrs, name)
+        return result
+
+    def many(self, *inputs: Any, name: str | None = None, **attrs: Any) -> list[Tensor]:
+        """Runs an op that has several results, or a list of them."""
+        results: list[Tensor] = Op.apply(self, inputs, attrs, name)
+        return results
 
     def __repr__(self) -> str:
         return f"<Op {self.name}({self.signature})>"

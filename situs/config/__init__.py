@@ -1,0 +1,17 @@
+"""``tf.config``: the devices of this process, and how ops are placed on them."""
+
+from situs.config import experimental as experimental
+from situs.config import gpu as gpu
+from situs.config import threading as threading
+from situs.config.devices import get_logical_device_configuration as get_logical_device_configuration
+from situs.config.devices import get_soft_device_placement as get_soft_device_placement
+from situs.config.devices import get_visible_devices as get_visible_devices
+from situs.config.devices import list_logical_devices as list_logical_devices
+from situs.config.devices import list_physical_devices as list_physical_devices
+from situs.config.devices import set_logical_device_configuration as set_logical_device_configuration
+from situs.config.devices import set_soft_device_placement as set_soft_device_placement
+from situs.config.devices import set_virtual_gpus as set_virtual_gpus
+from situs.config.devices import set_visible_devices as set_visible_devices
+from situs.devices.logical import LogicalDevice as LogicalDevice
+from situs.devices.logical import LogicalDeviceConfiguration as LogicalDeviceConfiguration
+from situs.devices.physical import PhysicalDevice as PhysicalDevice

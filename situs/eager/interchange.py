@@ -1,0 +1,53 @@
+"""Tensors to and from other libraries through DLPack, without a copy.
+
+What is shared can be changed from the other side: a tensor made of a PyTorch tensor or a NumPy array
+this way sees later changes to it. Use ``tf.constant`` for a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from situs.devices.inventory import process
+from situs.devices.logical import Device
+from situs.eager.bridge import FROM_TORCH, place, torch_device
+from situs.eager.tensor import EagerTensor, wrap
+from situs.errors import DTypeError, InvalidArgumentError
+
+
+def from_dlpack(source: Any) -> EagerTensor:
+    """Makes a tensor that shares memory with `source`, on the device that holds it.
+
+    Args:
+        source: Anything with ``__dlpack__`` (a PyTorch tensor, a NumPy array) or a DLPack capsule.
+    """
+    value = source.detach() if isinstance(source, torch.Tensor) else _import(source)
+    if value.dtype not in FROM_TORCH:
+        raise DTypeError(f"There is no tensor dtype for {value.dtype}.")
+    return wrap(value, place(_device_of(value), FROM_TORCH[value.dtype]))
+
+
+def to_dlpack(tensor: EagerTensor) -> Any:
+    """Exports a tensor as a DLPack capsule that shares its memory."""
+    if not isinstance(tensor, EagerTensor):
+        raise InvalidArgumentError(f"The argument to `to_dlpack` must be a TF tensor, not {type(tensor)}")
+    return tensor.__dlpack__()
+
+
+def _import(source: Any) -> torch.Tensor:
+    if not hasattr(source, "__dlpack__") and type(source).__name__ != "PyCapsule":
+        raise InvalidArgumentError(f"Expected an object with __dlpack__ or a DLPack capsule, got {type(source).__name__}.")
+    try:
+        return torch.from_dlpack(source)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise InvalidArgumentError(f"Cannot share memory with {type(source).__name__}: {error}") from None
+
+
+def _device_of(value: torch.Tensor) -> Device:
+    kind = "CPU" if value.device.type == "cpu" else "GPU"
+    for device in process.devices():
+        if device.type == kind and torch_device(device) == value.device:
+            return device
+    raise InvalidArgumentError(f"No device of this process lies on PyTorch's {value.device}.")

@@ -1,0 +1,3 @@
+"""``tf.experimental``."""
+
+from situs.experimental import dlpack as dlpack

@@ -1,0 +1,71 @@
+"""Questions about placement: why an op ran where it ran, and which kernels there are.
+
+    tf.explain()            the last ops, with their devices and reasons
+    tf.explain(tensor)      the op that made a tensor
+    tf.kernels("MatMul")    device types and dtypes that have a kernel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from situs import ops as ops  # declares every op
+from situs.eager.tensor import EagerTensor
+from situs.errors import InvalidArgumentError
+from situs.placement import explain as explanations
+from situs.placement.explain import Explanation
+from situs.registry.kernel import Kernel
+from situs.registry.op import Op, find_op
+
+
+def explain(what: EagerTensor | int | None = None) -> Explanation:
+    """Says why ops ran where they ran.
+
+    Args:
+        what: A tensor, for the op that made it; a number, for that many of the last ops; nothing,
+            for all that are remembered.
+
+    Returns:
+        A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data.
+
+    Example:
+        >>> import situs as tf
+        >>> with tf.device("/cpu:0"):
+        ...     tf.explain(tf.add(1, 2))[0].reason
+        'requested: /job:localhost/replica:0/task:0/device:CPU:0'
+    """
+    if isinstance(what, EagerTensor):
+        return Explanation([] if what._made_by is None else [what._made_by])
+    if what is None or (isinstance(what, int) and not isinstance(what, bool) and what >= 0):
+        return explanations.last(what)
+    raise InvalidArgumentError(f"explain takes a tensor, a number of ops or nothing, got {what!r}.")
+
+
+@dataclass(frozen=True)
+class KernelList(Sequence[Kernel]):
+    """The kernels of an op: a sequence that prints one line a kernel."""
+
+    op: Op
+    kernels: tuple[Kernel, ...]
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        return self.kernels[index]
+
+    def __str__(self) -> str:
+        return f"{self.op.name}({self.op.signature})\n" + "\n".join(f"  {kernel}" for kernel in self.kernels)
+
+    __repr__ = __str__
+
+
+def kernels(op: str | Op) -> KernelList:
+    """Lists the kernels of an op: for which device types and dtypes it can run.
+
+    Raises:
+        NotFoundError: there is no such op; the message names near ones.
+    """
+    found = op if isinstance(op, Op) else find_op(op)
+    return KernelList(found, tuple(found.kernels))

@@ -1,0 +1,56 @@
+"""A front door that opens a crack: names are imported when they are first used.
+
+The public names of a package stand in its ``__init__.pyi``, which type checkers read as it is:
+
+    from situs.ops.math import add as add
+
+At run time `attach` reads the same lines, so that there is one list. Importing the package then
+costs nothing, and a program that only asks for the devices never loads PyTorch.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def attach(package: str, stub: Path) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Returns ``__getattr__``, ``__dir__`` and ``__all__`` for a package whose names stand in `stub`."""
+    sources = read_stub(stub)
+
+    def load(name: str) -> Any:
+        if name not in sources:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, attribute = sources[name]
+        value = importlib.import_module(module)
+        if attribute is not None:
+            value = _member(value, attribute)
+        setattr(sys.modules[package], name, value)  # the next use finds it at once
+        return value
+
+    return load, lambda: sorted(sources), sorted(sources)
+
+
+def read_stub(stub: Path) -> dict[str, tuple[str, str | None]]:
+    """Maps each public name to the module it comes from and its name there (None: the module itself)."""
+    sources: dict[str, tuple[str, str | None]] = {}
+    for node in ast.parse(stub.read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            assert node.module is not None
+            for alias in node.names:
+                sources[alias.asname or alias.name] = (node.module, alias.name)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                sources[alias.asname or alias.name] = (alias.name, None)
+    return sources
+
+
+def _member(module: Any, name: str) -> Any:
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        return importlib.import_module(f"{module.__name__}.{name}")

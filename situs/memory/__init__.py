@@ -1,0 +1,1 @@
+"""How much of a card's memory a program takes."""

@@ -1,0 +1,1 @@
+"""Names under which TensorFlow programs reach past the front door."""

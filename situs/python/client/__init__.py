@@ -1,0 +1,1 @@
+"""``tensorflow.python.client``, as far as programs use it."""

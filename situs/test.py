@@ -1,0 +1,34 @@
+"""``tf.test``: questions that programs ask before they use a GPU."""
+
+from __future__ import annotations
+
+from situs.devices.inventory import process
+from situs.devices.physical import torch_has_cuda
+
+
+def is_gpu_available(
+    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
+) -> bool:
+    """Whether there is a GPU, of at least some compute capability if given. Touches no card.
+
+    Args:
+        cuda_only: Accepted for TensorFlow's programs; all GPUs here are CUDA's or stand in for one.
+        min_cuda_compute_capability: (major, minor).
+    """
+    wanted = tuple(min_cuda_compute_capability or (0, 0))
+    return any(d.card is not None and d.card.compute_capability >= wanted for d in process.preview())
+
+
+def gpu_device_name() -> str:
+    """The name of the first GPU, ``/device:GPU:0``; empty if there is none."""
+    return next((f"/device:{d.short_name}" for d in process.preview() if d.type == "GPU"), "")
+
+
+def is_built_with_cuda() -> bool:
+    """Whether the installed PyTorch can use NVIDIA cards."""
+    return torch_has_cuda()
+
+
+def is_built_with_gpu_support() -> bool:
+    """The same as ``is_built_with_cuda``."""
+    return torch_has_cuda()
