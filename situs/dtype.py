@@ -117,7 +117,8 @@ class DType:
         if self is bfloat16:
             import ml_dtypes
 
-            info: Any = ml_dtypes.finfo(ml_dtypes.bfloat16)
+            finfo: Any = ml_dtypes.finfo
+            info = finfo(ml_dtypes.bfloat16)
         elif self.is_floating:
             info = np.finfo(self.as_numpy_dtype)
         else:
@@ -220,7 +221,7 @@ def as_dtype(value: object) -> DType:
         if value in _ALIASES:
             return _ALIASES[value]
         if value in _BY_ENUM and not isinstance(value, builtins.bool):
-            return _BY_ENUM[value]  # type: ignore[index]
+            return _BY_ENUM[value]
     except TypeError:
         pass  # not hashable: not a dtype, the error below says so
     found = _from_numpy(value)

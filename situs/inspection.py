@@ -1,8 +1,8 @@
 """Questions about placement: why an op ran where it ran, and which kernels there are.
 
-    tf.explain()            the last ops, with their devices and reasons
-    tf.explain(tensor)      the op that made a tensor
-    tf.kernels("MatMul")    device types and dtypes that have a kernel
+tf.explain()            the last ops, with their devices and reasons
+tf.explain(tensor)      the op that made a tensor
+tf.kernels("MatMul")    device types and dtypes that have a kernel
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from situs.errors import InvalidArgumentError
 
@@ -19,7 +19,8 @@ DEFAULT_VIRTUAL_GPU_BYTES = 4 * 2**30
 MAX_VIRTUAL_GPUS = 1024
 
 
-class VirtualGpus(NamedTuple):
+@dataclass(frozen=True)
+class VirtualGpus:
     """How many virtual GPUs a program wants, and the memory of each in bytes."""
 
     count: int
@@ -35,7 +36,9 @@ def parse_bytes(text: str) -> int:
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise InvalidArgumentError(f"Cannot read {text!r} as a size in bytes. Write it like 512MiB, 2GiB or 1073741824.")
+        raise InvalidArgumentError(
+            f"Cannot read {text!r} as a size in bytes. Write it like 512MiB, 2GiB or 1073741824."
+        )
     number, prefix, binary = match.groups()
     base = 1024 if binary or (prefix and not text.strip().upper().endswith("B")) else 1000
     return int(float(number) * base ** " KMGT".index(prefix.upper() or " "))

@@ -6,9 +6,7 @@ from situs.devices.inventory import process
 from situs.devices.physical import torch_has_cuda
 
 
-def is_gpu_available(
-    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
-) -> bool:
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
     """Whether there is a GPU, of at least some compute capability if given. Touches no card.
 
     Args:

@@ -3,6 +3,9 @@
 The suite runs on four virtual GPUs, and every kernel that a test runs is verified against its
 op's shape rule and signature. Tests of the unverified fast path say so with the `fast` fixture;
 tests that need other devices start a process of their own with `run_python`.
+
+With SITUS_TEST_CARD=1 a real card takes the place of the virtual GPUs: `pytest tests/unit/ops` then
+runs every GPU kernel on it.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-os.environ["SITUS_VIRTUAL_GPUS"] = "4x2GiB"
+if not os.environ.get("SITUS_TEST_CARD"):
+    os.environ["SITUS_VIRTUAL_GPUS"] = "4x2GiB"
 os.environ["SITUS_VERIFY"] = "1"
 os.environ.pop("CUDA_VISIBLE_DEVICES", None)
 

@@ -14,7 +14,7 @@ from situs.devices.logical import LogicalDeviceConfiguration
 from situs.settings import VirtualGpus
 
 GPUS = 4
-PROGRAM = '''
+PROGRAM = """
 import situs as tf
 tf.debugging.set_log_device_placement(True)
 
@@ -33,7 +33,7 @@ for d in ['/device:GPU:2', '/device:GPU:3']:
 with tf.device('/cpu:0'):
   sum = tf.add_n(c)
 print(sum)
-'''
+"""
 
 
 def add_command(commands: Any) -> None:

@@ -1,8 +1,8 @@
 """``situs``: the command line.
 
-    situs devices [--json]    the devices of this machine, without touching a card
-    situs demo                a program placed on them, explained
-    situs --version
+situs devices [--json]    the devices of this machine, without touching a card
+situs demo                a program placed on them, explained
+situs --version
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="situs", description="A tensor runtime whose subject is where computation happens.")
+    parser = argparse.ArgumentParser(
+        prog="situs", description="A tensor runtime whose subject is where computation happens."
+    )
     parser.add_argument("--version", action="version", version=f"situs {situs.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     devices.add_command(commands)

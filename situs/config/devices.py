@@ -32,9 +32,7 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     return process.visible(device_type)
 
 
-def set_visible_devices(
-    devices: PhysicalDevice | Iterable[PhysicalDevice], device_type: str | None = None
-) -> None:
+def set_visible_devices(devices: PhysicalDevice | Iterable[PhysicalDevice], device_type: str | None = None) -> None:
     """Chooses the physical devices that this process uses.
 
     Args:

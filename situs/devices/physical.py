@@ -52,10 +52,7 @@ class Card:
     def describe(self, index: int) -> str:
         """The line TensorFlow prints for a card: its number, name, bus id and capability."""
         major, minor = self.compute_capability
-        return (
-            f"device: {index}, name: {self.name}, pci bus id: {self.pci_bus_id}, "
-            f"compute capability: {major}.{minor}"
-        )
+        return f"device: {index}, name: {self.name}, pci bus id: {self.pci_bus_id}, compute capability: {major}.{minor}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,9 @@ class Processor:
 
 def find_processor() -> Processor:
     """Asks the operating system about the CPU."""
-    return Processor(_cpu_name(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, _ram())
+    return Processor(
+        _cpu_name(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, _ram()
+    )
 
 
 def find_cards() -> list[Card]:

@@ -55,7 +55,7 @@ class Scope:
         self.parent = parent
         self.request = request
         self.stops = request is None  # the walk outwards ends here
-        self.calls_functions = callable(request) or (
+        self.calls_functions: bool = callable(request) or (
             parent is not None and not self.stops and parent.calls_functions
         )
         self.memo: dict[Any, Any] = {}

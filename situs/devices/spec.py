@@ -127,8 +127,8 @@ class DeviceSpec(_SpecBase):
 
         The index is inherited on its own: ``/cpu:2`` merged with ``/gpu`` is ``/device:GPU:2``.
         """
-        merged = (mine if theirs is None else theirs for mine, theirs in zip(self._fields, dev._fields, strict=True))
-        return DeviceSpec(*merged)
+        merged = [mine if theirs is None else theirs for mine, theirs in zip(self._fields, dev._fields, strict=True)]
+        return DeviceSpec(**dict(zip(Fields._fields, merged, strict=True)))  # type: ignore[arg-type]
 
     def replace(self, **fields: Any) -> DeviceSpec:
         """Returns this spec with some fields exchanged."""

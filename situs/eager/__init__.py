@@ -1,0 +1,1 @@
+"""Eager mode: tensors with values, and ops that run at once."""

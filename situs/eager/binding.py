@@ -19,7 +19,7 @@ from situs.dtype import DType
 from situs.eager.bridge import place
 from situs.eager.convert import PYTHON_NUMBERS, scalar, to_tensor
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError
 from situs.registry.kernel import dtype_list
 from situs.registry.op import Op
 from situs.registry.signature import Arg
@@ -43,6 +43,7 @@ def bind(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
     """
     if len(inputs) != len(op.inputs):
         raise TypeError(f"{op.name} takes {len(op.inputs)} inputs ({op.signature}), got {len(inputs)}.")
+    inputs = [_read(value) for value in inputs]
     types = {name: attrs[name] for name in op.signature.variables if attrs.get(name) is not None}
     _types_from_tensors(op, inputs, types)
     near = _device_of_first(inputs)
@@ -77,6 +78,13 @@ def host_value(value: Any) -> Any:
     if hasattr(value, "__array__"):
         return host_value(np.asarray(value))
     raise DTypeError(f"Expected a number, a shape or a tensor of them, got {value!r} of type {type(value).__name__!r}.")
+
+
+def _read(value: Any) -> Any:
+    """The tensor inside what stands for one, such as a variable; other values as they are."""
+    if isinstance(value, (list, tuple)) and any(hasattr(item, "__tensor__") for item in value):
+        return [_read(item) for item in value]
+    return value.__tensor__() if hasattr(value, "__tensor__") else value
 
 
 def _freeze(value: Any) -> Any:
@@ -161,5 +169,6 @@ def _mismatch(op: Op, arg: Arg, number: int, wanted: DType, got: DType) -> DType
 def _not_allowed(op: Op, variable: str, dtype: DType) -> DTypeError:
     return DTypeError(
         f"Value for attr '{variable}' of {dtype.proto_name} is not in the list of allowed values: "
-        f"{dtype_list(op.types[variable])}. {op.name} takes ({op.signature}); cast the input with tf.cast. [Op:{op.name}]"
+        f"{dtype_list(op.types[variable])}. {op.name} takes ({op.signature}); cast the input with tf.cast. "
+        f"[Op:{op.name}]"
     )

@@ -19,7 +19,7 @@ import torch
 from situs import dtype as dt
 from situs.devices.logical import Device
 from situs.dtype import DType, as_dtype
-from situs.eager.bridge import TORCH_DTYPE, Place, Value, host, place, torch_device
+from situs.eager.bridge import Place, Value, host, place, torch_device
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.shapes import TensorShape
@@ -43,6 +43,8 @@ def to_tensor(value: object, dtype: DType | None = None, device: Device | None =
         ValueError, TypeError: the value has no tensor, or not of that dtype.
     """
     device = device or host()
+    if hasattr(value, "__tensor__"):
+        value = value.__tensor__()  # a variable, or another thing that stands for a tensor
     if isinstance(value, EagerTensor):
         if dtype is not None and value.dtype is not dtype:
             raise DTypeError(
@@ -137,7 +139,7 @@ def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, An
     natural = _natural_dtype(value, kinds)
     if natural is dt.string:
         if dtype not in (None, dt.string):
-            raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {dtype.name}")  # type: ignore[union-attr]
+            raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {dtype.name}")
         return _bytes_array(np.array(value, dtype=object)), dt.string
     wanted = dtype or natural
     _check_kind(value, natural, wanted)
@@ -275,7 +277,9 @@ def _as_bytes(item: object) -> bytes:
     if isinstance(item, (bytes, np.bytes_)):
         return bytes(item)
     if isinstance(item, (list, tuple)):
-        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(item)} in it.")
+        raise InvalidArgumentError(
+            f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(item)} in it."
+        )
     raise DTypeError(f"A string tensor holds str or bytes, got {item!r} of type {type(item).__name__!r}.")
 
 

@@ -15,7 +15,8 @@ has to be done per call: logging, device functions, verification, strict device 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
 from situs import settings
 from situs.devices.inventory import process
@@ -48,6 +49,20 @@ class Step:
         self.place: Place | None = None  # known after the first run
 
 
+class State(Protocol):
+    """What ops on state need to know of it: its name and where it is."""
+
+    @property
+    def name(self) -> str:
+        """The name of the variable."""
+        ...
+
+    @property
+    def place(self) -> Place:
+        """The device that holds it, and its dtype."""
+        ...
+
+
 class OpInfo:
     """What a device function sees of an op in eager mode."""
 
@@ -59,14 +74,19 @@ class OpInfo:
         self.device = ""
 
 
-def execute(op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None) -> Any:
-    """Runs an op now and returns its tensor, or a list of tensors."""
+def execute(
+    op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None, state: State | None = None
+) -> Any:
+    """Runs an op now and returns its tensor, or a list of tensors.
+
+    An op on `state` (a variable) runs where the state is, whatever the scope says.
+    """
     bound = bind(op, inputs, attrs)
     complete = op.complete_attrs(attrs)
-    key, keep = _key(op, bound), _may_keep()
+    key, keep = _key(op, bound), _may_keep() and state is None
     step = here.scope.memo.get(key) if keep else None
     if step is None:
-        step = _prepare(op, bound, name)
+        step = _prepare(op, bound, _decide(op, bound, name, state))
     if options.current.log:
         print(f"Executing op {op.name} in device {step.assignment.device.name}", flush=True)
     result = _run(op, bound, complete, step)
@@ -105,9 +125,15 @@ def _kernel_attrs(attrs: dict[str, Any], assignment: Assignment) -> dict[str, An
     return attrs
 
 
-def _prepare(op: Op, bound: BoundInputs, name: str | None) -> Step:
+def _decide(op: Op, bound: BoundInputs, name: str | None, state: State | None) -> Assignment:
+    if state is not None:
+        pinned = assign(op, bound.types, process.devices(), state.place.device.spec, soft=False)
+        return replace(pinned, kind="state", detail=f"follows variable '{state.name}'", requested="")
     request = here.scope.eager_request(OpInfo(op, name))
-    decided = assign(op, bound.types, process.devices(), request, options.current.soft)
+    return assign(op, bound.types, process.devices(), request, options.current.soft)
+
+
+def _prepare(op: Op, bound: BoundInputs, decided: Assignment) -> Step:
     run = _with_types(decided.kernel.function, op, bound.types)
     copies = _input_copies(op, bound, decided.device)
     if any(copy is not None for copy in copies):

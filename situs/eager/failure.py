@@ -70,7 +70,9 @@ def _kind_of(error: Exception) -> type[OpError]:
 
 
 def _is_allocation_failure(error: Exception) -> bool:
-    return isinstance(error, MemoryError) or "can't allocate memory" in str(error) or "DefaultCPUAllocator" in str(error)
+    return (
+        isinstance(error, MemoryError) or "can't allocate memory" in str(error) or "DefaultCPUAllocator" in str(error)
+    )
 
 
 def _memory_text(error: Exception, op: Op, bound: BoundInputs, assignment: Assignment) -> str:

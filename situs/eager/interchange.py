@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.utils.dlpack
 
 from situs.devices.inventory import process
 from situs.devices.logical import Device
@@ -38,9 +39,11 @@ def to_dlpack(tensor: EagerTensor) -> Any:
 
 def _import(source: Any) -> torch.Tensor:
     if not hasattr(source, "__dlpack__") and type(source).__name__ != "PyCapsule":
-        raise InvalidArgumentError(f"Expected an object with __dlpack__ or a DLPack capsule, got {type(source).__name__}.")
+        raise InvalidArgumentError(
+            f"Expected an object with __dlpack__ or a DLPack capsule, got {type(source).__name__}."
+        )
     try:
-        return torch.from_dlpack(source)
+        return torch.utils.dlpack.from_dlpack(source)
     except (BufferError, RuntimeError, TypeError) as error:
         raise InvalidArgumentError(f"Cannot share memory with {type(source).__name__}: {error}") from None
 

@@ -68,10 +68,14 @@ def check(op: str, number: int, where: Place, target: Device) -> None:
     policy = _thread.policy
     if policy == SILENT or (policy == SILENT_FOR_INT32 and where.dtype is int32):
         return
-    place = f"was expected to be on {target.name} but is actually on {where.device.name} (operation running on {target.name})"
+    place = (
+        f"was expected to be on {target.name} but is actually on {where.device.name} "
+        f"(operation running on {target.name})"
+    )
     if policy == WARN:
         print(
-            f"before computing {op} input #{number} {place}. This triggers a copy which can be a performance bottleneck.",
+            f"before computing {op} input #{number} {place}. "
+            "This triggers a copy which can be a performance bottleneck.",
             file=sys.stderr,
         )
         return

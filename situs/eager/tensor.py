@@ -18,7 +18,7 @@ from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.dtype import DType
 from situs.eager.bridge import Place, Value, copier, host, place
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, UnknownDeviceError
 from situs.placement.candidates import Assignment, unknown_device_text
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
@@ -141,7 +141,8 @@ class EagerTensor(Tensor):
         for device in process.devices():
             if device.type == "GPU" and device.index == gpu_index:
                 return copy_to(self, device)
-        raise_unknown(f"/job:localhost/replica:0/task:0/device:GPU:{gpu_index}")
+        name = f"/job:localhost/replica:0/task:0/device:GPU:{gpu_index}"
+        raise UnknownDeviceError(unknown_device_text(name, process.devices(), soft=False))
 
     # As an object.
 
@@ -194,7 +195,7 @@ def to_numpy(tensor: EagerTensor) -> np.ndarray[Any, Any]:
     value = value.detach().cpu().resolve_conj().resolve_neg()
     if tensor._place.dtype is dt.bfloat16:
         return value.view(torch.int16).numpy().view(dt.bfloat16.as_numpy_dtype)
-    return value.numpy()  # type: ignore[no-any-return]
+    return value.numpy()
 
 
 def copy_to(tensor: EagerTensor, device: Device) -> EagerTensor:
@@ -206,13 +207,6 @@ def copy_to(tensor: EagerTensor, device: Device) -> EagerTensor:
     return wrap(value, place(device, tensor._place.dtype), tensor._made_by)
 
 
-def raise_unknown(name: str) -> Any:
-    """Raises the error for a device that this machine does not have."""
-    from situs.errors import UnknownDeviceError
-
-    raise UnknownDeviceError(unknown_device_text(name, process.devices(), soft=False))
-
-
 def _unpickle(array: Any, dtype: str) -> EagerTensor:
     from situs.eager.convert import to_tensor
 
@@ -222,7 +216,7 @@ def _unpickle(array: Any, dtype: str) -> EagerTensor:
 def _numpy_text(tensor: EagerTensor, repr_of: bool) -> str:
     array = to_numpy(tensor)
     if array.ndim == 0:
-        scalar = array[()]
+        scalar: Any = array[()]
         text = repr(scalar) if isinstance(scalar, bytes) else str(scalar)
     else:
         text = repr(array) if repr_of else str(array)

@@ -61,6 +61,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         ValueError: the value has no tensor, for instance because its rows differ in length.
     """
     wanted = None if dtype is None else as_dtype(dtype)
+    value = read(value)
     if isinstance(value, Tensor):
         return _constant_of_tensor(value, wanted, shape)
     array, natural = to_array(value, wanted)
@@ -81,6 +82,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         name: A name for the op.
     """
     wanted = None if dtype is None else as_dtype(dtype)
+    value = read(value)
     if isinstance(value, Tensor):
         if wanted is not None and value.dtype is not wanted:
             raise DTypeError(
@@ -96,6 +98,11 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     return constant(value, wanted, name=name or "Const")
 
 
+def read(value: Any) -> Any:
+    """The tensor inside what stands for one, such as a variable; other values as they are."""
+    return value.__tensor__() if hasattr(value, "__tensor__") else value
+
+
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor."""
     return isinstance(x, Tensor)
@@ -104,7 +111,8 @@ def is_tensor(x: Any) -> bool:
 def _constant_of_tensor(value: Tensor, wanted: DType | None, shape: Any) -> Tensor:
     if wanted is not None and value.dtype is not wanted:
         raise DTypeError(
-            f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}. Use tf.cast(tensor, {wanted!r})."
+            f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}. "
+            f"Use tf.cast(tensor, {wanted!r})."
         )
     if shape is None or value.shape == TensorShape(shape):
         return identity_here(value)
@@ -128,7 +136,7 @@ def _constant_place(dtype: DType, name: str) -> tuple[Place, Assignment]:
         found = place(assignment.device, dtype), assignment
         if not scope.calls_functions:
             scope.memo[_const, dtype] = found
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _shaped(array: np.ndarray[Any, Any], shape: Any, value: object) -> np.ndarray[Any, Any]:
@@ -136,11 +144,11 @@ def _shaped(array: np.ndarray[Any, Any], shape: Any, value: object) -> np.ndarra
     count = wanted.num_elements()
     if count is None:
         raise InvalidArgumentError(f"The shape of a constant must be fully known, got {wanted}.")
-    sizes = tuple(wanted)
+    sizes: Any = tuple(wanted)
     if array.size == count:
-        return array.reshape(sizes)  # type: ignore[arg-type]
+        return array.reshape(sizes)
     if array.size == 1:
-        return np.ascontiguousarray(np.broadcast_to(array.reshape(()), sizes))  # type: ignore[arg-type]
+        return np.ascontiguousarray(np.broadcast_to(array.reshape(()), sizes))
     raise DTypeError(
         f"Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {value}) has "
         f"{array.size} elements, but got `shape` {wanted} with {count} elements)."
@@ -262,12 +270,16 @@ def _range_shape(start: Any, limit: Any, delta: Any) -> TensorShape:
 def _range_length(start: float, limit: float, delta: float) -> int:
     for value in (start, limit, delta):
         if not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise InvalidArgumentError(f"Range takes three finite scalars, got start={start}, limit={limit}, delta={delta}")
+            raise InvalidArgumentError(
+                f"Range takes three finite scalars, got start={start}, limit={limit}, delta={delta}"
+            )
     if delta == 0:
         raise InvalidArgumentError(f"Requires delta != 0: {delta}")
     if (limit < start) if delta > 0 else (limit > start):
         sign = "<=" if delta > 0 else ">="
-        raise InvalidArgumentError(f"Requires start {sign} limit when delta {'>' if delta > 0 else '<'} 0: {start}/{limit}")
+        raise InvalidArgumentError(
+            f"Requires start {sign} limit when delta {'>' if delta > 0 else '<'} 0: {start}/{limit}"
+        )
     if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
         return len(builtins.range(start, limit, delta))
     return math.ceil(abs((limit - start) / delta))
@@ -278,7 +290,8 @@ def _range_length(start: float, limit: float, delta: float) -> int:
 def _range_kernel(start: Any, limit: Any, delta: Any, *, Tidx: DType, device: torch.device) -> torch.Tensor:  # noqa: N803
     steps = torch.arange(_range_length(start, limit, delta), device=device, dtype=torch.int64)
     exact = steps if Tidx.is_integer else steps.to(torch.float64)
-    return (exact * delta + start).to(TORCH_DTYPE[Tidx])
+    values: torch.Tensor = exact * delta + start
+    return values.to(TORCH_DTYPE[Tidx])
 
 
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Tensor:
@@ -289,10 +302,7 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     """
     if limit is None:
         start, limit = 0, start
-    if dtype is None:
-        tidx = _range_dtype((start, limit, delta))
-    else:
-        tidx = as_dtype(dtype)
+    tidx = _range_dtype((start, limit, delta)) if dtype is None else as_dtype(dtype)
     return _range(start, limit, delta, Tidx=tidx, name=name)
 
 
@@ -333,5 +343,3 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor
     if dtype.is_integer:
         dtype = dt.float64  # as TensorFlow: there are no integer steps
     return _linspace(start, stop, num, T=dtype, name=name)
-
-

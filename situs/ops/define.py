@@ -14,7 +14,7 @@ NumPy function that serves them on the CPU.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -25,6 +25,8 @@ from situs.dtype import WIDE_UNSIGNED, DTypes
 from situs.registry.kernel import CPU, GPU
 from situs.registry.op import Op, op
 from situs.shapes import TensorShape, broadcast
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["CPU", "GPU", "binary", "numpy_kernel", "op", "same_shape", "unary"]
 
@@ -101,6 +103,6 @@ def numpy_kernel(function: Callable[..., Any]) -> Callable[..., torch.Tensor]:
     return kernel
 
 
-def _document(function: Any, doc: str) -> Any:
+def _document(function: F, doc: str) -> F:
     function.__doc__ = doc
     return function

@@ -1,0 +1,1 @@
+"""Placement: which device runs an op, and why."""

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from situs.devices import scope
 from situs.dtype import ALL, DType, DTypes
 from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
-from situs.registry.kernel import Kernel, KernelFunction, make_kernel
+from situs.registry.kernel import Kernel, make_kernel
 from situs.registry.signature import Arg, Signature, parse_signature
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
@@ -84,7 +84,9 @@ class Op:
         """
         unknown = types.keys() - set(self.signature.variables)
         if unknown:
-            raise InvalidArgumentError(f"Op {self.name} ({self.signature}) has no type variable {sorted(unknown)[0]!r}.")
+            raise InvalidArgumentError(
+                f"Op {self.name} ({self.signature}) has no type variable {sorted(unknown)[0]!r}."
+            )
         if not device_types:
             raise InvalidArgumentError(f"A kernel for {self.name} needs a device type: 'CPU', 'GPU' or both.")
 

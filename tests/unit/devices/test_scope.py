@@ -43,7 +43,11 @@ def test_outside_all_scopes_nothing_is_asked_for():
         (["/gpu"], "/device:GPU:*", f"{LOCAL}/device:GPU:0"),
         ([""], "", f"{LOCAL}/device:CPU:0"),
         (["/task:3"], "/task:3", "/job:localhost/replica:0/task:3/device:CPU:0"),
-        ([lambda op: "/cpu:1", "/cpu:2"], "/device:CPU:1", f"{LOCAL}/device:CPU:1"),  # check 17: the outer function wins
+        (
+            [lambda op: "/cpu:1", "/cpu:2"],
+            "/device:CPU:1",
+            f"{LOCAL}/device:CPU:1",
+        ),  # check 17: the outer function wins
         (["/cpu:2", lambda op: "/job:x"], "/job:x/device:CPU:2", "/job:x/replica:0/task:0/device:CPU:2"),  # check 18
         ([lambda op: ""], "", None),
         (["/gpu:1", lambda op: ""], "/device:GPU:1", f"{LOCAL}/device:GPU:1"),
@@ -95,7 +99,8 @@ def test_a_function_that_returns_garbage_is_a_value_error():
 
 
 @pytest.mark.parametrize(
-    "name", [DeviceSpec.from_string("/gpu:1"), MutableDeviceSpec.from_string("/gpu:1"), LogicalDevice("/device:GPU:1", "GPU")]
+    "name",
+    [DeviceSpec.from_string("/gpu:1"), MutableDeviceSpec.from_string("/gpu:1"), LogicalDevice("/device:GPU:1", "GPU")],
 )
 def test_specs_and_logical_devices_are_names_too(name):
     with device(name):

@@ -1,0 +1,95 @@
+"""The operators of tensors: ``a + b``, ``a[1:]``, ``a == b``, ...
+
+They are installed from here because they are ops, and `situs.tensor` lies below all ops. The same
+ones are installed on whatever else stands for a tensor, such as a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from situs.errors import InvalidArgumentError
+from situs.ops import compare, constant, indexing, linalg, math
+from situs.tensor import Tensor
+
+Function = Callable[..., Any]
+
+
+def _logical_or_bitwise(logical: Function, bitwise: Function) -> Function:
+    """Booleans combine logically, integers bit by bit."""
+
+    def combine(x: Any, *y: Any) -> Any:
+        dtype = next(v.dtype for v in (x, *y) if hasattr(v, "dtype"))
+        return (logical if dtype.is_bool else bitwise)(x, *y)
+
+    return combine
+
+
+def _equal(x: Any, y: Any) -> Any:
+    """Compares element by element; with None, or a tensor whose shape does not fit, there is no equality."""
+    if y is None:
+        return False
+    try:
+        return compare.equal(x, y)
+    except InvalidArgumentError as error:
+        if "Incompatible shapes" in error.message:
+            return constant.constant(False)
+        raise
+
+
+def _not_equal(x: Any, y: Any) -> Any:
+    if y is None:
+        return True
+    try:
+        return compare.not_equal(x, y)
+    except InvalidArgumentError as error:
+        if "Incompatible shapes" in error.message:
+            return constant.constant(True)
+        raise
+
+
+# name: (function, whether Python also has the form with exchanged operands)
+BINARY: dict[str, tuple[Function, bool]] = {
+    "add": (math.add, True),
+    "sub": (math.subtract, True),
+    "mul": (math.multiply, True),
+    "truediv": (math.divide, True),
+    "floordiv": (math.floordiv, True),
+    "mod": (math.floormod, True),
+    "pow": (math.pow, True),
+    "matmul": (linalg.matmul, True),
+    "and": (_logical_or_bitwise(compare.logical_and, compare.bitwise_and), True),
+    "or": (_logical_or_bitwise(compare.logical_or, compare.bitwise_or), True),
+    "xor": (_logical_or_bitwise(compare.logical_xor, compare.bitwise_xor), True),
+    "lt": (compare.less, False),
+    "le": (compare.less_equal, False),
+    "gt": (compare.greater, False),
+    "ge": (compare.greater_equal, False),
+    "eq": (_equal, False),
+    "ne": (_not_equal, False),
+}
+OTHER: dict[str, Function] = {
+    "getitem": indexing.getitem,
+    "neg": math.negative,
+    "abs": math.abs,
+    "invert": _logical_or_bitwise(compare.logical_not, compare.bitwise_invert),
+}
+
+
+def install(cls: type) -> None:
+    """Gives a class the operators of tensors."""
+    for name, (function, reversible) in BINARY.items():
+        setattr(cls, f"__{name}__", function)
+        if reversible:
+            setattr(cls, f"__r{name}__", _reversed(function))
+    for name, function in UNARY.items():
+        setattr(cls, f"__{name}__", function)
+    cls.__getitem__ = indexing.getitem
+
+
+def _reversed(function: Function) -> Function:
+    return lambda x, y: function(y, x)
+
+
+install(Tensor)

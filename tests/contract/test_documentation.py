@@ -1,0 +1,62 @@
+"""README and docs are executed: every Python block runs, every output block is what it prints.
+
+The blocks of one page run in order in one process. A ``text`` block right after a ``python`` block
+is compared with what that block printed.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+MARK = "=====block====="
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page with their language; prose between two of them is left out."""
+    return FENCE.findall(page.read_text() + "\n")
+
+
+def expected_outputs(page: Path) -> list[str | None]:
+    """For each Python block, the text block that follows it directly, if any."""
+    pairs = FENCE.split(page.read_text() + "\n")[1:]  # language, code, prose, language, code, prose, ...
+    found: list[str | None] = []
+    for i in range(0, len(pairs), 3):
+        if pairs[i] != "python":
+            continue
+        follows = i + 3 < len(pairs) and pairs[i + 3] == "text" and not pairs[i + 2].strip()
+        found.append(pairs[i + 4] if follows else None)
+    return found
+
+
+def with_python(pages):
+    return [page for page in pages if any(language == "python" for language, _ in blocks(page))]
+
+
+@pytest.mark.parametrize("page", with_python(PAGES), ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, run_python):
+    codes = [code for language, code in blocks(page) if language == "python"]
+    program = "".join(f"{code}\nprint({MARK!r}, flush=True)\n" for code in codes)
+    outputs = run_python(program).split(f"{MARK}\n")
+    for code, output, expected in zip(codes, outputs, expected_outputs(page), strict=False):
+        if expected is not None:
+            assert output.rstrip() == expected.rstrip(), f"after:\n{code}"
+
+
+def test_the_readme_shows_code_with_its_output():
+    assert sum(text is not None for text in expected_outputs(ROOT / "README.md")) >= 2
+
+
+def test_the_readme_stays_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda p: p.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"

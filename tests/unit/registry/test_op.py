@@ -1,0 +1,74 @@
+"""Ops and kernels: declaring them, finding them, adding kernels of one's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from situs.dtype import FLOATING, INTEGER, float32, int32, string
+from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from situs.registry import CPU, GPU, find_op, op
+from situs.registry import op as declare
+from situs.registry.op import _OPS, infer_shapes
+from situs.shapes import TensorShape
+
+
+@pytest.fixture
+def scale(request):
+    made = op("TestScale", "x: T -> y: T", T=FLOATING | INTEGER, factor=2)
+    made.shape(lambda x, factor: x)
+    yield made
+    del _OPS["TestScale"]
+
+
+def test_the_newest_kernel_that_fits_is_used(scale):
+    scale.kernel(CPU, GPU)(lambda x, factor: "general")
+    scale.kernel(GPU, T=FLOATING)(lambda x, factor: "special")
+    assert scale.kernel_for(GPU, {"T": float32}).function(0, 1) == "special"
+    assert scale.kernel_for(GPU, {"T": int32}).function(0, 1) == "general"
+    assert scale.kernel_for(CPU, {"T": float32}).function(0, 1) == "general"
+    assert scale.kernel_for(CPU, {"T": string}) is None
+    assert scale.kernel_for("TPU", {"T": float32}) is None
+
+
+def test_one_decorator_after_the_other_registers_one_function_twice(scale):
+    @scale.kernel(CPU)
+    @scale.kernel(GPU, T=FLOATING)
+    def kernel(x, factor):
+        return x
+
+    assert [k.device_type for k in scale.kernels] == [GPU, CPU]
+    assert str(scale.kernels[0]) == "device='GPU'; T in [float, double, bfloat16, half]"
+
+
+def test_a_kernel_that_names_a_device_parameter_is_given_it(scale):
+    scale.kernel(CPU)(lambda x, factor, device: x)
+    scale.kernel(GPU)(len)
+    assert [k.takes_device for k in scale.kernels] == [True, False]
+
+
+def test_attributes_have_defaults_and_unknown_ones_are_refused(scale):
+    assert scale.complete_attrs({}) == {"factor": 2}
+    assert scale.complete_attrs({"factor": 3}) == {"factor": 3}
+    with pytest.raises(InvalidArgumentError, match=r"TestScale has no attribute 'fcator'; it has: factor"):
+        scale.complete_attrs({"fcator": 3})
+
+
+def test_a_name_is_taken_once(scale):
+    with pytest.raises(AlreadyExistsError, match="There is an op 'TestScale' already"):
+        declare("TestScale", "x: T -> y: T")
+
+
+def test_a_missing_op_is_named_with_its_neighbours(scale):
+    with pytest.raises(NotFoundError, match=r"There is no op 'TestScal'. Did you mean TestScale"):
+        find_op("TestScal")
+
+
+def test_kernels_for_unknown_variables_or_no_device_are_refused(scale):
+    with pytest.raises(InvalidArgumentError, match="no type variable 'U'"):
+        scale.kernel(CPU, U=FLOATING)
+    with pytest.raises(InvalidArgumentError, match="needs a device type"):
+        scale.kernel()
+
+
+def test_shape_rules_always_give_a_list(scale):
+    assert infer_shapes(scale, (TensorShape([2]),), {"factor": 1}) == [TensorShape([2])]

@@ -1,0 +1,79 @@
+"""Shapes: partial knowledge, broadcasting against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from situs.errors import InvalidArgumentError
+from situs.shapes import TensorShape, brackets, broadcast, normalize_axis
+
+dims = st.lists(st.integers(0, 3), max_size=4)
+
+
+@given(dims, dims)
+def test_broadcast_agrees_with_numpy(a, b):
+    try:
+        expected = np.broadcast_shapes(tuple(a), tuple(b))
+    except ValueError:
+        with pytest.raises(InvalidArgumentError, match="Incompatible shapes"):
+            broadcast(TensorShape(a), TensorShape(b))
+    else:
+        assert broadcast(TensorShape(a), TensorShape(b)) == expected
+
+
+@given(dims, dims, st.data())
+def test_forgetting_dimensions_never_contradicts_the_full_answer(a, b, data):
+    try:
+        full = broadcast(TensorShape(a), TensorShape(b))
+    except InvalidArgumentError:
+        return
+    blur = lambda shape: TensorShape([d if data.draw(st.booleans()) else None for d in shape])  # noqa: E731
+    assert broadcast(blur(a), blur(b)).is_compatible_with(full)
+
+
+def test_printing():
+    assert str(TensorShape([2, None])) == "(2, None)"
+    assert repr(TensorShape([2, None])) == "TensorShape([2, None])"
+    assert str(TensorShape(None)) == "<unknown>"
+    assert repr(TensorShape(None)) == "TensorShape(None)"
+    assert brackets(TensorShape([2, None])) == "[2,?]"
+
+
+def test_questions():
+    shape = TensorShape([2, None, 3])
+    assert (shape.rank, shape.ndims, len(shape), shape[1], shape[-1]) == (3, 3, 3, None, 3)
+    assert shape[1:] == [None, 3]
+    assert shape.as_list() == [2, None, 3]
+    assert not shape.is_fully_defined()
+    assert shape.num_elements() is None
+    assert TensorShape([2, 3]).num_elements() == 6
+    assert TensorShape([]).num_elements() == 1
+    assert TensorShape(7) == [7]
+    assert TensorShape([2]) != [3]
+    assert TensorShape([2]) != "x"
+
+
+def test_combining():
+    assert TensorShape([2, None]).merge_with([None, 3]) == [2, 3]
+    assert TensorShape([2]) + [3] == [2, 3]
+    assert [2] + TensorShape([3]) == [2, 3]
+    assert TensorShape([2]).concatenate(None).rank is None
+    with pytest.raises(ValueError, match="incompatible"):
+        TensorShape([2]).merge_with([3])
+    with pytest.raises(ValueError, match="rank"):
+        TensorShape([2]).with_rank_at_least(2)
+
+
+@pytest.mark.parametrize("bad", [[-1], ["a"], [1.5], "ab", [[1]]])
+def test_what_is_no_shape_is_refused(bad):
+    with pytest.raises((ValueError, TypeError)):
+        TensorShape(bad)
+
+
+def test_axes_count_from_the_end_too():
+    assert normalize_axis(-1, 3) == 2
+    with pytest.raises(InvalidArgumentError, match=r"out of range \[-3, 3\)"):
+        normalize_axis(3, 3)
