@@ -1,14 +1,16 @@
 """The one interception point: every call of an op goes through here.
 
-``apply`` is the general way. `unary` and `binary` make the public functions of ops with one or
-two tensor inputs and no attributes; they look for a remembered step first, which is all that
-most calls need:
+Every way looks for a remembered step first, which is all that most calls need:
 
     memo[op, place of x, place of y]  ->  Step  ->  kernel  ->  tensor
 
 Anything out of the ordinary (a Python value, a first call, logging, a device function) is not in
-the memo and takes the general way. So does a call whose kernel fails: the general way then meets
-the same failure and says what it means.
+the memo and is executed the whole way. So is a call whose kernel fails: it then meets the same
+failure again, and says what it means.
+
+``apply`` serves all ops. `unary` and `binary` make the public functions of ops with one or two
+tensor inputs and no attributes, with that look-up written out: these are the calls that must
+cost next to nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any, Protocol
 
 from situs.devices.scope import here
 from situs.eager.convert import PYTHON_NUMBERS, scalar
-from situs.eager.execute import execute, note
+from situs.eager.execute import execute, note, recall, wrap_results
 from situs.eager.tensor import EagerTensor
 from situs.registry.op import Op
 from situs.tensor import Tensor
@@ -41,9 +43,18 @@ class BinaryFunction(Protocol):
         ...
 
 
+def executing_eagerly() -> bool:
+    """Whether ops run at once: always, through this front door."""
+    return True
+
+
 def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None) -> Any:
-    """Runs an op on inputs of any kind."""
-    return execute(op, inputs, attrs, name)
+    """Runs an op on inputs of any kind: a remembered step if there is one, else the whole way."""
+    try:
+        step, values = recall(op, inputs, attrs)
+        return wrap_results(step, step.run(*values, **{**op.attrs, **attrs}))
+    except Exception:
+        return execute(op, inputs, attrs, name)
 
 
 Op.apply = staticmethod(apply)

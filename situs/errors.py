@@ -29,7 +29,7 @@ would work. Numbers and names of the codes are TensorFlow's.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 OK = 0
 CANCELLED = 1
@@ -84,6 +84,12 @@ class OpError(SitusError):
     def error_code(self) -> int:
         """The integer code TensorFlow gives this kind of error."""
         return self.code
+
+    def in_op(self, name: str) -> Self:
+        """This error, with the name of the op that failed at the end of its message."""
+        if "[Op:" not in self.message:
+            self.message = f"{self.message} [Op:{name}]"
+        return self
 
     def __reduce__(self) -> tuple[type[OpError], tuple[None, None, str]]:
         return type(self), (None, None, self.message)

@@ -26,31 +26,22 @@ def attach(package: str, stub: Path) -> tuple[Callable[[str], Any], Callable[[],
         if name not in sources:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, attribute = sources[name]
-        value = importlib.import_module(module)
-        if attribute is not None:
-            value = _member(value, attribute)
+        if module == package:
+            value = importlib.import_module(f"{package}.{attribute}")
+        else:
+            value = getattr(importlib.import_module(module), attribute)
         setattr(sys.modules[package], name, value)  # the next use finds it at once
         return value
 
     return load, lambda: sorted(sources), sorted(sources)
 
 
-def read_stub(stub: Path) -> dict[str, tuple[str, str | None]]:
-    """Maps each public name to the module it comes from and its name there (None: the module itself)."""
-    sources: dict[str, tuple[str, str | None]] = {}
+def read_stub(stub: Path) -> dict[str, tuple[str, str]]:
+    """Maps each public name to the module it comes from and its name there."""
+    sources: dict[str, tuple[str, str]] = {}
     for node in ast.parse(stub.read_text()).body:
         if isinstance(node, ast.ImportFrom):
             assert node.module is not None
             for alias in node.names:
                 sources[alias.asname or alias.name] = (node.module, alias.name)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                sources[alias.asname or alias.name] = (alias.name, None)
     return sources
-
-
-def _member(module: Any, name: str) -> Any:
-    try:
-        return getattr(module, name)
-    except AttributeError:
-        return importlib.import_module(f"{module.__name__}.{name}")

@@ -27,6 +27,9 @@ from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
 
+_PLAIN = frozenset({int, float, bool, str})
+
+
 class BoundInputs(NamedTuple):
     """The inputs of one call: tensors or host values in order, and what the type variables are."""
 
@@ -44,7 +47,7 @@ def bind(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
     if len(inputs) != len(op.inputs):
         raise TypeError(f"{op.name} takes {len(op.inputs)} inputs ({op.signature}), got {len(inputs)}.")
     inputs = [_read(value) for value in inputs]
-    types = {name: attrs[name] for name in op.signature.variables if attrs.get(name) is not None}
+    types = {name: attrs[name] for name in op.given_types}
     _types_from_tensors(op, inputs, types)
     near = _device_of_first(inputs)
     bound = tuple(_bind_one(op, number, value, types, near) for number, value in enumerate(inputs))
@@ -59,8 +62,11 @@ def host_value(value: Any) -> Any:
 
     Tensors are read back from their device, which waits for it.
     """
-    if value is None or type(value) in (int, float, bool, str):
+    kind = type(value)
+    if value is None or kind in _PLAIN:
         return value
+    if (kind is list or kind is tuple) and _PLAIN.issuperset(map(type, value)):
+        return tuple(value)
     if isinstance(value, (list, tuple)):
         return tuple(host_value(item) for item in value)
     if isinstance(value, EagerTensor):

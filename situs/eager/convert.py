@@ -9,6 +9,7 @@ strings, and an integer that does not fit is an error, where TensorFlow wraps it
 
 from __future__ import annotations
 
+import array
 import builtins
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -52,8 +53,8 @@ def to_tensor(value: object, dtype: DType | None = None, device: Device | None =
                 f"{value!r}. Use tf.cast(tensor, tf.{dtype.name})."
             )
         return copy_to(value, device)
-    array, natural = to_array(value, dtype)
-    return wrap(array_to_value(array, natural, device), place(device, natural))
+    values, natural = to_array(value, dtype)
+    return wrap(array_to_value(values, natural, device), place(device, natural))
 
 
 def scalar(value: Any, where: Place) -> EagerTensor | None:
@@ -77,7 +78,9 @@ def to_array(value: object, dtype: DType | None = None) -> tuple[np.ndarray[Any,
     Strings become an array of ``bytes`` objects.
     """
     if type(value) is list and dtype is None and set(map(type, value)) == _FLOATS:
-        return np.array(value, np.float32), dt.float32  # by far the most common constant
+        # By far the most common constant. Python's own array makes a float that is too large infinite, as
+        # TensorFlow does; NumPy would warn, and silencing it costs more than the conversion.
+        return np.frombuffer(array.array("f", value), np.float32), dt.float32
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_numpy(value, dtype)
     if isinstance(value, (torch.Tensor, TensorShape)) or hasattr(value, "__array__"):
@@ -85,14 +88,14 @@ def to_array(value: object, dtype: DType | None = None) -> tuple[np.ndarray[Any,
     return _from_python(value, dtype)
 
 
-def array_to_value(array: np.ndarray[Any, Any], dtype: DType, device: Device) -> Value:
+def array_to_value(values: np.ndarray[Any, Any], dtype: DType, device: Device) -> Value:
     """A NumPy array as the value of a tensor on a device. Takes over the array's memory."""
     if dtype is dt.string:
-        return array
+        return values
     if dtype is dt.bfloat16:
-        value = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        value = torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
     else:
-        value = torch.from_numpy(array)
+        value = torch.from_numpy(values)
     return value if device.type == "CPU" else _place_on(value, device)
 
 
@@ -110,7 +113,8 @@ def _from_numpy(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], 
     wanted = dtype or natural
     if wanted is dt.string or (natural.is_complex and not wanted.is_complex):
         raise DTypeError(f"Cannot convert a NumPy array of {value.dtype} to a tensor of dtype {wanted.name}.")
-    return np.array(value, dtype=wanted.as_numpy_dtype, order="C"), wanted
+    with np.errstate(all="ignore"):  # what an array loses in another dtype, it loses as in TensorFlow
+        return np.array(value, dtype=wanted.as_numpy_dtype, order="C"), wanted
 
 
 def _numpy_dtype(value: Any) -> DType:
@@ -148,7 +152,8 @@ def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, An
     try:
         if wanted.is_integer and natural.is_integer:
             return _integers(value, wanted, fixed=dtype is not None or natural is not dt.int32)
-        return np.array(value, dtype=wanted.as_numpy_dtype), wanted
+        with np.errstate(over="ignore"):  # a float that is too large becomes infinite, as in TensorFlow
+            return np.array(value, dtype=wanted.as_numpy_dtype), wanted
     except OverflowError:
         raise DTypeError(f"{_short(value)} does not fit {wanted.name}.") from None
     except ValueError:
@@ -264,11 +269,11 @@ def _number_fits(value: Any, dtype: DType) -> bool:
     return dtype.is_bool and kind is builtins.bool
 
 
-def _bytes_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    flat = [_as_bytes(item) for item in np.asarray(array, dtype=object).ravel()]
+def _bytes_array(texts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    flat = [_as_bytes(item) for item in np.asarray(texts, dtype=object).ravel()]
     result = np.empty(len(flat), dtype=object)
     result[:] = flat
-    return result.reshape(np.shape(array))
+    return result.reshape(np.shape(texts))
 
 
 def _as_bytes(item: object) -> bytes:

@@ -16,23 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from situs import settings
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import here
-from situs.dtype import DType
 from situs.eager import policy
-from situs.eager.binding import BoundInputs, bind
+from situs.eager.binding import BoundInputs, bind, host_value
 from situs.eager.bridge import Copy, Place, copier, host, place_of, torch_device
 from situs.eager.failure import translate
 from situs.eager.tensor import EagerTensor, wrap
 from situs.eager.verify import verify
-from situs.errors import SitusError
+from situs.errors import OpError
 from situs.placement import explain, options
 from situs.placement.candidates import Assignment, assign
 from situs.registry.op import Op
+from situs.registry.signature import HOST
 
 note = explain.recent.append
 
@@ -81,32 +82,53 @@ def execute(
 
     An op on `state` (a variable) runs where the state is, whatever the scope says.
     """
+    attrs = op.complete_attrs(attrs)
     bound = bind(op, inputs, attrs)
-    complete = op.complete_attrs(attrs)
-    key, keep = _key(op, bound), _may_keep() and state is None
-    step = here.scope.memo.get(key) if keep else None
-    if step is None:
-        step = _prepare(op, bound, _decide(op, bound, name, state))
+    step = _prepare(bound, _decide(op, bound, name, state))
     if options.current.log:
         print(f"Executing op {op.name} in device {step.assignment.device.name}", flush=True)
-    result = _run(op, bound, complete, step)
-    if keep and (policy.copies_may_be_kept() or not _copies(bound, step.assignment.device)):
-        here.scope.memo[key] = step  # only now: other threads may use what is in a memo at once
+    values = [_value(item) for item in bound.inputs]
+    try:
+        result = wrap_results(step, step.run(*values, **attrs))
+    except OpError as error:
+        raise error.in_op(op.name)
+    except Exception as error:
+        raise translate(error, op, bound, attrs, step.assignment) from None
     if _verifying():
-        verify(op, bound, complete, result, step.assignment)
+        verify(op, bound, attrs, result, step.assignment)
+    elif state is None and _may_keep(bound, step):
+        here.scope.memo[_key(op, bound)] = step  # only now: other threads may use what is in a memo at once
     return result
 
 
-def _run(op: Op, bound: BoundInputs, attrs: dict[str, Any], step: Step) -> Any:
-    values = [_value(item) for item in bound.inputs]
-    try:
-        made = step.run(*values, **_kernel_attrs(attrs, step.assignment))
-    except SitusError:
-        raise
-    except Exception as error:
-        raise translate(error, op, bound, attrs, step.assignment) from None
+def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Step, list[Any]]:
+    """The remembered step for these inputs, and their values.
+
+    Raises:
+        Exception: nothing is remembered, or an input is no tensor yet; `execute` knows what to do.
+    """
+    key: list[Any] = [op]
+    values: list[Any] = []
+    for arg, item in zip(op.signature.inputs, inputs, strict=True):
+        if arg.type is HOST:
+            values.append(host_value(item))
+        elif arg.is_list:
+            key.append(tuple([tensor._place for tensor in item]))
+            values.append([tensor._value for tensor in item])
+        else:
+            key.append(item._place)
+            values.append(item._value)
+    for given in op.given_types:
+        key.append(attrs[given])
+    if not attrs.keys() <= op.attr_names:
+        raise KeyError(op)
+    return here.scope.memo[tuple(key)], values
+
+
+def wrap_results(step: Step, made: Any) -> Any:
+    """The result of a kernel as a tensor, or as a list of them."""
     note(step.assignment)
-    if isinstance(made, (tuple, list)):
+    if type(made) is tuple or type(made) is list:
         return [wrap(value, place_of(step.target, value), step.assignment) for value in made]
     step.place = place_of(step.target, made)
     return wrap(made, step.place, step.assignment)
@@ -118,13 +140,6 @@ def _value(item: Any) -> Any:
     return [tensor._value for tensor in item] if isinstance(item, list) else item
 
 
-def _kernel_attrs(attrs: dict[str, Any], assignment: Assignment) -> dict[str, Any]:
-    """The attributes, and PyTorch's device if the kernel wants to know it."""
-    if assignment.kernel.takes_device:
-        return {**attrs, "device": torch_device(assignment.device)}
-    return attrs
-
-
 def _decide(op: Op, bound: BoundInputs, name: str | None, state: State | None) -> Assignment:
     if state is not None:
         pinned = assign(op, bound.types, process.devices(), state.place.device.spec, soft=False)
@@ -133,24 +148,17 @@ def _decide(op: Op, bound: BoundInputs, name: str | None, state: State | None) -
     return assign(op, bound.types, process.devices(), request, options.current.soft)
 
 
-def _prepare(op: Op, bound: BoundInputs, decided: Assignment) -> Step:
-    run = _with_types(decided.kernel.function, op, bound.types)
-    copies = _input_copies(op, bound, decided.device)
+def _prepare(bound: BoundInputs, decided: Assignment) -> Step:
+    run = decided.kernel.function
+    if decided.kernel.takes_device:
+        run = partial(run, device=torch_device(decided.device))
+    copies = _input_copies(decided.op, bound, decided.device)
     if any(copy is not None for copy in copies):
         run = _copying(run, copies)
     return Step(decided, run, host() if decided.kernel.host_output else decided.device)
 
 
-def _with_types(function: Callable[..., Any], op: Op, types: dict[str, DType]) -> Callable[..., Any]:
-    """Passes on the dtypes that only the caller knows, such as the target of a cast."""
-    from_inputs = {arg.type for arg in op.inputs}
-    given = {name: dtype for name, dtype in types.items() if name not in from_inputs}
-    if not given:
-        return function
-    return lambda *values, **attrs: function(*values, **given, **attrs)
-
-
-def _input_copies(op: Op, bound: BoundInputs, device: Device) -> list[Copy | list[Copy | None] | None]:
+def _input_copies(op: str, bound: BoundInputs, device: Device) -> list[Copy | list[Copy | None] | None]:
     """For each input: how to bring it to `device`, or None where it is there already."""
     copies: list[Copy | list[Copy | None] | None] = []
     for number, item in enumerate(bound.inputs):
@@ -164,9 +172,9 @@ def _input_copies(op: Op, bound: BoundInputs, device: Device) -> list[Copy | lis
     return copies
 
 
-def _copy_of(op: Op, number: int, tensor: EagerTensor, device: Device) -> Copy | None:
+def _copy_of(op: str, number: int, tensor: EagerTensor, device: Device) -> Copy | None:
     if tensor._place.device is not device:
-        policy.check(op.name, number, tensor._place, device)
+        policy.check(op, number, tensor._place, device)
     return copier(tensor._place.device, device)
 
 
@@ -185,26 +193,25 @@ def _apply_copy(copy: Any, value: Any) -> Any:
     return copy(value)
 
 
-def _copies(bound: BoundInputs, device: Device) -> bool:
+def _key(op: Op, bound: BoundInputs) -> tuple[Any, ...]:
+    """What a step depends on: the op, the places of its tensors, the dtypes that the caller gave.
+
+    `recall` and the fast path of `situs.dispatch` build the same key.
+    """
+    tensors = (item for item in bound.inputs if isinstance(item, (EagerTensor, list)))
+    places = [tuple(t._place for t in item) if isinstance(item, list) else item._place for item in tensors]
+    return (op, *places, *(bound.types[name] for name in op.given_types))
+
+
+def _may_keep(bound: BoundInputs, step: Step) -> bool:
+    if options.current.log or here.scope.calls_functions:
+        return False
+    return policy.copies_may_be_kept() or not _any_elsewhere(bound, step.assignment.device)
+
+
+def _any_elsewhere(bound: BoundInputs, device: Device) -> bool:
     flat = (t for item in bound.inputs for t in (item if isinstance(item, list) else (item,)))
     return any(isinstance(t, EagerTensor) and t._place.device is not device for t in flat)
-
-
-def _key(op: Op, bound: BoundInputs) -> tuple[Any, ...]:
-    """What a step depends on: for a plain call of tensors, ``(op, place, place, ...)``."""
-    places: list[Any] = [op]
-    for item in bound.inputs:
-        if isinstance(item, EagerTensor):
-            places.append(item._place)
-        elif isinstance(item, list):
-            places.append(tuple(tensor._place for tensor in item))
-    from_inputs = {arg.type for arg in op.inputs}
-    places += [dtype for name, dtype in bound.types.items() if name not in from_inputs]
-    return tuple(places)
-
-
-def _may_keep() -> bool:
-    return not (options.current.log or here.scope.calls_functions or _verifying())
 
 
 _verify: bool | None = None

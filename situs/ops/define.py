@@ -60,7 +60,7 @@ def unary(
     declared = op(name, f"x: T -> y: {result}", T=types)
     declared.shape(same_shape)
     _add_kernels(declared, kernel, types, gpu, wide)
-    return _document(dispatch.unary(declared), doc)
+    return _named(dispatch.unary(declared), name, doc)
 
 
 def binary(
@@ -80,7 +80,7 @@ def binary(
     declared = op(name, f"x: T, y: T -> z: {result}", T=types)
     declared.shape(broadcast)
     _add_kernels(declared, kernel, types, gpu, wide)
-    return _document(dispatch.binary(declared), doc)
+    return _named(dispatch.binary(declared), name, doc)
 
 
 def _add_kernels(
@@ -103,6 +103,7 @@ def numpy_kernel(function: Callable[..., Any]) -> Callable[..., torch.Tensor]:
     return kernel
 
 
-def _document(function: F, doc: str) -> F:
+def _named(function: F, name: str, doc: str) -> F:
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function

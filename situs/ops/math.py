@@ -1,34 +1,401 @@
 """Arithmetic, element by element: the four rules, powers, exponentials, trigonometry, rounding.
 
-Results have the dtype of the inputs. Two inputs broadcast as in NumPy.
+Results have the dtype of the inputs, which must agree: nothing is promoted. Two inputs broadcast as
+in NumPy. Most of this file is a table; kernels that need more than one call stand before their row.
 """
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
-from situs.dtype import (
-    COMPLEX,
-    FLOATING,
-    INTEGER,
-    NUMERIC,
-    REAL,
-    SIGNED,
-    STRING,
-    UNSIGNED,
-    WIDE_UNSIGNED,
-)
-from situs.errors import InvalidArgumentError
-from situs.ops.define import CPU, binary, unary
+from situs import dtype as dt
+from situs.dispatch import UnaryFunction
+from situs.dtype import COMPLEX, FLOATING, INDEX, INTEGER, NUMERIC, REAL, SIGNED, STRING, WIDE_UNSIGNED, DType, DTypes
+from situs.eager.convert import to_array
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.cast import cast, dtype_of, has_dtype
+from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
 from situs.registry.op import find_op
+from situs.shapes import TensorShape
 from situs.tensor import Tensor
+
+HALF: DTypes = frozenset({dt.float16, dt.bfloat16})
+SINGLE_AND_DOUBLE: DTypes = FLOATING - HALF
+NATIVE = NUMERIC - WIDE_UNSIGNED  # what PyTorch has kernels for
+NATIVE_INTEGER = INTEGER - WIDE_UNSIGNED
+ANALYTIC = FLOATING | COMPLEX
+
 
 # The four rules.
 
-add = binary("AddV2", torch.add, NUMERIC | STRING, "Returns x + y element-wise.", gpu=NUMERIC - WIDE_UNSIGNED, wide=np.add)
-subtract = binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", gpu=NUMERIC - WIDE_UNSIGNED, wide=np.subtract)
-multiply = binary("Mul", torch.mul, NUMERIC, "Returns x * y element-wise.", gpu=NUMERIC - WIDE_UNSIGNED, wide=np.multiply)
-sin = unary("Sin", torch.sin, FLOATING | COMPLEX, "Computes the sine of x, element-wise.")
+add = binary("AddV2", torch.add, NUMERIC | STRING, "Returns x + y element-wise.", gpu=NATIVE, wide=np.add)
+subtract = binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", wide=np.subtract)
+multiply = binary("Mul", torch.mul, NUMERIC, "Returns x * y element-wise.", wide=np.multiply)
+_real_div = binary("RealDiv", torch.true_divide, ANALYTIC, "Returns x / y element-wise.")
+
+
+@find_op("AddV2").kernel(CPU, T=STRING)
+def _join_strings(x: Any, y: Any) -> Any:
+    return np.asarray(np.add(x, y), dtype=object)
+
+
+_QUOTIENT: dict[DType, DType] = {
+    dt.int8: dt.float32,
+    dt.uint8: dt.float32,
+    dt.int16: dt.float32,
+    dt.uint16: dt.float32,
+    dt.int32: dt.float64,
+    dt.uint32: dt.float64,
+    dt.int64: dt.float64,
+    dt.uint64: dt.float64,
+}
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x / y element-wise; integers divide as floats.
+
+    The quotient of 8-bit and 16-bit integers is float32, that of wider ones float64.
+    """
+    return _real_div(*_as_floats(x, y), name)
+
+
+divide = truediv
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x / y element-wise as Python 2 divides: integers round down to an integer."""
+    return (floordiv if _operand_dtype(x, y).is_integer else _real_div)(x, y, name)
+
+
+def _as_floats(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands as they are, or cast to the dtype of their quotient if they are integers."""
+    dtype = _operand_dtype(x, y)
+    quotient = _QUOTIENT.get(dtype)
+    if quotient is None:
+        return x, y
+    for operand in (x, y):
+        other = dtype_of(operand)
+        if other is not dtype and (has_dtype(operand) or not other.is_integer):
+            raise DTypeError(f"`x` and `y` must have the same dtype, got {dtype_of(x)!r} != {dtype_of(y)!r}.")
+    return cast(x, quotient), cast(y, quotient)
+
+
+def _operand_dtype(x: Any, y: Any) -> DType:
+    """The dtype that two operands are to have: that of a tensor, else that of the first."""
+    return dtype_of(y if has_dtype(y) and not has_dtype(x) else x)
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
+    """Multiplies every element of `x` by one number.
+
+    Args:
+        scalar: A number, or a tensor of rank 0.
+        x: A tensor.
+        name: A name for the op.
+    """
+    shape = _shape_of(scalar)
+    if shape.rank not in (None, 0):
+        raise InvalidArgumentError(f"The input scalar must be a 0-D value. Received shape {shape}.")
+    return multiply(x, scalar, name)
+
+
+def _shape_of(value: Any) -> TensorShape:
+    return value.shape if has_dtype(value) else TensorShape(to_array(value)[0].shape)
+
+
+# Division that has an answer for zero.
+
+
+def _div_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.where(y == 0, 0, x / y)
+
+
+def _mul_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.where(y == 0, 0, x * y)
+
+
+_div_no_nan = binary("DivNoNan", _div_no_nan_kernel, ANALYTIC, "Returns x / y, and 0 where y is 0.")
+multiply_no_nan = binary("MulNoNan", _mul_no_nan_kernel, ANALYTIC, "Returns x * y, and 0 where y is 0 whatever x is.")
+
+
+def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x / y element-wise, and 0 where y is 0; integers divide as floats."""
+    return _div_no_nan(*_as_floats(x, y), name)
+
+
+div_no_nan = divide_no_nan
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+    """Returns 1 / x element-wise, and 0 where x is 0."""
+    return _div_no_nan(dtype_of(x).as_numpy_dtype(1), x, name)
+
+
+# Division that rounds, and what it leaves over.
+
+
+def _refusing_zero(kernel: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Makes an integer division by zero an error wherever it runs; PyTorch's GPU kernels return garbage."""
+
+    def checked(x: Any, y: Any) -> Any:
+        if 0 not in x.shape and not y.all():
+            raise InvalidArgumentError("Integer division by zero")
+        return kernel(x, y)
+
+    return checked
+
+
+def _float_floordiv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    # PyTorch's own divides x - x % y, as Python does, and so gives 9 for 1.0 // 0.1 where TensorFlow gives 10.
+    return torch.floor(x / y)
+
+
+def _integer_truncatediv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    # Not rounding_mode="trunc": there the smallest integer divided by -1 kills the process.
+    return torch.floor_divide(x - torch.fmod(x, y), y)
+
+
+_float_truncatediv = functools.partial(torch.div, rounding_mode="trunc")
+_wide_div = _refusing_zero(np.floor_divide)
+_wide_mod = _refusing_zero(np.remainder)
+
+floordiv = binary("FloorDiv", _float_floordiv, REAL, "Returns x / y rounded down, element-wise.", wide=_wide_div)
+floormod = binary("FloorMod", torch.remainder, REAL, "Returns x - floor(x / y) * y: signed as y.", wide=_wide_mod)
+truncatediv = binary("TruncateDiv", _float_truncatediv, REAL, "Returns x / y rounded towards zero.", wide=_wide_div)
+truncatemod = binary("TruncateMod", torch.fmod, REAL, "Returns what truncatediv leaves: signed as x.", wide=_wide_mod)
+find_op("FloorDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.floor_divide))
+find_op("FloorMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.remainder))
+find_op("TruncateDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(_integer_truncatediv))
+find_op("TruncateMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.fmod))
+
+floor_div = floordiv
+mod = floormod
+
+
+# Powers, and functions of differences.
+
+
+def _integer_pow(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    if 0 not in x.shape and (y < 0).any():
+        raise InvalidArgumentError("Integers to negative integer powers are not allowed")
+    return torch.pow(x, y)
+
+
+def _squared_difference(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    difference = x - y
+    return difference * difference.conj()
+
+
+pow = binary("Pow", torch.pow, ANALYTIC | SIGNED, "Raises x to the power y, element-wise.")
+find_op("Pow").kernel(CPU, GPU, T=SIGNED)(_integer_pow)
+squared_difference = binary(
+    "SquaredDifference", _squared_difference, ANALYTIC | INDEX, "Returns the square of |x - y|, element-wise."
+)
+maximum = binary("Maximum", torch.maximum, REAL, "Returns the greater of x and y; NaN if one is NaN.", wide=np.maximum)
+minimum = binary("Minimum", torch.minimum, REAL, "Returns the lesser of x and y; NaN if one is NaN.", wide=np.minimum)
+
+square = unary("Square", torch.square, NUMERIC, "Returns x * x element-wise.", wide=np.square)
+sqrt = unary("Sqrt", torch.sqrt, ANALYTIC, "Computes the square root of x; NaN for negative x.")
+rsqrt = unary("Rsqrt", torch.rsqrt, ANALYTIC, "Computes 1 / sqrt(x), element-wise.")
+reciprocal = unary("Reciprocal", torch.reciprocal, ANALYTIC, "Computes 1 / x, element-wise.")
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
+    """Limits the elements of `t` to lie between two bounds.
+
+    Args:
+        t: A tensor.
+        clip_value_min: The least value allowed: a number, or a tensor that broadcasts to the shape of `t`.
+        clip_value_max: The greatest value allowed, likewise. Where it is less than the other, the other is returned.
+        name: A name for the op.
+    """
+    clipped = maximum(minimum(t, clip_value_max), clip_value_min, name)
+    _shape_of(t).assert_is_compatible_with(clipped.shape)
+    return clipped
+
+
+# Signs.
+
+
+def _float_sign(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(torch.isnan(x), x, torch.sign(x))
+
+
+_abs = unary("Abs", torch.abs, FLOATING | SIGNED, "Returns the absolute value of every element.")
+_complex_abs = op("ComplexAbs", "x: T -> y: Tout", T=COMPLEX)
+_complex_abs.shape(same_shape)
+
+
+@_complex_abs.kernel(CPU, GPU)
+def _complex_abs_kernel(x: torch.Tensor, *, Tout: DType) -> torch.Tensor:  # noqa: N803
+    return torch.abs(x)
+
+
+def abs(x: Any, name: str | None = None) -> Tensor:
+    """Returns the absolute value of every element; that of a complex number is real."""
+    dtype = dtype_of(x)
+    return _complex_abs(x, Tout=dtype.real_dtype, name=name) if dtype.is_complex else _abs(x, name)
+
+
+negative = unary("Neg", torch.neg, ANALYTIC | SIGNED, "Returns -x element-wise.")
+sign = unary("Sign", torch.sgn, ANALYTIC | SIGNED, "Returns -1, 0 or 1 by the sign of x; x / |x| for complex x.")
+find_op("Sign").kernel(CPU, GPU, T=FLOATING)(_float_sign)
+conj = unary("Conj", torch.conj_physical, NUMERIC, "Returns the complex conjugate of every element.")
+
+_angle = op("Angle", "input: T -> output: Tout", T=ANALYTIC)
+_angle.shape(same_shape)
+
+
+@_angle.kernel(CPU, GPU)
+def _angle_kernel(input: torch.Tensor, *, Tout: DType) -> torch.Tensor:  # noqa: N803
+    return torch.angle(input) if input.is_complex() else torch.where(input < 0, torch.pi, torch.zeros_like(input))
+
+
+def angle(input: Any, name: str | None = None) -> Tensor:
+    """Returns the argument of every element in radians, between -pi and pi."""
+    return _angle(input, Tout=dtype_of(input).real_dtype, name=name)
+
+
+# Exponentials and logarithms.
+
+
+def _xlogy_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.where(x == 0, 0, x * torch.log(y))
+
+
+def _xlog1py_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.where(x == 0, 0, x * torch.log1p(y))
+
+
+def _xdivy_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.where(x == 0, 0, x / y)
+
+
+exp = unary("Exp", torch.exp, ANALYTIC, "Computes e to the power x, element-wise.")
+expm1 = unary("Expm1", torch.expm1, ANALYTIC, "Computes exp(x) - 1, precise for small x.")
+log = unary("Log", torch.log, ANALYTIC, "Computes the natural logarithm of x, element-wise.")
+log1p = unary("Log1p", torch.log1p, ANALYTIC, "Computes log(1 + x), precise for small x.")
+sigmoid = unary("Sigmoid", torch.sigmoid, ANALYTIC, "Computes 1 / (1 + exp(-x)), element-wise.")
+xlogy = binary("Xlogy", _xlogy_kernel, ANALYTIC, "Computes x * log(y), and 0 where x is 0 whatever y is.")
+xlog1py = binary("Xlog1py", _xlog1py_kernel, ANALYTIC, "Computes x * log1p(y), and 0 where x is 0 whatever y is.")
+xdivy = binary("Xdivy", _xdivy_kernel, ANALYTIC, "Computes x / y, and 0 where x is 0 whatever y is.")
+
+
+# Trigonometry.
+
+sin = unary("Sin", torch.sin, ANALYTIC, "Computes the sine of x, element-wise.")
+cos = unary("Cos", torch.cos, ANALYTIC, "Computes the cosine of x, element-wise.")
+tan = unary("Tan", torch.tan, ANALYTIC, "Computes the tangent of x, element-wise.")
+asin = unary("Asin", torch.asin, ANALYTIC, "Computes the inverse sine of x; NaN for real x outside [-1, 1].")
+acos = unary("Acos", torch.acos, ANALYTIC, "Computes the inverse cosine of x; NaN for real x outside [-1, 1].")
+atan = unary("Atan", torch.atan, ANALYTIC, "Computes the inverse tangent of x, element-wise.")
+sinh = unary("Sinh", torch.sinh, ANALYTIC, "Computes the hyperbolic sine of x, element-wise.")
+cosh = unary("Cosh", torch.cosh, ANALYTIC, "Computes the hyperbolic cosine of x, element-wise.")
+tanh = unary("Tanh", torch.tanh, ANALYTIC, "Computes the hyperbolic tangent of x, element-wise.")
+asinh = unary("Asinh", torch.asinh, ANALYTIC, "Computes the inverse hyperbolic sine of x, element-wise.")
+acosh = unary("Acosh", torch.acosh, ANALYTIC, "Computes the inverse hyperbolic cosine of x; NaN for real x below 1.")
+atanh = unary("Atanh", torch.atanh, ANALYTIC, "Computes the inverse hyperbolic tangent of x, element-wise.")
+_atan2 = binary("Atan2", torch.atan2, FLOATING, "Computes the angle of the point (y, x).")
+
+
+def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+    """Computes the angle of the point (x, y) in radians, between -pi and pi."""
+    return _atan2(y, x, name)
+
+
+# Rounding, and what is next to a number.
+
+floor = unary("Floor", torch.floor, FLOATING, "Rounds down to a whole number.")
+ceil = unary("Ceil", torch.ceil, FLOATING, "Rounds up to a whole number.")
+round = unary("Round", torch.round, REAL, "Rounds to a whole number, halves to the even one.", wide=np.positive)
+rint = unary("Rint", torch.round, FLOATING, "Rounds to a whole number, halves to the even one.")
+is_nan = unary("IsNan", torch.isnan, FLOATING, "Says which elements are NaN.", result="bool")
+is_inf = unary("IsInf", torch.isinf, FLOATING, "Says which elements are infinite.", result="bool")
+is_finite = unary("IsFinite", torch.isfinite, FLOATING, "Says which elements are finite numbers.", result="bool")
+_nextafter = binary("NextAfter", torch.nextafter, SINGLE_AND_DOUBLE, "Returns the neighbour of x towards y.")
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
+    """Returns the number next to `x1` in the direction of `x2`, element-wise."""
+    return _nextafter(x1, x2, name)
+
+
+# Special functions.
+
+
+def _in_float32(kernel: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """A kernel for the 16-bit floats, which many of PyTorch's special functions do not take."""
+
+    def widened(x: torch.Tensor) -> torch.Tensor:
+        return kernel(x.float()).to(x.dtype)
+
+    return widened
+
+
+def _special(name: str, kernel: Callable[..., torch.Tensor], doc: str) -> UnaryFunction:
+    function = unary(name, kernel, FLOATING, doc)
+    find_op(name).kernel(CPU, GPU, T=HALF)(_in_float32(kernel))
+    return function
+
+
+def _polygamma_kernel(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    order = a + 1
+    magnitude = torch.exp(torch.lgamma(order)) * torch.special.zeta(order, x)
+    value = torch.where(order % 2 == 0, magnitude, -magnitude)
+    value = torch.where(a == 0, torch.digamma(x), value)
+    return torch.where((a >= 0) & (a == torch.floor(a)), value, torch.nan)
+
+
+erf = unary("Erf", torch.erf, FLOATING, "Computes the error function of x, element-wise.")
+erfc = unary("Erfc", torch.erfc, FLOATING, "Computes 1 - erf(x), precise for large x.")
+erfinv = _special("Erfinv", torch.erfinv, "Computes the inverse of the error function; NaN outside [-1, 1].")
+ndtri = _special("Ndtri", torch.special.ndtri, "Computes the quantiles of the standard normal distribution.")
+lgamma = _special("Lgamma", torch.lgamma, "Computes the logarithm of |gamma(x)|, element-wise.")
+digamma = _special("Digamma", torch.digamma, "Computes the derivative of lgamma(x), element-wise.")
+bessel_i0 = _special("BesselI0", torch.special.i0, "Computes the modified Bessel function I0.")
+bessel_i0e = _special("BesselI0e", torch.special.i0e, "Computes the Bessel function I0 times exp(-|x|).")
+bessel_i1 = _special("BesselI1", torch.special.i1, "Computes the modified Bessel function I1.")
+bessel_i1e = _special("BesselI1e", torch.special.i1e, "Computes the Bessel function I1 times exp(-|x|).")
+bessel_j0 = _special("BesselJ0", torch.special.bessel_j0, "Computes the Bessel function J0.")
+bessel_j1 = _special("BesselJ1", torch.special.bessel_j1, "Computes the Bessel function J1.")
+bessel_y0 = _special("BesselY0", torch.special.bessel_y0, "Computes the Bessel function Y0.")
+bessel_y1 = _special("BesselY1", torch.special.bessel_y1, "Computes the Bessel function Y1.")
+bessel_k0 = _special("BesselK0", torch.special.modified_bessel_k0, "Computes the modified Bessel function K0.")
+bessel_k0e = _special("BesselK0e", torch.special.scaled_modified_bessel_k0, "Computes K0 times exp(x).")
+bessel_k1 = _special("BesselK1", torch.special.modified_bessel_k1, "Computes the modified Bessel function K1.")
+bessel_k1e = _special("BesselK1e", torch.special.scaled_modified_bessel_k1, "Computes K1 times exp(x).")
+_igamma = binary("Igamma", torch.special.gammainc, SINGLE_AND_DOUBLE, "Computes P(x, y).")
+_igammac = binary("Igammac", torch.special.gammaincc, SINGLE_AND_DOUBLE, "Computes Q(x, y).")
+_zeta = binary("Zeta", torch.special.zeta, SINGLE_AND_DOUBLE, "Computes the Hurwitz zeta function.")
+_polygamma = binary("Polygamma", _polygamma_kernel, SINGLE_AND_DOUBLE, "Computes derivatives of digamma.")
+
+
+def erfcinv(x: Any, name: str | None = None) -> Tensor:
+    """Computes the inverse of the complementary error function; NaN outside [0, 2]."""
+    return multiply(ndtri(multiply(x, 0.5)), -math.sqrt(0.5), name)
+
+
+def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """Computes the lower regularized incomplete gamma function P(a, x)."""
+    return _igamma(a, x, name)
+
+
+def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """Computes the upper regularized incomplete gamma function Q(a, x) = 1 - P(a, x)."""
+    return _igammac(a, x, name)
+
+
+def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
+    """Computes the Hurwitz zeta function: the sum of (q + n) to the power -x over all n from 0."""
+    return _zeta(x, q, name)
+
+
+def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """Computes the derivative of order `a` of the digamma function at `x`; NaN where `a` is no whole number."""
+    return _polygamma(a, x, name)

@@ -83,9 +83,8 @@ def install(cls: type) -> None:
         setattr(cls, f"__{name}__", function)
         if reversible:
             setattr(cls, f"__r{name}__", _reversed(function))
-    for name, function in UNARY.items():
+    for name, function in OTHER.items():
         setattr(cls, f"__{name}__", function)
-    cls.__getitem__ = indexing.getitem
 
 
 def _reversed(function: Function) -> Function:

@@ -29,6 +29,11 @@ def set_soft(enabled: bool) -> None:
 
 
 def set_log(enabled: bool) -> None:
-    """Prints a line for every op that runs, with its device."""
+    """Prints a line for every op that runs, with its device; works at any time, both ways."""
     current.log = bool(enabled)
     scope.forget()
+
+
+def get_log() -> bool:
+    """Whether a line is printed for every op that runs."""
+    return current.log

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from situs.devices import scope
-from situs.dtype import ALL, DType, DTypes
+from situs.dtype import ALL, DType, DTypes, as_dtype
 from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 from situs.registry.kernel import Kernel, make_kernel
 from situs.registry.signature import Arg, Signature, parse_signature
@@ -39,7 +39,7 @@ Attrs = Mapping[str, Any]
 class Op:
     """One kind of operation. Compared by identity; there is one object per op name."""
 
-    __slots__ = ("attrs", "kernels", "name", "shape_rule", "signature", "stateful", "types")
+    __slots__ = ("attr_names", "attrs", "given_types", "kernels", "name", "shape_rule", "signature", "stateful", "types")
 
     # Installed by situs.dispatch: runs the op, or adds it to a graph.
     apply: Callable[..., Any]
@@ -52,6 +52,10 @@ class Op:
         self.types = types
         self.attrs = attrs
         self.stateful = stateful
+        from_inputs = {arg.type for arg in signature.inputs}
+        # Type variables that stand in no input: the caller gives them, by name.
+        self.given_types = tuple(name for name in signature.variables if name not in from_inputs)
+        self.attr_names = attrs.keys() | set(self.given_types)
         self.shape_rule: ShapeRule | None = None
         self.kernels: list[Kernel] = []
 
@@ -109,16 +113,21 @@ class Op:
         return None
 
     def complete_attrs(self, attrs: Attrs) -> dict[str, Any]:
-        """The attributes with defaults filled in.
+        """The attributes with defaults filled in, and the dtypes that only the caller knows.
 
         Raises:
-            InvalidArgumentError: the op has no such attribute.
+            InvalidArgumentError: the op has no such attribute, or a dtype is missing.
         """
-        unknown = attrs.keys() - self.attrs.keys() - set(self.signature.variables)
+        unknown = attrs.keys() - self.attr_names
         if unknown:
-            has = ", ".join(self.attrs) or "none"
+            has = ", ".join(sorted(self.attr_names)) or "none"
             raise InvalidArgumentError(f"Op {self.name} has no attribute {sorted(unknown)[0]!r}; it has: {has}.")
-        return {**self.attrs, **{k: v for k, v in attrs.items() if k in self.attrs}}
+        complete = {**self.attrs, **attrs}
+        for name in self.given_types:
+            if name not in complete:
+                raise InvalidArgumentError(f"Op {self.name} ({self.signature}) needs a dtype for {name!r}.")
+            complete[name] = as_dtype(complete[name])
+        return complete
 
     def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
         """Runs an op that has one result."""
@@ -178,7 +187,7 @@ def all_ops() -> dict[str, Op]:
 def infer_shapes(declared: Op, inputs: tuple[Any, ...], attrs: Attrs) -> list[TensorShape]:
     """The shapes of an op's results, from its shape rule, always as a list."""
     assert declared.shape_rule is not None, f"op {declared.name} has no shape rule"
-    result = declared.shape_rule(*inputs, **attrs)
+    result = declared.shape_rule(*inputs, **{k: v for k, v in attrs.items() if k in declared.attrs})
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 

@@ -32,7 +32,7 @@ class Arg:
     @property
     def is_host(self) -> bool:
         """Whether the op reads this input on the host."""
-        return self.type == HOST
+        return self.type is HOST
 
     def __str__(self) -> str:
         kind = self.type.name if isinstance(self.type, DType) else self.type
@@ -86,7 +86,9 @@ def _parse_arg(piece: str, default_name: str) -> Arg:
 
 
 def _as_type(kind: str) -> str | DType:
-    if kind == HOST or not kind.islower():
+    if kind == HOST:
+        return HOST  # the one object, so that `is` tells
+    if not kind.islower():
         return kind
     try:
         return as_dtype(kind)

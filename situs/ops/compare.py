@@ -1,0 +1,127 @@
+"""Comparison, logic and bits, element by element.
+
+Comparisons and logic answer with bool tensors; operations on bits keep the dtype of the integers.
+Two inputs have one dtype and broadcast as in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs import dispatch
+from situs.dispatch import BinaryFunction
+from situs.dtype import ALL, COMPLEX, FIXED, FLOATING, INTEGER, REAL, STRING
+from situs.errors import InvalidArgumentError
+from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
+from situs.registry.op import find_op
+from situs.shapes import TensorShape, brackets, broadcast
+from situs.tensor import Tensor
+
+# Comparison.
+
+equal = binary("Equal", torch.eq, ALL, "Says where x equals y.", gpu=FIXED, result="bool")
+not_equal = binary("NotEqual", torch.ne, ALL, "Says where x differs from y.", gpu=FIXED, result="bool")
+less = binary("Less", torch.lt, REAL, "Says where x < y.", wide=np.less, result="bool")
+less_equal = binary("LessEqual", torch.le, REAL, "Says where x <= y.", wide=np.less_equal, result="bool")
+greater = binary("Greater", torch.gt, REAL, "Says where x > y.", wide=np.greater, result="bool")
+greater_equal = binary("GreaterEqual", torch.ge, REAL, "Says where x >= y.", wide=np.greater_equal, result="bool")
+
+
+@find_op("Equal").kernel(CPU, T=STRING)
+def _equal_strings(x: Any, y: Any) -> torch.Tensor:
+    return torch.from_numpy(np.asarray(np.equal(x, y), dtype=np.bool_))
+
+
+@find_op("NotEqual").kernel(CPU, T=STRING)
+def _not_equal_strings(x: Any, y: Any) -> torch.Tensor:
+    return torch.from_numpy(np.asarray(np.not_equal(x, y), dtype=np.bool_))
+
+
+_approximate_equal = op("ApproximateEqual", "x: T, y: T -> z: bool", T=FLOATING | COMPLEX, tolerance=1e-5)
+
+
+@_approximate_equal.shape
+def _approximate_equal_shape(x: TensorShape, y: TensorShape, *, tolerance: float) -> TensorShape:
+    if not x.is_compatible_with(y):
+        raise InvalidArgumentError(f"x and y must be of the same shape. x shape: {brackets(x)}. y shape: {brackets(y)}")
+    return x.merge_with(y)
+
+
+@_approximate_equal.kernel(CPU, GPU)
+def _approximate_equal_kernel(x: torch.Tensor, y: torch.Tensor, *, tolerance: float) -> torch.Tensor:
+    if x.shape != y.shape:
+        raise ValueError("approximate_equal does not broadcast")  # the shape rule says it better
+    return torch.abs(x - y) < tolerance
+
+
+def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None = None) -> Tensor:
+    """Says where |x - y| is less than `tolerance`; the shapes must be equal."""
+    return _approximate_equal(x, y, tolerance=tolerance, name=name)
+
+
+# Logic.
+
+
+def _logical(name: str, kernel: Callable[..., torch.Tensor], doc: str) -> BinaryFunction:
+    """A row for two booleans. The signature names the dtype, so that errors name the input that is wrong."""
+    declared = op(name, "x: bool, y: bool -> z: bool")
+    declared.shape(broadcast)
+    declared.kernel(CPU, GPU)(kernel)
+    function = dispatch.binary(declared)
+    function.__doc__ = doc
+    return function
+
+
+logical_and = _logical("LogicalAnd", torch.logical_and, "Says where x and y are both true.")
+logical_or = _logical("LogicalOr", torch.logical_or, "Says where x or y is true, or both are.")
+logical_xor = _logical("LogicalXor", torch.logical_xor, "Says where one of x and y is true and the other is not.")
+
+_logical_not = op("LogicalNot", "x: bool -> y: bool")
+_logical_not.shape(same_shape)
+_logical_not.kernel(CPU, GPU)(torch.logical_not)
+logical_not = dispatch.unary(_logical_not)
+logical_not.__doc__ = "Says where x is false."
+
+
+# Bits.
+
+
+def _within_width(shift: torch.Tensor) -> torch.Tensor:
+    # PyTorch shifts everything out beyond the width of the dtype; TensorFlow shifts by the width - 1 at most.
+    return shift.clamp(0, 8 * shift.element_size() - 1)
+
+
+def _left_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.bitwise_left_shift(x, _within_width(y))
+
+
+def _right_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.bitwise_right_shift(x, _within_width(y))
+
+
+def _wide_left_shift(x: Any, y: Any) -> Any:
+    return np.left_shift(x, np.clip(y, 0, 8 * y.itemsize - 1))
+
+
+def _wide_right_shift(x: Any, y: Any) -> Any:
+    return np.right_shift(x, np.clip(y, 0, 8 * y.itemsize - 1))
+
+
+bitwise_and = binary(
+    "BitwiseAnd", torch.bitwise_and, INTEGER, "Returns the bits set in x and in y.", wide=np.bitwise_and
+)
+bitwise_or = binary(
+    "BitwiseOr", torch.bitwise_or, INTEGER, "Returns the bits set in x or y or both.", wide=np.bitwise_or
+)
+bitwise_xor = binary(
+    "BitwiseXor", torch.bitwise_xor, INTEGER, "Returns the bits set in x or y alone.", wide=np.bitwise_xor
+)
+bitwise_invert = unary("Invert", torch.bitwise_not, INTEGER, "Returns the bits not set in x.", wide=np.invert)
+left_shift = binary("LeftShift", _left_shift, INTEGER, "Shifts the bits of x up by y places.", wide=_wide_left_shift)
+right_shift = binary(
+    "RightShift", _right_shift, INTEGER, "Shifts the bits of x down by y places.", wide=_wide_right_shift
+)

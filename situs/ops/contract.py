@@ -1,0 +1,232 @@
+"""Contractions: products of tensors, summed over dimensions that they share.
+
+An einsum equation names the dimensions of each operand with letters, and those of the result:
+
+    einsum("ij,jk->ik", a, b)           the product of two matrices: j is summed over
+    einsum("...ij->...ji", a)           matrices transposed, whatever stands before them
+    einsum("i,j->ij", u, v)             an outer product
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from situs.dtype import COMPLEX, FLOATING, INDEX
+from situs.eager.binding import host_value
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.array import as_integers
+from situs.ops.constant import convert_to_tensor
+from situs.ops.define import CPU, GPU, op
+from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
+from situs.tensor import Tensor
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+ELLIPSIS = "..."
+
+
+# Equations.
+
+
+class Equation(NamedTuple):
+    """An equation with its result spelled out; ``"..."`` stands for any number of dimensions."""
+
+    operands: tuple[str, ...]
+    result: str
+
+    def __str__(self) -> str:
+        return f"{','.join(self.operands)}->{self.result}"
+
+
+@functools.lru_cache(maxsize=1024)
+def parse_equation(text: str) -> Equation:
+    """Reads an einsum equation.
+
+    Raises:
+        InvalidArgumentError: it is none.
+    """
+    left, arrow, right = text.replace(" ", "").partition("->")
+    operands = tuple(left.split(","))
+    for term in (*operands, right):
+        _check_term(term, text)
+    broadcasts = any(ELLIPSIS in term for term in operands)
+    letters = Counter("".join(operands).replace(".", ""))
+    if not arrow:
+        right = (ELLIPSIS if broadcasts else "") + "".join(sorted(c for c, times in letters.items() if times == 1))
+    _check_result(right, letters, text)
+    return Equation(operands, right if broadcasts else right.replace(ELLIPSIS, ""))
+
+
+def _check_term(term: str, text: str) -> None:
+    letters = term.replace(ELLIPSIS, "", 1)
+    if any(c not in LETTERS for c in letters):
+        raise InvalidArgumentError(
+            f"Subscripts have incorrect format: {text!r}. An equation consists of letters and '...', separated by ',', "
+            "and at most one '->': 'ij,jk->ik'."
+        )
+
+
+def _check_result(result: str, letters: Counter[str], text: str) -> None:
+    for letter, times in Counter(result.replace(ELLIPSIS, "")).items():
+        if times > 1:
+            raise InvalidArgumentError(f"Output subscripts contain the label {letter} more than once: {text!r}")
+        if letter not in letters:
+            raise InvalidArgumentError(
+                f"Output subscripts contain the label {letter} not present in the input subscripts: {text!r}"
+            )
+
+
+# Einsum.
+
+_einsum = op("Einsum", "inputs: T* -> output: T", T=FLOATING | COMPLEX | INDEX, equation="")
+
+
+@_einsum.shape
+def _einsum_shape(inputs: Sequence[TensorShape], *, equation: str) -> TensorShape:
+    parsed = parse_equation(equation)
+    if len(inputs) != len(parsed.operands):
+        raise InvalidArgumentError(
+            f'Got {len(inputs)} inputs for equation "{equation}", expecting {len(parsed.operands)}'
+        )
+    sizes: dict[str, Dim] = {}
+    shared = SCALAR
+    for number, (term, shape) in enumerate(zip(parsed.operands, inputs, strict=True)):
+        if shape.rank is None:
+            shared = UNKNOWN if ELLIPSIS in term else shared
+            continue
+        shared = broadcast(shared, _bind_letters(number, term, shape, sizes))
+    return _result_shape(parsed.result, sizes, shared)
+
+
+def _bind_letters(number: int, term: str, shape: TensorShape, sizes: dict[str, Dim]) -> TensorShape:
+    """Notes the sizes of an operand's letters; returns what its ellipsis stands for."""
+    before, ellipsis, after = term.partition(ELLIPSIS)
+    rank, letters = len(shape), before + after
+    if rank < len(letters) or (rank > len(letters) and not ellipsis):
+        least = "at least " if ellipsis else ""
+        raise InvalidArgumentError(f"Expected input {number} to have rank {least}{len(letters)} but got: {rank}")
+    axes = [*range(len(before)), *range(rank - len(after), rank)]
+    for axis, letter in zip(axes, letters, strict=True):
+        known, size = sizes.get(letter), shape[axis]
+        if known is not None and size is not None and known != size:
+            raise InvalidArgumentError(
+                f"Expected dimension {known} at axis {axis} of the input shaped {brackets(shape)} but got dimension "
+                f"{size}: label {letter!r} must mean the same size everywhere."
+            )
+        sizes[letter] = size if known is None else known
+    return shape[len(before) : rank - len(after)]
+
+
+def _result_shape(result: str, sizes: dict[str, Dim], shared: TensorShape) -> TensorShape:
+    before, ellipsis, after = result.partition(ELLIPSIS)
+    if shared.rank and not ellipsis:
+        raise InvalidArgumentError(
+            f"Output contains {shared.rank} broadcasting dimension(s) but no ellipsis (...) was found in the output "
+            "subscripts."
+        )
+    return (
+        TensorShape(sizes.get(c) for c in before)
+        + (shared if ellipsis else SCALAR)
+        + TensorShape(sizes.get(c) for c in after)
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _check_sizes(equation: str, shapes: tuple[torch.Size, ...]) -> None:
+    _einsum_shape([TensorShape(shape) for shape in shapes], equation=equation)
+
+
+@_einsum.kernel(CPU)
+@_einsum.kernel(GPU, T=FLOATING | COMPLEX)
+def _einsum_kernel(inputs: list[torch.Tensor], equation: str) -> torch.Tensor:
+    # PyTorch takes a size of 1 for any size, and sums over an ellipsis that the result leaves out.
+    _check_sizes(equation, tuple(x.shape for x in inputs))
+    return torch.einsum(str(parse_equation(equation)), *inputs)
+
+
+def einsum(equation: str, *inputs: Any, optimize: Any = "greedy", name: str | None = None) -> Tensor:
+    """Multiplies tensors and sums over dimensions, as an equation says; see the module for its form.
+
+    Args:
+        equation: The letters of the operands' dimensions and of the result's. Without ``->`` and a
+            result, the letters that stand there once, in alphabetical order.
+        inputs: The operands.
+        optimize: How to order more than two operands; makes no difference here.
+        name: A name for the op.
+
+    Raises:
+        ValueError: the equation is none, or does not fit the operands.
+    """
+    if not isinstance(equation, str):
+        raise DTypeError(f"An einsum equation is a string such as 'ij,jk->ik', got {equation!r}.")
+    expected = len(parse_equation(equation).operands)
+    if len(inputs) != expected:
+        raise InvalidArgumentError(f'Got {len(inputs)} inputs for equation "{equation}", expecting {expected}')
+    return _einsum(list(inputs), equation=equation, name=name)
+
+
+# Tensordot.
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+    """Sums the products of `a` and `b` over pairs of their axes.
+
+    Args:
+        a: A tensor.
+        b: A tensor of the same dtype.
+        axes: How many of the last axes of `a` to pair with as many first ones of `b`; or the list of
+            axes of `a` and the list of those of `b` that go with them.
+        name: A name for the op.
+
+    Raises:
+        ValueError: the axes are none, or their sizes differ.
+    """
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    if a.shape.rank is None or b.shape.rank is None:
+        raise InvalidArgumentError("tensordot needs to know the ranks of its operands.")
+    pairs = _axis_pairs(host_value(axes), a.shape.rank, b.shape.rank)
+    return _einsum([a, b], equation=_tensordot_equation(a.shape.rank, b.shape.rank, pairs), name=name)
+
+
+def _tensordot_equation(rank_a: int, rank_b: int, pairs: dict[int, int]) -> str:
+    """The equation for pairs of axes, given as those of `b` with those of `a`."""
+    if rank_a + rank_b > len(LETTERS):
+        raise InvalidArgumentError(f"tensordot takes {len(LETTERS)} axes in all, got {rank_a} and {rank_b}.")
+    letters_a = LETTERS[:rank_a]
+    letters_b = [letters_a[pairs[i]] if i in pairs else LETTERS[rank_a + i] for i in range(rank_b)]
+    kept_a = [c for i, c in enumerate(letters_a) if i not in pairs.values()]
+    kept_b = [c for i, c in enumerate(letters_b) if i not in pairs]
+    return f"{letters_a},{''.join(letters_b)}->{''.join(kept_a + kept_b)}"
+
+
+def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> dict[int, int]:
+    """For each contracted axis of `b`, that of `a`."""
+    if isinstance(axes, int):
+        if axes < 0:
+            raise InvalidArgumentError(f"`axes` must be at least 0. Received: {axes}.")
+        if axes > min(rank_a, rank_b):
+            raise InvalidArgumentError(
+                f"`axes` must not be larger than the number of dimensions. Received {axes}, vs. {rank_a} and {rank_b}."
+            )
+        return {i: rank_a - axes + i for i in range(axes)}
+    if not isinstance(axes, tuple) or len(axes) != 2:
+        raise InvalidArgumentError(f"`axes` must be an integer or have length 2. Received {axes!r}.")
+    axes_a, axes_b = _positions(axes[0], rank_a), _positions(axes[1], rank_b)
+    if len(axes_a) != len(axes_b):
+        raise InvalidArgumentError(f"Different number of contraction axes `a` and `b`, {len(axes_a)} != {len(axes_b)}.")
+    return dict(zip(axes_b, axes_a, strict=True))
+
+
+def _positions(axes: Any, rank: int) -> list[int]:
+    positions = []
+    for axis in as_integers(axes, "`axes`"):
+        if not -rank <= axis < rank:
+            raise InvalidArgumentError(f"Axis {axis} in `axes` is out of range [{-rank}, {rank}).")
+        positions.append(axis % rank)
+    if len(set(positions)) != len(positions):
+        raise InvalidArgumentError(f"`axes` names an axis twice: {axes!r}.")
+    return positions

@@ -1,0 +1,510 @@
+"""Running sums along an axis, sums of many tensors, and sums by segment.
+
+A segment is a group of slices of a tensor's first axis that carry the same number:
+
+    segment_sum([1, 2, 3, 4], [0, 0, 1, 3])                 [3, 3, 0, 4]
+    unsorted_segment_sum([1, 2, 3, 4], [1, 0, 1, -1], 2)    [2, 4]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from situs.dtype import FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.array import reshape
+from situs.ops.constant import convert_to_tensor, ones_like
+from situs.ops.define import CPU, GPU, op
+from situs.ops.math import divide, maximum, sqrt
+from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
+from situs.tensor import Tensor
+
+# Running sums and products.
+
+Scan = Callable[[torch.Tensor, int], torch.Tensor]
+
+
+class ScanFunction(Protocol):
+    """A public function that runs along one axis."""
+
+    def __call__(
+        self, x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+def _scan(
+    name: str, scan: Scan, start: float, types: DTypes, doc: str, wide: Callable[..., Any] | None = None
+) -> ScanFunction:
+    """Declares a running op and makes its public function; `start` is what an exclusive one begins with."""
+    declared = op(name, "x: T, axis: host -> out: T", T=types, exclusive=False, reverse=False)
+    declared.shape(_scan_shape)
+    declared.kernel(CPU, GPU, T=types - WIDE_UNSIGNED)(_scan_kernel(scan, start))
+    if wide is not None:
+        declared.kernel(CPU, T=WIDE_UNSIGNED)(_scan_kernel(_scan_by_numpy(wide), start))
+
+    def call(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+        return declared(x, axis, exclusive=bool(exclusive), reverse=bool(reverse), name=name)
+
+    call.__doc__ = doc
+    return call
+
+
+def _scan_shape(x: TensorShape, axis: Any, *, exclusive: bool, reverse: bool) -> TensorShape:
+    if x.rank is not None and axis is not None:
+        _scan_axis(axis, x.rank)
+    return x
+
+
+def _scan_axis(axis: Any, rank: int) -> int:
+    if not isinstance(axis, int):
+        raise InvalidArgumentError(f"ScanOp: axis must be a scalar integer, not {axis!r}")
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
+    return axis % rank
+
+
+def _scan_kernel(scan: Scan, start: float) -> Callable[..., torch.Tensor]:
+    def kernel(x: torch.Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> torch.Tensor:
+        dim = _scan_axis(axis, x.ndim)
+        result = scan(x.flip(dim) if reverse else x, dim)
+        if exclusive and x.numel():
+            result = _shifted(result, dim, start)
+        return result.flip(dim) if reverse else result
+
+    return kernel
+
+
+def _shifted(x: torch.Tensor, dim: int, start: float) -> torch.Tensor:
+    first = torch.full_like(x.narrow(dim, 0, 1), start)
+    return torch.cat([first, x.narrow(dim, 0, x.shape[dim] - 1)], dim)
+
+
+def _scan_by_numpy(function: Callable[..., Any]) -> Scan:
+    def scan(x: torch.Tensor, dim: int) -> torch.Tensor:
+        array = x.numpy()
+        return torch.from_numpy(function(array, axis=dim, dtype=array.dtype))
+
+    return scan
+
+
+def _running_sum(x: torch.Tensor, dim: int) -> torch.Tensor:
+    return torch.cumsum(x, dim, dtype=x.dtype)
+
+
+def _running_product(x: torch.Tensor, dim: int) -> torch.Tensor:
+    return torch.cumprod(x, dim, dtype=x.dtype)
+
+
+cumsum = _scan(
+    "Cumsum",
+    _running_sum,
+    0,
+    NUMERIC,
+    "Sums up along `axis`; `exclusive` leaves each element out of its own sum, `reverse` starts from the end.",
+    np.cumsum,
+)
+cumprod = _scan(
+    "Cumprod",
+    _running_product,
+    1,
+    NUMERIC,
+    "Multiplies along `axis`; `exclusive` leaves each element out of its own product, `reverse` starts from the end.",
+    np.cumprod,
+)
+cumulative_logsumexp = _scan(
+    "CumulativeLogsumexp",
+    torch.logcumsumexp,
+    -math.inf,
+    FLOATING,
+    "Computes log(cumsum(exp(x))) along `axis` without overflow; the other arguments are those of `cumsum`.",
+)
+
+
+# Sums of many tensors.
+
+_add_n = op("AddN", "inputs: T* -> sum: T", T=NUMERIC)
+
+
+@_add_n.shape
+def _add_n_shape(inputs: Sequence[TensorShape]) -> TensorShape:
+    merged = inputs[0]
+    for number, shape in enumerate(inputs):
+        if not merged.is_compatible_with(shape):
+            raise InvalidArgumentError(
+                f"Inputs to operation AddN must have the same size and shape. "
+                f"Input 0: {brackets(inputs[0])} != input {number}: {brackets(shape)}"
+            )
+        merged = merged.merge_with(shape)
+    return merged
+
+
+@_add_n.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)
+def _add_n_kernel(inputs: list[torch.Tensor]) -> torch.Tensor:
+    first = inputs[0]
+    if any(x.shape != first.shape for x in inputs):
+        raise ValueError("shapes differ")  # the shape rule says it better
+    if len(inputs) == 1:
+        return first
+    total = first + inputs[1]
+    for x in inputs[2:]:
+        total += x
+    return total
+
+
+@_add_n.kernel(CPU, T=WIDE_UNSIGNED)
+def _add_n_wide(inputs: list[torch.Tensor]) -> torch.Tensor:
+    if any(x.shape != inputs[0].shape for x in inputs):
+        raise ValueError("shapes differ")  # the shape rule says it better
+    total = inputs[0].numpy().copy()
+    for x in inputs[1:]:
+        total += x.numpy()
+    return torch.from_numpy(total)
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """Adds tensors of one shape and dtype, element by element.
+
+    Raises:
+        ValueError: there is no tensor, or their shapes differ.
+    """
+    return _add_n(_tensors(inputs), name=name)
+
+
+def _tensors(inputs: Any) -> list[Any]:
+    listed = list(inputs) if isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes)) else []
+    if not listed or any(item is None for item in listed):
+        raise InvalidArgumentError(
+            f"Inputs must be an iterable of at least one Tensor with the same dtype and shape, got {inputs!r}."
+        )
+    return listed
+
+
+def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
+    """Adds tensors of one shape and dtype, which may be stated to have them checked.
+
+    Args:
+        inputs: A list of tensors.
+        shape: The shape that they all should have.
+        tensor_dtype: The dtype that they all should have.
+        name: A name for the op.
+    """
+    tensors = [convert_to_tensor(x) for x in _tensors(inputs)]
+    for x in tensors if shape is not None else []:
+        if not x.shape.is_compatible_with(shape):
+            raise InvalidArgumentError(f"Shapes {TensorShape(shape)} and {x.shape} are not compatible")
+    if tensor_dtype is not None and tensors[0].dtype is not as_dtype(tensor_dtype):
+        raise DTypeError(
+            f"The `tensor_dtype` argument is {as_dtype(tensor_dtype)}, but `input` is of type {tensors[0].dtype}. "
+            "These must be equal. Try casting the input to the desired type."
+        )
+    return add_n(tensors, name)
+
+
+# Segments.
+#
+# Every segment op makes a tensor with one row per segment, filled with what an empty segment
+# yields, and combines each row of the data into the row of its segment. One more row, cut off
+# at the end, takes what belongs to no segment.
+
+Combine = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+Fill = Callable[[torch.dtype], float]
+
+
+def _add_rows(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+    return base.index_add_(0, rows, data)
+
+
+def _scatter(how: str) -> Combine:
+    def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+        return base.scatter_reduce_(0, rows.unsqueeze(1).expand_as(data), data, how)
+
+    return combine
+
+
+def _by_ufunc(ufunc: Any) -> Combine:
+    def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+        ufunc.at(base.numpy(), rows.numpy(), data.numpy())
+        return base
+
+    return combine
+
+
+def _zero(dtype: torch.dtype) -> float:
+    return 0
+
+
+def _one(dtype: torch.dtype) -> float:
+    return 1
+
+
+def _lowest(dtype: torch.dtype) -> float:
+    return torch.finfo(dtype).min if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def _highest(dtype: torch.dtype) -> float:
+    return torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
+def _by_segment(data: torch.Tensor, ids: torch.Tensor, count: int, combine: Combine, fill: Fill) -> torch.Tensor:
+    """Combines the slices of `data` by their segment; ids equal to `count` belong to none."""
+    inner = data.shape[ids.ndim :]
+    base = torch.full((count + 1, math.prod(inner)), fill(data.dtype), dtype=data.dtype, device=data.device)
+    if data.numel():
+        base = combine(base, ids.reshape(-1).to(torch.int64), data.reshape(ids.numel(), -1))
+    return base[:count].reshape(count, *inner)
+
+
+# Segments whose numbers stand in order.
+
+
+class SegmentFunction(Protocol):
+    """A public function of data and the ordered numbers of its segments."""
+
+    def __call__(self, data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+SegmentKernel = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def _segment(name: str, kernel: SegmentKernel, wide: SegmentKernel, types: DTypes, doc: str) -> SegmentFunction:
+    declared = op(name, "data: T, segment_ids: Tindices -> output: T", T=types, Tindices=INDEX)
+    declared.shape(_segment_shape)
+    declared.kernel(CPU, GPU, T=types - WIDE_UNSIGNED)(kernel)
+    declared.kernel(CPU, T=WIDE_UNSIGNED)(wide)
+
+    def call(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+        return declared(data, segment_ids, name=name)
+
+    call.__doc__ = doc
+    return call
+
+
+def _segment_shape(data: TensorShape, segment_ids: TensorShape) -> TensorShape:
+    if segment_ids.rank not in (None, 1):
+        raise InvalidArgumentError(f"segment_ids should be a vector, got shape {brackets(segment_ids)}.")
+    if data.rank is None:
+        return UNKNOWN
+    if data.rank == 0:
+        raise InvalidArgumentError("input must be at least rank 1, got a scalar")
+    if not segment_ids[:1].is_compatible_with(data[:1]):
+        raise InvalidArgumentError(
+            f"segment_ids should be the same size as dimension 0 of input, got {brackets(segment_ids)} "
+            f"for input {brackets(data)}."
+        )
+    return TensorShape([None]) + data[1:]
+
+
+def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
+    """The number of segments; one more than the last id."""
+    _segment_shape(TensorShape(data.shape), TensorShape(ids.shape))
+    if not len(ids):
+        return 0
+    if bool((ids[1:] < ids[:-1]).any()):
+        raise InvalidArgumentError("segment ids are not increasing. Sort them, or use an unsorted_segment function.")
+    if int(ids[0]) < 0:
+        raise InvalidArgumentError(f"segment ids must be >= 0, got {int(ids[0])}")
+    return int(ids[-1]) + 1
+
+
+def _combining(combine: Combine, fill: Fill, gaps: float) -> SegmentKernel:
+    """A kernel that combines segments; `gaps` is the result for numbers that no slice has."""
+
+    def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
+        count = _segment_count(data, segment_ids)
+        result = _by_segment(data, segment_ids, count, combine, fill)
+        if fill(data.dtype) == gaps:
+            return result
+        empty = _sizes(segment_ids, count, data.ndim) == 0
+        return torch.where(empty, torch.full_like(result, gaps), result)
+
+    return kernel
+
+
+def _averaging(combine: Combine) -> SegmentKernel:
+    def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
+        count = _segment_count(data, segment_ids)
+        total = _by_segment(data, segment_ids, count, combine, _zero)
+        sizes = _sizes(segment_ids, count, data.ndim).clamp_min(1)
+        if data.dtype.is_floating_point or data.dtype.is_complex:
+            return total / sizes.to(data.dtype)
+        return torch.div(total.to(torch.int64), sizes, rounding_mode="trunc").to(data.dtype)
+
+    return kernel
+
+
+def _sizes(ids: torch.Tensor, count: int, rank: int) -> torch.Tensor:
+    """How many slices each segment has, shaped to stand beside data of that rank."""
+    return torch.bincount(ids, minlength=count).reshape(count, *(1 for _ in range(rank - 1)))
+
+
+segment_sum = _segment(
+    "SegmentSum",
+    _combining(_add_rows, _zero, 0),
+    _combining(_by_ufunc(np.add), _zero, 0),
+    NUMERIC,
+    "Sums the slices of `data` that have the same number in the ordered `segment_ids`.",
+)
+segment_mean = _segment(
+    "SegmentMean",
+    _averaging(_add_rows),
+    _averaging(_by_ufunc(np.add)),
+    NUMERIC,
+    "Averages the slices of `data` that have the same number in the ordered `segment_ids`.",
+)
+segment_prod = _segment(
+    "SegmentProd",
+    _combining(_scatter("prod"), _one, 1),
+    _combining(_by_ufunc(np.multiply), _one, 1),
+    NUMERIC,
+    "Multiplies the slices of `data` that have the same number in the ordered `segment_ids`.",
+)
+segment_max = _segment(
+    "SegmentMax",
+    _combining(_scatter("amax"), _lowest, 0),
+    _combining(_by_ufunc(np.maximum), _lowest, 0),
+    REAL,
+    "Finds the maximum of the slices of `data` that have the same number in the ordered `segment_ids`.",
+)
+segment_min = _segment(
+    "SegmentMin",
+    _combining(_scatter("amin"), _highest, 0),
+    _combining(_by_ufunc(np.minimum), _highest, 0),
+    REAL,
+    "Finds the minimum of the slices of `data` that have the same number in the ordered `segment_ids`.",
+)
+
+
+# Segments whose numbers stand in any order.
+
+
+class UnsortedSegmentFunction(Protocol):
+    """A public function of data, the numbers of its segments, and how many there are."""
+
+    def __call__(self, data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+def _unsorted_segment(
+    name: str, combine: Combine, ufunc: Any, fill: Fill, types: DTypes, doc: str
+) -> UnsortedSegmentFunction:
+    declared = op(name, "data: T, segment_ids: Tindices, num_segments: host -> output: T", T=types, Tindices=INDEX)
+    declared.shape(_unsorted_shape)
+    native = types - WIDE_UNSIGNED
+    declared.kernel(CPU, T=native)(_unsorted_kernel(combine, fill, _checked_ids))
+    declared.kernel(GPU, T=native)(_unsorted_kernel(combine, fill, _known_ids))
+    declared.kernel(CPU, T=WIDE_UNSIGNED)(_unsorted_kernel(_by_ufunc(ufunc), fill, _checked_ids))
+
+    def call(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+        return declared(data, segment_ids, num_segments, name=name)
+
+    call.__doc__ = doc
+    return call
+
+
+def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: Any) -> TensorShape:
+    count: Dim = None if num_segments is None else _num_segments(num_segments)
+    if data.rank is None or segment_ids.rank is None:
+        return UNKNOWN
+    if not data[: segment_ids.rank].is_compatible_with(segment_ids):
+        raise InvalidArgumentError(
+            f"data.shape = {brackets(data)} does not start with segment_ids.shape = {brackets(segment_ids)}"
+        )
+    return TensorShape([count]) + data[segment_ids.rank :]
+
+
+def _num_segments(value: Any) -> int:
+    if not isinstance(value, int):
+        raise InvalidArgumentError(f"num_segments should be a scalar integer, got {value!r}")
+    if value < 0:
+        raise InvalidArgumentError(f"Input num_segments == {value} must not be negative.")
+    return value
+
+
+def _unsorted_kernel(
+    combine: Combine, fill: Fill, rows: Callable[[torch.Tensor, int], torch.Tensor]
+) -> Callable[..., torch.Tensor]:
+    def kernel(data: torch.Tensor, segment_ids: torch.Tensor, num_segments: Any) -> torch.Tensor:
+        _unsorted_shape(TensorShape(data.shape), TensorShape(segment_ids.shape), num_segments)
+        return _by_segment(data, rows(segment_ids, num_segments), num_segments, combine, fill)
+
+    return kernel
+
+
+def _checked_ids(ids: torch.Tensor, count: int) -> torch.Tensor:
+    """The ids with negative ones turned to `count`; too large ones are an error."""
+    if ids.numel() and int(ids.max()) >= count:
+        where = tuple((ids >= count).nonzero()[0].tolist())
+        place = ",".join(map(str, where))
+        raise InvalidArgumentError(f"segment_ids[{place}] = {int(ids[where])} is out of range [0, {count})")
+    return torch.where(ids < 0, count, ids)
+
+
+def _known_ids(ids: torch.Tensor, count: int) -> torch.Tensor:
+    """The ids with negative and too large ones turned to `count`: a GPU drops both, as a check would have to wait."""
+    return torch.where((ids < 0) | (ids >= count), count, ids)
+
+
+unsorted_segment_sum = _unsorted_segment(
+    "UnsortedSegmentSum",
+    _add_rows,
+    np.add,
+    _zero,
+    NUMERIC,
+    "Sums the slices of `data` that have the same number in `segment_ids`; negative numbers are left out.",
+)
+unsorted_segment_prod = _unsorted_segment(
+    "UnsortedSegmentProd",
+    _scatter("prod"),
+    np.multiply,
+    _one,
+    NUMERIC,
+    "Multiplies the slices of `data` that have the same number in `segment_ids`; negative numbers are left out.",
+)
+unsorted_segment_max = _unsorted_segment(
+    "UnsortedSegmentMax",
+    _scatter("amax"),
+    np.maximum,
+    _lowest,
+    REAL,
+    "Finds the maximum of the slices of `data` by `segment_ids`; the lowest value where there is no slice.",
+)
+unsorted_segment_min = _unsorted_segment(
+    "UnsortedSegmentMin",
+    _scatter("amin"),
+    np.minimum,
+    _highest,
+    REAL,
+    "Finds the minimum of the slices of `data` by `segment_ids`; the highest value where there is no slice.",
+)
+
+
+def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    """Averages the slices of `data` that have the same number in `segment_ids`; 0 where there is no slice."""
+    data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+    sizes = _unsorted_sizes(data, segment_ids, num_segments)
+    return divide(unsorted_segment_sum(data, segment_ids, num_segments), sizes, name)
+
+
+def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    """Sums the slices of `data` by `segment_ids` and divides by the square root of their number."""
+    data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+    sizes = _unsorted_sizes(data, segment_ids, num_segments)
+    return divide(unsorted_segment_sum(data, segment_ids, num_segments), sqrt(sizes), name)
+
+
+def _unsorted_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
+    """How many slices each segment has, at least 1, in the dtype of the data and shaped to divide its sums."""
+    _unsorted_shape(data.shape, segment_ids.shape, None)
+    sizes = unsorted_segment_sum(ones_like(segment_ids, data.dtype), segment_ids, num_segments)
+    inner = len(data.shape) - len(segment_ids.shape)
+    return maximum(reshape(sizes, [-1] + [1] * inner), 1)

@@ -1,0 +1,554 @@
+"""Elements picked by index or by condition: gather, where, boolean_mask, one_hot.
+
+An index that does not exist is an error on the CPU. On a GPU, where looking would make the host
+wait, the ops do as TensorFlow's do: `gather` and `gather_nd` give zeros there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype, float32, int8, int16, int32, int64, uint8
+from situs.eager.binding import host_value
+from situs.eager.convert import to_array
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.array import as_integer, by_bits, host_shape
+from situs.ops.define import CPU, GPU, op
+from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
+from situs.tensor import Tensor
+
+# GatherV2.
+
+_gather = op(
+    "GatherV2",
+    "params: Tparams, indices: Tindices, axis: host -> output: Tparams",
+    Tindices=INDEX | {int16},
+    batch_dims=0,
+)
+
+
+@_gather.shape
+def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch_dims: int) -> TensorShape:
+    if params.rank is None or indices.rank is None or axis is None:
+        return UNKNOWN
+    place, batch = _gather_axes(params.rank, indices.rank, axis, batch_dims)
+    for dim in range(batch):
+        if not params[dim : dim + 1].is_compatible_with(indices[dim : dim + 1]):
+            raise InvalidArgumentError(
+                f"params.shape[{dim}]: {params[dim]} should be equal to indices.shape[{dim}]: {indices[dim]}"
+            )
+    return TensorShape([*params[:place], *indices[batch:], *params[place + 1 :]])
+
+
+def _gather_axes(params: int, indices: int, axis: Any, batch_dims: int) -> tuple[int, int]:
+    """The axis and the number of batch dimensions for these ranks, counted from the front."""
+    if isinstance(axis, tuple):
+        raise InvalidArgumentError(f"axis must be scalar, got {list(axis)}")
+    if params == 0:
+        raise InvalidArgumentError("params must be at least 1 dimensional")
+    place = as_integer(axis, "The axis of gather")
+    if not -params <= place < params:
+        need = place + 1 if place >= 0 else -place
+        raise InvalidArgumentError(f"Shape must be at least rank {need} but is rank {params}: axis is {place}")
+    if not -indices <= batch_dims <= indices:
+        raise InvalidArgumentError(f"Expected batch_dims in the range [{-indices}, {indices}], but got {batch_dims}")
+    place, batch = place % params, batch_dims + indices if batch_dims < 0 else batch_dims
+    if batch > place:
+        raise InvalidArgumentError(f"batch_dims ({batch}) must be less than or equal to axis ({place}).")
+    return place, batch
+
+
+@_gather.kernel(CPU)
+def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_dims: int) -> torch.Tensor:
+    place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
+    try:
+        return _take(params, indices, place, batch)
+    except (IndexError, RuntimeError):
+        _check_in_range(indices, params.shape[place])
+        raise
+
+
+@_gather.kernel(GPU, Tparams=FIXED - WIDE_UNSIGNED)
+def _gather_gpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_dims: int) -> torch.Tensor:
+    place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
+    size = params.shape[place]
+    if size == 0:
+        shape = _gather_shape(TensorShape(params.shape), TensorShape(indices.shape), axis, batch_dims=batch_dims)
+        return params.new_zeros(tuple(shape))  # type: ignore[arg-type]
+    missing = (indices < 0) | (indices >= size)
+    taken = _take(params, indices.clamp(0, size - 1), place, batch)
+    ones = [1] * (params.ndim - place - 1)
+    front = [*missing.shape[:batch], *[1] * (place - batch), *missing.shape[batch:]]
+    return taken.masked_fill_(missing.view([*front, *ones]), 0)
+
+
+def _take(params: torch.Tensor, indices: torch.Tensor, axis: int, batch: int) -> torch.Tensor:
+    if indices.dtype is torch.int16:
+        indices = indices.int()
+    shape = [*params.shape[:axis], *indices.shape[batch:], *params.shape[axis + 1 :]]
+    if batch == 0:
+        return params.index_select(axis, indices.reshape(-1)).reshape(shape)
+    if params.shape[:batch] != indices.shape[:batch]:
+        raise ValueError("batch dimensions differ")
+    outer, before, after = (math.prod(part) for part in (shape[:batch], shape[batch:axis], params.shape[axis + 1 :]))
+    flat = params.reshape(outer, before, params.shape[axis], after)
+    count = math.prod(indices.shape[batch:])
+    wanted = indices.reshape(outer, 1, count, 1).to(torch.int64)
+    return flat.gather(2, wanted.expand(outer, before, count, after)).reshape(shape)
+
+
+def _check_in_range(indices: torch.Tensor, size: int) -> None:
+    bad = ((indices < 0) | (indices >= size)).nonzero()
+    if len(bad):
+        where = bad[0].tolist()
+        value = int(indices[tuple(where)])
+        subscript = brackets(where) if where else ""
+        raise InvalidArgumentError(f"indices{subscript} = {value} is not in [0, {size})")
+
+
+@_gather.kernel(CPU, Tparams=STRING)
+def _gather_strings(params: Any, indices: torch.Tensor, axis: Any, batch_dims: int) -> Any:
+    place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
+    _check_in_range(indices, params.shape[place])
+    # Strings are gathered through their positions.
+    positions = torch.arange(params.size).reshape(params.shape)
+    return np.asarray(params.reshape(-1)[_take(positions, indices, place, batch).numpy()])
+
+
+_gather.kernel(CPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_cpu))
+_gather.kernel(GPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_gpu))
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the slices of `params` along an axis that `indices` name.
+
+    Args:
+        params: A tensor of at least one dimension.
+        indices: Integers. On the CPU an index outside the axis is an error, on a GPU it gives zeros.
+        validate_indices: Not used.
+        axis: The axis; by default the first one that is not a batch dimension.
+        batch_dims: How many leading dimensions of `params` and `indices` go together.
+        name: A name for the op.
+    """
+    return _gather(params, indices, batch_dims if axis is None else axis, batch_dims=batch_dims, name=name)
+
+
+def gather_v1(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Returns the slices of `params` that `indices` name, with the argument order of TensorFlow 1."""
+    return gather(params, indices, validate_indices, axis, batch_dims, name)
+
+
+def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+    """Gathers along the last axis of `indices`, with all dimensions before it as batch dimensions."""
+    return gather(params, indices, batch_dims=-1, axis=len(np.shape(indices)) - 1, name=name)
+
+
+# GatherNd.
+
+_gather_nd = op("GatherNd", "params: Tparams, indices: Tindices -> output: Tparams", Tindices=INDEX, batch_dims=0)
+
+
+@_gather_nd.shape
+def _gather_nd_shape(params: TensorShape, indices: TensorShape, *, batch_dims: int) -> TensorShape:
+    if params.rank is None or indices.rank is None or (indices.rank > 0 and indices[-1] is None):
+        return UNKNOWN
+    if indices.rank == 0:
+        raise InvalidArgumentError("indices must be at least a vector")
+    batch = batch_dims + indices.rank if batch_dims < 0 else batch_dims
+    if not 0 <= batch < indices.rank:
+        raise InvalidArgumentError(f"batch_dims = {batch_dims} must be less than rank(indices) = {indices.rank}")
+    depth = indices[-1] or 0
+    if depth > params.rank - batch:
+        raise InvalidArgumentError(
+            f"index innermost dimension length must be <= params rank; saw: {depth} vs. {params.rank - batch}"
+        )
+    if not params[:batch].is_compatible_with(indices[:batch]):
+        raise InvalidArgumentError(
+            f"The first {batch} dimensions of params {brackets(params)} and indices {brackets(indices)} must be equal"
+        )
+    return TensorShape([*indices[:-1], *params[batch + depth :]])
+
+
+def _with_batch(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
+    """Indices that name the batch dimensions too."""
+    _gather_nd_shape(TensorShape(params.shape), TensorShape(indices.shape), batch_dims=batch_dims)
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    if not batch:
+        return indices
+    lead, shape = indices.shape[:-1], indices.shape[:batch]
+    grids = torch.meshgrid(*(torch.arange(n, device=indices.device) for n in shape), indexing="ij")
+    ones = [1] * (len(lead) - batch)
+    columns = [grid.reshape([*shape, *ones]).expand(lead).to(indices.dtype) for grid in grids]
+    return torch.cat([torch.stack(columns, -1), indices], -1)
+
+
+@_gather_nd.kernel(CPU)
+def _gather_nd_cpu(params: Any, indices: torch.Tensor, batch_dims: int) -> Any:
+    wanted = _with_batch(params, indices, batch_dims)
+    rows = linear_indices(wanted, params.shape, "param shape")
+    return _rows(params, rows, wanted)
+
+
+@_gather_nd.kernel(GPU, Tparams=FIXED - WIDE_UNSIGNED)
+def _gather_nd_gpu(params: torch.Tensor, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
+    wanted = _with_batch(params, indices, batch_dims)
+    rows, missing = safe_linear_indices(wanted, params.shape)
+    if params.numel() == 0:
+        return params.new_zeros([*wanted.shape[:-1], *params.shape[wanted.shape[-1] :]])
+    taken = _rows(params, rows.masked_fill(missing, 0), wanted)
+    ones = [1] * (params.ndim - wanted.shape[-1])
+    return taken.masked_fill(missing.reshape([*wanted.shape[:-1], *ones]), 0)
+
+
+@_gather_nd.kernel(CPU, Tparams=STRING)
+def _gather_nd_strings(params: Any, indices: torch.Tensor, batch_dims: int) -> Any:
+    wanted = _with_batch(params, indices, batch_dims)
+    rows = linear_indices(wanted, params.shape, "param shape")
+    table = params.reshape([-1, *params.shape[wanted.shape[-1] :]])
+    return table[rows.numpy()].reshape([*wanted.shape[:-1], *table.shape[1:]])
+
+
+_gather_nd.kernel(CPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_nd_cpu))
+_gather_nd.kernel(GPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_nd_gpu))
+
+
+def _rows(params: torch.Tensor, rows: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """The slices of `params` that linear indices name."""
+    inner = params.shape[wanted.shape[-1] :]
+    count = math.prod(params.shape[: wanted.shape[-1]])
+    return params.reshape([count, *inner]).index_select(0, rows).reshape([*wanted.shape[:-1], *inner])
+
+
+def linear_indices(indices: torch.Tensor, shape: Sequence[int], what: str) -> torch.Tensor:
+    """Multi-dimensional indices as positions in the flattened leading dimensions of `shape`.
+
+    Raises:
+        InvalidArgumentError: one does not exist.
+    """
+    rows, missing = safe_linear_indices(indices, shape)
+    if bool(missing.any()):
+        flat = int(missing.nonzero()[0])
+        where = np.unravel_index(flat, indices.shape[:-1]) if indices.ndim > 1 else ()
+        subscript = brackets([int(each) for each in where]) if where else ""
+        value = indices.reshape(-1, indices.shape[-1])[flat].tolist()
+        raise InvalidArgumentError(f"indices{subscript} = {value} does not index into {what} {brackets(list(shape))}")
+    return rows
+
+
+def safe_linear_indices(indices: torch.Tensor, shape: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The positions, and which of them do not exist; nothing waits for the device."""
+    depth = indices.shape[-1]
+    flat = indices.reshape(math.prod(indices.shape[:-1]), depth).to(torch.int64)
+    rows = torch.zeros(len(flat), dtype=torch.int64, device=indices.device)
+    missing = torch.zeros(len(flat), dtype=torch.bool, device=indices.device)
+    for dim in range(depth):
+        column = flat[:, dim]
+        missing |= (column < 0) | (column >= shape[dim])
+        rows = rows * shape[dim] + column
+    return rows, missing
+
+
+def gather_nd(
+    params: Any, indices: Any, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = ""
+) -> Tensor:
+    """Returns the elements or slices of `params` that the vectors along the last axis of `indices` name.
+
+    Args:
+        params: A tensor.
+        indices: Integers; each vector names positions in the first dimensions of `params`. On the CPU an
+            index that does not exist is an error, on a GPU it gives zeros.
+        batch_dims: How many leading dimensions of `params` and `indices` go together.
+        name: A name for the op.
+        bad_indices_policy: Not used.
+    """
+    return _gather_nd(params, indices, batch_dims=int(batch_dims), name=name)
+
+
+def gather_nd_v1(
+    params: Any, indices: Any, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = ""
+) -> Tensor:
+    """Gathers by vectors of indices, with the argument order of TensorFlow 1."""
+    return gather_nd(params, indices, batch_dims, name, bad_indices_policy)
+
+
+# Where and Select.
+
+_where = op("Where", "condition: T -> index: int64", T=FIXED)
+_select_v2 = op("SelectV2", "condition: bool, t: T, e: T -> output: T")
+_select = op("Select", "condition: bool, t: T, e: T -> output: T")
+
+
+@_where.shape
+def _where_shape(condition: TensorShape) -> TensorShape:
+    if condition.rank == 0:
+        raise InvalidArgumentError("WhereOp : Unhandled input dimensions: 0")
+    return TensorShape([None, condition.rank])
+
+
+@_where.kernel(CPU, GPU)
+def _where_kernel(condition: torch.Tensor) -> torch.Tensor:
+    if condition.ndim == 0:
+        raise ValueError("a scalar has no coordinates")
+    return condition.nonzero()
+
+
+@_where.kernel(CPU, GPU, T=WIDE_UNSIGNED)
+def _where_unsigned(condition: torch.Tensor) -> torch.Tensor:
+    return _where_kernel(condition != 0)
+
+
+@_select_v2.shape
+def _select_v2_shape(condition: TensorShape, t: TensorShape, e: TensorShape) -> TensorShape:
+    try:
+        return broadcast(condition, broadcast(t, e))
+    except InvalidArgumentError:
+        raise InvalidArgumentError(
+            f"condition {brackets(condition)}, then {brackets(t)}, and else {brackets(e)} must be broadcastable"
+        ) from None
+
+
+@_select.shape
+def _select_shape(condition: TensorShape, t: TensorShape, e: TensorShape) -> TensorShape:
+    if not t.is_compatible_with(e):
+        raise InvalidArgumentError(
+            f"'then' and 'else' must have the same size.  but received: {brackets(t)} vs. {brackets(e)}"
+        )
+    if condition.rank == 1 and t.rank == 0:
+        raise InvalidArgumentError(f"'then' must be at least a vector, but saw shape: {brackets(t)}")
+    if condition.rank == 1 and not condition.is_compatible_with(t[:1]):
+        raise InvalidArgumentError(
+            f"Number of batches of 'then' must match size of 'cond', but saw: {t[0]} vs. {condition[0]}"
+        )
+    if condition.rank not in (0, 1, None) and not condition.is_compatible_with(t):
+        raise InvalidArgumentError(
+            "Inputs to operation Select of type Select must have the same size and shape.  "
+            f"Input 0: {brackets(condition)} != input 1: {brackets(t)}"
+        )
+    return t.merge_with(e)
+
+
+@_select_v2.kernel(CPU)
+@_select_v2.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _select_v2_kernel(condition: torch.Tensor, t: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
+    return torch.where(condition, t, e)
+
+
+@_select_v2.kernel(CPU, T=STRING)
+def _select_v2_strings(condition: torch.Tensor, t: Any, e: Any) -> Any:
+    return np.asarray(np.where(condition.numpy(), t, e))
+
+
+@_select.kernel(CPU)
+@_select.kernel(GPU, T=FIXED)
+def _select_kernel(condition: torch.Tensor, t: Any, e: Any) -> Any:
+    _select_shape(TensorShape(condition.shape), TensorShape(t.shape), TensorShape(e.shape))
+    if condition.ndim == 1:
+        condition = condition.reshape([-1, *[1] * (t.ndim - 1)])
+    if not isinstance(t, torch.Tensor):
+        return _select_v2_strings(condition, t, e)
+    return torch.where(condition, t, e)
+
+
+_select_v2.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_v2_kernel))
+_select.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_kernel))
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """Picks elements of `x` where `condition` is true and of `y` elsewhere; alone, finds where it is true.
+
+    Args:
+        condition: Booleans; without `x` and `y`, numbers will do: those that are not zero are true.
+        x: A tensor that broadcasts with `condition` and `y`.
+        y: The same, of the same dtype.
+        name: A name for the op.
+
+    Returns:
+        The picked elements; without `x` and `y`, the coordinates of the true elements as int64, one row each.
+    """
+    if x is None and y is None:
+        return _where(condition, name=name)
+    return _select_v2(condition, *_both(x, y), name=name)
+
+
+def where_v1(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """Picks like `where`, by the rule of TensorFlow 1: nothing broadcasts, but a vector picks whole rows."""
+    if x is None and y is None:
+        return _where(condition, name=name)
+    return _select(condition, *_both(x, y), name=name)
+
+
+def _both(x: Any, y: Any) -> tuple[Any, Any]:
+    if x is None or y is None:
+        raise InvalidArgumentError("x and y must both be non-None or both be None.")
+    return x, y
+
+
+# BooleanMask.
+
+_boolean_mask = op("BooleanMask", "tensor: T, mask: Tmask, axis: host -> output: T", Tmask=FIXED - WIDE_UNSIGNED)
+
+
+@_boolean_mask.shape
+def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: Any) -> TensorShape:
+    if mask.rank == 0:
+        raise InvalidArgumentError("mask cannot be scalar.")
+    if tensor.rank is None or mask.rank is None or axis is None:
+        return UNKNOWN
+    place = normalize_axis(as_integer(axis, "The axis of boolean_mask"), max(tensor.rank, 1))
+    masked = tensor[place : place + mask.rank]
+    if not masked.is_compatible_with(mask):
+        raise InvalidArgumentError(
+            f"Shapes {masked} and {mask} are incompatible: the mask must fit the tensor {tensor}"
+        )
+    return TensorShape([*tensor[:place], None, *tensor[place + mask.rank :]])
+
+
+@_boolean_mask.kernel(CPU)
+@_boolean_mask.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _boolean_mask_kernel(tensor: Any, mask: torch.Tensor, axis: Any) -> Any:
+    if mask.ndim == 0 or mask.ndim > tensor.ndim:
+        raise ValueError("a mask has dimensions, and no more than the tensor")
+    place = normalize_axis(as_integer(axis, "The axis of boolean_mask"), tensor.ndim)
+    chosen = mask if mask.dtype is torch.bool else mask != 0
+    index = (slice(None),) * place
+    return tensor[(*index, chosen if isinstance(tensor, torch.Tensor) else chosen.numpy())]
+
+
+_boolean_mask.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_boolean_mask_kernel))
+
+
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = None) -> Tensor:
+    """Returns the elements or slices of `tensor` where `mask` is true.
+
+    Args:
+        tensor: A tensor.
+        mask: Booleans; their shape is that of the dimensions of `tensor` from `axis` on.
+        axis: The first dimension that the mask is about; by default 0.
+        name: A name for the op.
+    """
+    return _boolean_mask(tensor, mask, 0 if axis is None else axis, name=name)
+
+
+def boolean_mask_v1(tensor: Any, mask: Any, name: str | None = None, axis: Any = None) -> Tensor:
+    """Returns the elements of `tensor` where `mask` is true, with the argument order of TensorFlow 1."""
+    return boolean_mask(tensor, mask, axis, name)
+
+
+# OneHot.
+
+_one_hot = op(
+    "OneHot",
+    "indices: TI, depth: host, on_value: T, off_value: T -> output: T",
+    TI=frozenset({uint8, int8, int32, int64}),
+    axis=-1,
+)
+
+
+@_one_hot.shape
+def _one_hot_shape(
+    indices: TensorShape, depth: Any, on_value: TensorShape, off_value: TensorShape, *, axis: int
+) -> TensorShape:
+    for what, each in (("on_value", on_value), ("off_value", off_value)):
+        if not each.is_compatible_with(SCALAR):
+            raise InvalidArgumentError(f"{what} must be a scalar, but got: {brackets(each)}")
+    size = None if depth is None else _as_depth(depth)
+    if indices.rank is None:
+        return UNKNOWN
+    place = _one_hot_axis(axis, indices.rank)
+    return TensorShape([*indices[:place], size, *indices[place:]])
+
+
+def _as_depth(depth: Any) -> int:
+    if isinstance(depth, tuple):
+        raise InvalidArgumentError(f"depth must be a scalar, but got: {brackets(host_shape(depth))}")
+    size = as_integer(depth, "The depth of one_hot")
+    if size < 0:
+        raise InvalidArgumentError(f"depth must be non-negative, got: {size}")
+    return size
+
+
+def _one_hot_axis(axis: int, rank: int) -> int:
+    if not -1 <= axis <= rank:
+        raise InvalidArgumentError(f"Expected axis to be -1 or between [0, {rank + 1}).  But received: {axis}")
+    return rank if axis == -1 else axis
+
+
+@_one_hot.kernel(CPU)
+@_one_hot.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _one_hot_kernel(
+    indices: torch.Tensor, depth: Any, on_value: torch.Tensor, off_value: torch.Tensor, axis: int
+) -> torch.Tensor:
+    if on_value.ndim or off_value.ndim:
+        raise ValueError("the values are scalars")
+    return torch.where(_is_hot(indices, depth, axis), on_value, off_value)
+
+
+def _is_hot(indices: torch.Tensor, depth: Any, axis: int) -> torch.Tensor:
+    place = _one_hot_axis(axis, indices.ndim)
+    classes = torch.arange(_as_depth(depth), device=indices.device)
+    return indices.unsqueeze(place) == classes.reshape([-1, *[1] * (indices.ndim - place)])
+
+
+@_one_hot.kernel(CPU, T=STRING)
+def _one_hot_strings(indices: torch.Tensor, depth: Any, on_value: Any, off_value: Any, axis: int) -> Any:
+    return _select_v2_strings(_is_hot(indices, depth, axis), on_value, off_value)
+
+
+_one_hot.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_one_hot_kernel))
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns for each index a vector that is `on_value` at that place and `off_value` elsewhere.
+
+    Args:
+        indices: Integers; one outside ``[0, depth)`` gives a vector that is `off_value` throughout.
+        depth: The length of the vectors.
+        on_value: By default 1.
+        off_value: By default 0.
+        axis: Where the vectors lie in the result; by default they are its last dimension.
+        dtype: The dtype of the result; by default that of the values, else float32.
+        name: A name for the op.
+    """
+    given = {what: each for what, each in (("on_value", on_value), ("off_value", off_value)) if each is not None}
+    wanted = _one_hot_dtype(given, None if dtype is None else as_dtype(dtype))
+    values = (given.get("on_value", 1), given.get("off_value", 0))
+    place = -1 if axis is None else as_integer(host_value(axis), "The axis of one_hot")
+    return _one_hot(indices, depth, *values, axis=place, T=wanted, name=name)
+
+
+def _one_hot_dtype(given: dict[str, Any], dtype: DType | None) -> DType:
+    """The dtype of the result: what the caller asks for and the values have, which must agree."""
+    found = "dtype parameter"
+    for what, value in given.items():
+        have = value.dtype if isinstance(value, Tensor) else to_array(value)[1]
+        if dtype is not None and have is not dtype:
+            raise DTypeError(f"dtype {have.name} of {what} does not match {found} {dtype.name}")
+        dtype, found = have, f"dtype of {what}"
+    return dtype or float32

@@ -1,0 +1,362 @@
+"""Parts of a tensor: slices, and what stands behind ``tensor[...]``.
+
+All of Python's indexing becomes one op, StridedSlice, with TensorFlow's inputs. For each entry of
+the index it has a begin, an end and a stride; the masks say with one bit each what the entry is:
+
+    x[2, 1:, ..., None, ::-1]
+      begin    2  1  0  0  0        shrink_axis_mask  00001  the 2 picks one element and drops its axis
+      end      3  0  0  0  0        begin_mask        10000  the slice has no begin
+      strides  1  1  1  1 -1        end_mask          10010  ... or no end
+                                    ellipsis_mask     00100
+                                    new_axis_mask     01000
+
+Results share memory with the tensor unless a stride is negative, which PyTorch's tensors cannot have.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs.devices.scope import here
+from situs.dtype import FIXED, STRING, WIDE_UNSIGNED, int16, int32, int64
+from situs.dtype import bool as bool_
+from situs.eager.execute import note
+from situs.eager.tensor import EagerTensor, wrap
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.array import as_integer, as_integers, by_bits, host_shape
+from situs.ops.define import CPU, GPU, op
+from situs.ops.gather import boolean_mask
+from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
+from situs.tensor import Tensor
+
+# Slice.
+
+_slice = op("Slice", "input: T, begin: host, size: host -> output: T")
+
+
+@_slice.shape
+def _slice_shape(input: TensorShape, begin: Any, size: Any) -> TensorShape:
+    if input.rank is None or begin is None or size is None:
+        return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
+    return TensorShape(length for _, length in _extents(tuple(input), begin, size))
+
+
+def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[int, Dim]]:
+    """For each dimension, the first element and how many there are."""
+    rank = len(dims)
+    if host_shape(begin) != (rank,) or host_shape(size) != (rank,):
+        raise InvalidArgumentError(
+            f"Expected begin and size arguments to be 1-D tensors of size {rank}, but got shapes "
+            f"{brackets(host_shape(begin))} and {brackets(host_shape(size))} instead."
+        )
+    starts, lengths = as_integers(begin, "begin"), as_integers(size, "size")
+    for number, (dim, start, length) in enumerate(zip(dims, starts, lengths, strict=True)):
+        if dim is None:
+            yield start, None if length == -1 else length
+            continue
+        if not 0 <= start <= dim:
+            raise InvalidArgumentError(f"Expected begin[{number}] in [0, {dim}], but got {start}")
+        if not -1 <= length <= dim - start:
+            raise InvalidArgumentError(f"Expected size[{number}] in [0, {dim - start}], but got {length}")
+        yield start, dim - start if length == -1 else length
+
+
+@_slice.kernel(CPU)
+@_slice.kernel(GPU, T=FIXED)
+def _slice_kernel(input: Any, begin: Any, size: Any) -> Any:
+    extents = _extents(tuple(input.shape), begin, size)
+    parts = [builtins.slice(start, start + length) for start, length in extents]  # type: ignore[operator]
+    return input[(*parts, ...)]
+
+
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """Returns a part of a tensor.
+
+    Args:
+        input_: A tensor.
+        begin: The first element along each dimension.
+        size: How many along each dimension; -1 for all that are left.
+        name: A name for the op.
+    """
+    return _slice(input_, begin, size, name=name)
+
+
+# StridedSlice.
+
+_strided_slice = op(
+    "StridedSlice",
+    "input: T, begin: host, end: host, strides: host -> output: T",
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+)
+
+
+_ANY = object()  # a bound that is not known yet
+
+
+def _as_index(
+    begin: Any,
+    end: Any,
+    strides: Any,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> list[Any]:
+    """The index as Python writes it: integers, slices, None and Ellipsis."""
+    if ellipsis_mask & (ellipsis_mask - 1):
+        raise InvalidArgumentError("Multiple ellipses in slice spec not allowed")
+    index: list[Any] = []
+    bit = 1
+    for low, high, stride in zip(begin, end, strides, strict=True):
+        if ellipsis_mask & bit:
+            index.append(Ellipsis)
+        elif new_axis_mask & bit:
+            index.append(None)
+        elif shrink_axis_mask & bit:
+            if stride is not _ANY and stride <= 0:
+                raise InvalidArgumentError("only stride 1 allowed on non-range indexing.")
+            index.append(low if low is _ANY else operator.index(low))
+        else:
+            index.append(builtins.slice(None if begin_mask & bit else low, None if end_mask & bit else high, stride))
+        bit <<= 1
+    return index
+
+
+def _checked(begin: Any, end: Any, strides: Any) -> list[Any]:
+    """The vectors of a strided slice, of one length and made of integers, or of `_ANY` for those not known."""
+    shapes = [host_shape(each) for each in (begin, end, strides)]
+    if len(shapes[0]) != 1 or shapes[1:] != [shapes[0]] * 2:
+        found = [brackets(each) for each in shapes]
+        raise InvalidArgumentError(
+            f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {found[0]}, {found[1]}, and "
+            f"{found[2]} instead."
+        )
+    for what, values in (("begin", begin), ("end", end), ("strides", strides)):
+        as_integers(tuple(each for each in values if each is not None), what)
+    for number, stride in enumerate(strides):
+        if stride == 0:
+            raise InvalidArgumentError(f"strides[{number}] must be non-zero")
+    return [tuple(_ANY if each is None else each for each in values) for values in (begin, end, strides)]
+
+
+@_strided_slice.shape
+def _strided_slice_shape(input: TensorShape, begin: Any, end: Any, strides: Any, **masks: int) -> TensorShape:
+    if input.rank is None or begin is None or end is None or strides is None:
+        return UNKNOWN
+    begin, end, strides = _checked(begin, end, strides)
+    index = _as_index(begin, end, strides, **masks)
+    dims, rank = [], len(input)
+    axis, left = 0, sum(entry is not None and entry is not Ellipsis for entry in index)
+    for entry in [*index, *([] if Ellipsis in index else [Ellipsis])]:
+        if entry is Ellipsis:
+            dims += input[axis : max(axis, rank - left)].as_list()
+            axis = max(axis, rank - left)
+        elif entry is None:
+            dims.append(1)
+        else:
+            dims += _indexed_dim(entry, axis, input)
+            axis, left = axis + 1, left - 1
+    return TensorShape(dims)
+
+
+def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
+    """What one integer or slice leaves of a dimension: nothing, or its new size."""
+    rank = len(input)
+    if axis >= rank:
+        raise InvalidArgumentError(
+            f"Index out of range using input dim {axis}; input has only {rank} dims"
+            if rank
+            else "Attempting to slice scalar input."
+        )
+    size = input[axis]
+    if isinstance(entry, builtins.slice):
+        unknown = size is None or _ANY in (entry.start, entry.stop, entry.step)
+        return [None if unknown else len(range(*entry.indices(size)))]  # type: ignore[arg-type]
+    if size is not None and entry is not _ANY and not -size <= entry < size:
+        raise InvalidArgumentError(
+            f"slice index {entry + size if entry < 0 else entry} of dimension {axis} out of bounds."
+        )
+    return []
+
+
+@_strided_slice.kernel(CPU)
+@_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _strided_slice_kernel(input: torch.Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> torch.Tensor:
+    index = _as_index(begin, end, strides, **masks)
+    for entry in index:
+        if type(entry) is builtins.slice and entry.step < 0:
+            return _backwards(input, index)
+    return input[tuple(index)]
+
+
+def _backwards(input: torch.Tensor, index: list[Any]) -> torch.Tensor:
+    """The same elements taken forwards, then turned round along the axes of negative strides."""
+    forwards: list[Any] = []
+    flipped: list[int] = []
+    axis = kept = 0  # the axis of the input that the entry is about, and of the result
+    skipped = input.ndim - sum(entry is not None and entry is not Ellipsis for entry in index)
+    for entry in index:
+        if isinstance(entry, builtins.slice) and entry.step < 0:
+            entry = _turned(entry, input.shape[axis])
+            flipped.append(kept)
+        forwards.append(entry)
+        axis += skipped if entry is Ellipsis else entry is not None
+        kept += skipped if entry is Ellipsis else entry is None or isinstance(entry, builtins.slice)
+    return input[tuple(forwards)].flip(flipped)
+
+
+def _turned(entry: builtins.slice, size: int) -> builtins.slice:
+    """The slice that picks the same elements of a dimension in the opposite order."""
+    places = range(*entry.indices(size))
+    return builtins.slice(places[-1], places[0] + 1, -entry.step) if places else builtins.slice(0, 0, 1)
+
+
+@_strided_slice.kernel(CPU, T=STRING)
+def _strided_slice_strings(input: Any, begin: Any, end: Any, strides: Any, **masks: int) -> Any:
+    index = _as_index(begin, end, strides, **masks)
+    return input[tuple(index) if Ellipsis in index else (*index, ...)]  # the dots keep NumPy from returning an element
+
+
+_strided_slice.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_strided_slice_kernel))
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns a part of a tensor, as ``input_[begin[0]:end[0]:strides[0], ...]`` does.
+
+    Args:
+        input_: A tensor.
+        begin: For each entry of the index, the first element.
+        end: For each entry, one past the last element.
+        strides: For each entry, the step; by default 1.
+        begin_mask: Bit i says that entry i starts at the start, whatever `begin` says.
+        end_mask: Bit i says that entry i goes to the end, whatever `end` says.
+        ellipsis_mask: Bit i says that entry i stands for all dimensions that no other entry is about.
+        new_axis_mask: Bit i says that entry i puts in a dimension of size 1.
+        shrink_axis_mask: Bit i says that entry i picks one element and drops the dimension.
+        var: Not used.
+        name: A name for the op.
+    """
+    if strides is None:
+        strides = [1] * len(begin) if hasattr(begin, "__len__") else 1
+    return _strided_slice(
+        input_,
+        begin,
+        end,
+        strides,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+        name=name,
+    )
+
+
+# Python's indexing.
+
+
+def getitem(tensor: Any, key: Any) -> Tensor:
+    """Returns ``tensor[key]``.
+
+    Args:
+        tensor: A tensor.
+        key: An integer, a slice, an ellipsis, None, or a tuple of these; integers may be NumPy's or
+            scalar tensors. Or a mask of booleans, which picks the elements where it is true.
+
+    Raises:
+        TypeError: the key is something else.
+        InvalidArgumentError: the key does not fit the tensor's shape.
+    """
+    if type(key) is int:
+        return _run(tensor, (key,), (key + 1,), _ONE, _SELECT)
+    if _is_mask(key):
+        return boolean_mask(tensor, key)
+    return _run(tensor, *_entries(key if isinstance(key, (tuple, list)) else (key,)))
+
+
+_ONE = (1,)
+_SELECT = {"shrink_axis_mask": 1}
+
+
+def _run(tensor: Any, begin: Any, end: Any, strides: Any, masks: dict[str, Any]) -> Tensor:
+    """Runs the op: by a remembered step if there is one, as `situs.dispatch` does for ops without host inputs."""
+    try:
+        step = here.scope.memo[_strided_slice, tensor._place]
+        value = step.run(tensor._value, begin, end, strides, **masks)
+    except Exception:
+        return _strided_slice(tensor, begin, end, strides, **masks)
+    note(step.assignment)
+    return wrap(value, step.place, step.assignment)
+
+
+def _is_mask(key: Any) -> bool:
+    if isinstance(key, Tensor):
+        return key.dtype is bool_
+    return isinstance(key, bool) or (isinstance(key, (np.ndarray, np.generic)) and key.dtype == np.bool_)
+
+
+def _entries(key: tuple[Any, ...] | list[Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """The begins, ends and strides of an index, and its masks."""
+    entries: list[tuple[Any, Any, Any]] = []
+    masks = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
+    bit = 1
+    for entry in key:
+        if isinstance(entry, builtins.slice):
+            masks["begin_mask"] |= bit if entry.start is None else 0
+            masks["end_mask"] |= bit if entry.stop is None else 0
+            entries.append((_bound(entry.start, 0), _bound(entry.stop, 0), _bound(entry.step, 1)))
+        elif entry is None or entry is Ellipsis:
+            masks["new_axis_mask" if entry is None else "ellipsis_mask"] |= bit
+            entries.append((0, 0, 1))
+        else:
+            masks["shrink_axis_mask"] |= bit
+            place = _bound(entry)
+            entries.append((place, place + 1 if type(place) is int else place, 1))
+        bit <<= 1
+    begin, end, strides = zip(*entries, strict=True) if entries else ((), (), ())
+    return begin, end, strides, masks
+
+
+def _bound(value: Any, default: int | None = None) -> Any:
+    """An integer of an index; a tensor that has no value yet stays one."""
+    if type(value) is int:
+        return value
+    if value is None and default is not None:
+        return default
+    if isinstance(value, EagerTensor) and value.ndim == 0 and value.dtype in (int16, int32, int64):
+        return int(value)
+    if isinstance(value, np.integer) or (
+        isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu"
+    ):
+        return int(value)
+    if isinstance(value, Tensor) and not isinstance(value, EagerTensor):
+        return value
+    if not isinstance(value, (bool, EagerTensor, np.ndarray, np.generic)) and hasattr(value, "__index__"):
+        return as_integer(value.__index__(), "An index")
+    raise DTypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+        f"valid indices, got {value!r}"
+    )

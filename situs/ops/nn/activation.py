@@ -1,0 +1,249 @@
+"""Activation functions: rectifiers, soft steps, and softmax.
+
+Where an op has an attribute, its kernel's parameter has the same default, so that a call that
+leaves the attribute alone can take the fast path of `situs.dispatch`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from situs import dispatch
+from situs import dtype as dt
+from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, WIDE_UNSIGNED
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.cast import cast, dtype_of
+from situs.ops.define import CPU, GPU, op, same_shape, unary
+from situs.ops.reduce import renamed
+from situs.shapes import TensorShape, broadcast, normalize_axis
+from situs.tensor import Tensor
+
+NUMBERS = (int, float, np.integer, np.floating)  # what an attribute that is a number may be given as
+
+# Rectifiers.
+
+_NATIVE = REAL - WIDE_UNSIGNED
+
+_relu = unary("Relu", torch.relu, REAL, "", gpu=_NATIVE, wide=np.positive)
+_relu6 = unary("Relu6", functional.relu6, REAL, "", gpu=_NATIVE, wide=lambda x: np.minimum(x, 6))
+
+
+def relu(features: Any, name: str | None = None) -> Tensor:
+    """Returns max(features, 0), element-wise."""
+    return _relu(features, name)
+
+
+def relu6(features: Any, name: str | None = None) -> Tensor:
+    """Returns min(max(features, 0), 6), element-wise."""
+    return _relu6(features, name)
+
+
+_leaky_relu = op("LeakyRelu", "features: T -> activations: T", T=FLOATING, alpha=0.2)
+_leaky_relu.shape(same_shape)
+_leaky_relu_by_default = dispatch.unary(_leaky_relu)
+
+
+@_leaky_relu.kernel(CPU, GPU)
+def _leaky_relu_kernel(features: torch.Tensor, alpha: float = 0.2) -> torch.Tensor:
+    return functional.leaky_relu(features, alpha)
+
+
+def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
+    """Returns `features` where positive, and ``alpha * features`` elsewhere; integers become float32."""
+    if not isinstance(alpha, NUMBERS):
+        raise DTypeError(f"Expected float for argument 'alpha' not {alpha!r}.")
+    if dtype_of(features).is_integer:
+        features = cast(features, dt.float32)
+    if alpha == 0.2:
+        return _leaky_relu_by_default(features, name)
+    return _leaky_relu(features, alpha=float(alpha), name=name)
+
+
+_elu = unary("Elu", functional.elu, FLOATING, "")
+_selu = unary("Selu", torch.selu, FLOATING, "")
+
+
+def elu(features: Any, name: str | None = None) -> Tensor:
+    """Returns `features` where positive, and ``exp(features) - 1`` elsewhere."""
+    return _elu(features, name)
+
+
+def selu(features: Any, name: str | None = None) -> Tensor:
+    """Computes the scaled exponential linear unit, which keeps mean and variance through layers."""
+    return _selu(features, name)
+
+
+_crelu = op("CRelu", "features: T -> activations: T", T=FLOATING | SIGNED, axis=-1)
+
+
+@_crelu.shape
+def _crelu_shape(features: TensorShape, *, axis: int) -> TensorShape:
+    if features.rank is None:
+        return features
+    dims = features.as_list()
+    axis = normalize_axis(axis, len(dims))
+    size = dims[axis]
+    return TensorShape([*dims[:axis], None if size is None else 2 * size, *dims[axis + 1 :]])
+
+
+@_crelu.kernel(CPU, GPU)
+def _crelu_kernel(features: torch.Tensor, *, axis: int) -> torch.Tensor:
+    return torch.cat([features, -features], axis).relu_()
+
+
+def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
+    """Joins the positive part and the negative part of `features` along an axis, which grows to twice its size."""
+    return _crelu(features, axis=as_axis(axis), name=name)
+
+
+def crelu_v1(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """Joins the positive part and the negative part of `features`, with TensorFlow 1's order of arguments."""
+    return crelu(features, axis, name)
+
+
+# Soft steps.
+
+
+def _softplus_kernel(features: torch.Tensor) -> torch.Tensor:
+    # PyTorch returns x itself above the threshold: at its own 20 that costs float64 half of its digits.
+    return functional.softplus(features, threshold=40)
+
+
+_softplus = unary("Softplus", _softplus_kernel, FLOATING, "")
+_softsign = unary("Softsign", functional.softsign, FLOATING, "")
+_log_sigmoid = unary("LogSigmoid", functional.logsigmoid, FLOATING, "")
+
+
+def softplus(features: Any, name: str | None = None) -> Tensor:
+    """Returns log(exp(features) + 1), element-wise."""
+    return _softplus(features, name)
+
+
+def softsign(features: Any, name: str | None = None) -> Tensor:
+    """Returns features / (abs(features) + 1), element-wise."""
+    return _softsign(features, name)
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """Returns log(sigmoid(x)), element-wise, without underflow."""
+    return _log_sigmoid(x, name)
+
+
+_gelu = op("Gelu", "features: T -> activations: T", T=FLOATING, approximate=False)
+_gelu.shape(same_shape)
+_gelu_by_default = dispatch.unary(_gelu)
+
+
+@_gelu.kernel(CPU, GPU)
+def _gelu_kernel(features: torch.Tensor, approximate: bool = False) -> torch.Tensor:
+    return functional.gelu(features, approximate="tanh" if approximate else "none")
+
+
+def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
+    """Computes the Gaussian error linear unit: `features` times the normal distribution's mass below them.
+
+    Args:
+        features: A floating-point tensor.
+        approximate: Whether to approximate the distribution with a hyperbolic tangent.
+        name: A name for the op.
+    """
+    return _gelu(features, approximate=True, name=name) if approximate else _gelu_by_default(features, name)
+
+
+_silu = unary("Silu", functional.silu, FLOATING | COMPLEX, "")
+_swish = op("Swish", "features: T, beta: T -> activations: T", T=FLOATING | COMPLEX)
+_swish.shape(broadcast)
+
+
+@_swish.kernel(CPU, GPU)
+def _swish_kernel(features: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
+    return features * torch.sigmoid(features * beta)
+
+
+def silu(features: Any, beta: Any = 1.0) -> Tensor:
+    """Returns features * sigmoid(beta * features), element-wise."""
+    if isinstance(beta, NUMBERS) and beta == 1:
+        return _silu(features)
+    return _swish(features, beta)
+
+
+swish = silu
+
+# Softmax.
+
+_softmax = op("Softmax", "logits: T -> softmax: T", T=FLOATING, axis=-1)
+_log_softmax = op("LogSoftmax", "logits: T -> logsoftmax: T", T=FLOATING, axis=-1)
+_softmax_by_default = dispatch.unary(_softmax)
+_log_softmax_by_default = dispatch.unary(_log_softmax)
+
+
+@_softmax.shape
+@_log_softmax.shape
+def _softmax_shape(logits: TensorShape, *, axis: int) -> TensorShape:
+    rank = logits.rank
+    if rank == 0:
+        raise InvalidArgumentError("logits must have >= 1 dimension, got []")
+    if rank is not None and not -rank <= axis < rank:
+        raise InvalidArgumentError(
+            f"`axis` must be in the range [-{rank}, {rank}) where {rank} is the number of dimensions in the input. "
+            f"Received: axis={axis}"
+        )
+    return logits
+
+
+@_softmax.kernel(CPU, GPU)
+def _softmax_kernel(logits: torch.Tensor, axis: int = -1) -> torch.Tensor:
+    _check_not_scalar(logits)
+    return torch.softmax(logits, axis)
+
+
+@_log_softmax.kernel(CPU, GPU)
+def _log_softmax_kernel(logits: torch.Tensor, axis: int = -1) -> torch.Tensor:
+    _check_not_scalar(logits)
+    return torch.log_softmax(logits, axis)
+
+
+def _check_not_scalar(logits: torch.Tensor) -> None:
+    if logits.ndim == 0:
+        raise ValueError("a scalar")  # PyTorch would take it; the shape rule says why we do not
+
+
+def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
+    """Scales the exponentials of `logits` to sum to one along an axis, by default the last."""
+    if axis is None:
+        return _softmax_by_default(logits, name)
+    return _softmax(logits, axis=as_axis(axis), name=name)
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
+    """Computes the logarithm of `softmax` along an axis, by default the last, without underflow."""
+    if axis is None:
+        return _log_softmax_by_default(logits, name)
+    return _log_softmax(logits, axis=as_axis(axis), name=name)
+
+
+def softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """Scales the exponentials of `logits` to sum to one; TensorFlow 1 also calls the axis `dim`."""
+    return softmax(logits, renamed("axis", axis, "dim", dim), name)
+
+
+def log_softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """Computes the logarithm of `softmax`; TensorFlow 1 also calls the axis `dim`."""
+    return log_softmax(logits, renamed("axis", axis, "dim", dim), name)
+
+
+def as_axis(axis: Any) -> int:
+    """An axis as an integer, whatever kind of number or scalar tensor it is.
+
+    Raises:
+        DTypeError: it is no integer.
+    """
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise DTypeError(f"Expected an integer for argument 'axis' not {axis!r}.") from None

@@ -1,0 +1,80 @@
+"""Biases: one number for each channel, and the layers that add them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs import dispatch
+from situs.dtype import NUMERIC, WIDE_UNSIGNED
+from situs.errors import InvalidArgumentError
+from situs.ops.define import CPU, GPU, numpy_kernel, op
+from situs.ops.linalg import matmul
+from situs.ops.nn.activation import relu
+from situs.shapes import UNKNOWN, TensorShape, brackets
+from situs.tensor import Tensor
+
+_bias_add = op("BiasAdd", "value: T, bias: T -> output: T", T=NUMERIC, data_format="NHWC")
+_bias_add_by_default = dispatch.binary(_bias_add)
+
+
+@_bias_add.shape
+def _bias_add_shape(value: TensorShape, bias: TensorShape, *, data_format: str) -> TensorShape:
+    if bias.rank not in (None, 1):
+        raise InvalidArgumentError(f"Biases must be 1D: {brackets(bias)}")
+    if value.rank is None:
+        return UNKNOWN
+    if value.rank < 2:
+        raise InvalidArgumentError(f"Input tensor must be at least 2D: {brackets(value)}")
+    first = data_format == "NCHW"
+    if bias.rank == 1 and not TensorShape([value[1 if first else -1]]).is_compatible_with(bias):
+        which = "second" if first else "last"
+        raise InvalidArgumentError(
+            f"Must provide as many biases as the {which} dimension of the input tensor: "
+            f"{brackets(bias)} vs. {brackets(value)}"
+        )
+    return value
+
+
+def _bias_add_kernel(value: Any, bias: Any, data_format: str = "NHWC") -> Any:
+    """Works on PyTorch's tensors and on NumPy's arrays alike."""
+    if bias.ndim != 1 or value.ndim < 2:
+        raise ValueError("wrong rank")  # the shape rule says it better
+    first = data_format == "NCHW"
+    if bias.shape[0] != value.shape[1 if first else -1]:
+        raise ValueError("wrong size")  # a single bias would broadcast
+    return value + (bias.reshape((-1,) + (1,) * (value.ndim - 2)) if first else bias)
+
+
+_bias_add.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)(_bias_add_kernel)
+_bias_add.kernel(CPU, T=WIDE_UNSIGNED)(numpy_kernel(_bias_add_kernel))
+
+
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
+    """Adds a bias to every channel.
+
+    Args:
+        value: A tensor of at least two dimensions.
+        bias: A vector with an entry for every channel.
+        data_format: ``"N...C"`` (or ``"NHWC"`` and the like) if channels are last, which is the
+            default; ``"NC..."`` (``"NCHW"``) if they come second.
+        name: A name for the op.
+    """
+    if data_format is None or data_format == "NHWC":
+        return _bias_add_by_default(value, bias, name)
+    if data_format.startswith("NC"):
+        return _bias_add(value, bias, data_format="NCHW", name=name)
+    if data_format.startswith("N") and data_format.endswith("C"):
+        return _bias_add_by_default(value, bias, name)
+    raise InvalidArgumentError(
+        f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}"
+    )
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """Computes ``matmul(x, weights) + biases``."""
+    return bias_add(matmul(x, weights), biases, name=name)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """Computes ``relu(matmul(x, weights) + biases)``."""
+    return relu(xw_plus_b(x, weights, biases), name)

@@ -1,0 +1,302 @@
+"""Convolution over one, two or three spatial dimensions.
+
+The input is ``batch... x spatial x channels`` (or ``batch... x channels x spatial``), the filter
+``spatial x in x out``. A filter with fewer input channels than the input convolves groups of channels.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from situs.dtype import FLOATING
+from situs.errors import InvalidArgumentError
+from situs.ops.define import CPU, GPU, op
+from situs.ops.reduce import renamed
+from situs.ops.nn.window import (
+    Slide,
+    as_given,
+    attributes,
+    channels_first,
+    defaults,
+    join_shape,
+    rank_of,
+    slide,
+    split_shape,
+)
+from situs.registry.op import Op
+from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
+from situs.tensor import Tensor
+
+_FILTER_TO_TORCH = {1: (2, 1, 0), 2: (3, 2, 0, 1), 3: (4, 3, 0, 1, 2)}
+
+
+def _declare(name: str, n: int) -> Op:
+    """Declares convolution over `n` spatial dimensions."""
+    declared = op(name, "input: T, filter: T -> output: T", T=FLOATING, **defaults(n))
+    declared.shape(partial(_conv_shape, n))
+    declared.kernel(CPU, GPU)(partial(_conv_kernel, n))
+    return declared
+
+
+def _conv_shape(n: int, input: TensorShape, filter: TensorShape, *, data_format: str, **window: Any) -> TensorShape:
+    check_filter_rank(filter, n)
+    if input.rank is None or filter.rank is None:
+        return UNKNOWN
+    if input.rank < n + 2:
+        raise InvalidArgumentError(f"convolution input must be {n + 2}-dimensional: {brackets(input)}")
+    batch, channels, sizes = split_shape(input, n, data_format)
+    check_depths(channels, filter)
+    laid = slide(sizes, tuple(filter[:n]), data_format, **window)
+    return join_shape(batch, filter[-1], laid.counts, data_format)
+
+
+def check_filter_rank(filter: TensorShape, n: int) -> None:
+    """Raises unless the filter has, or may have, `n` spatial dimensions."""
+    if filter.rank not in (None, n + 2):
+        raise InvalidArgumentError(f"convolution filter must be {n + 2}-dimensional: {brackets(filter)}")
+
+
+def check_depths(channels: Dim, filter: TensorShape) -> None:
+    """Raises unless the filter's channels fit those of the input, in one group or several."""
+    *windows, depth, results = filter
+    if depth == 0:
+        raise InvalidArgumentError("filter depth must be strictly positive, got 0")
+    if 0 in windows:
+        raise InvalidArgumentError(
+            f"filter must not have zero elements (i.e. all dimensions must be non-zero), got {brackets(filter)}"
+        )
+    if channels is None or depth is None:
+        return
+    if channels == 0 or channels % depth:
+        raise InvalidArgumentError(f"input depth must be evenly divisible by filter depth: {channels} vs {depth}")
+    groups = channels // depth
+    if results is not None and results % groups:
+        raise InvalidArgumentError(f"output depth must be evenly divisible by number of groups: {results} vs {groups}")
+
+
+def _conv_kernel(n: int, input: torch.Tensor, filter: torch.Tensor, *, data_format: str, **window: Any) -> torch.Tensor:
+    if input.ndim < n + 2 or filter.ndim != n + 2:
+        raise ValueError("wrong rank")  # the shape rule says it better
+    batch = input.shape[: -n - 1]
+    x = input if input.ndim == n + 2 else input.reshape(prod(batch), *input.shape[-n - 1 :])
+    x = channels_first(x, n, data_format)
+    laid = slide(tuple(x.shape[-n:]), tuple(filter.shape[:n]), data_format, **window)
+    if 0 in x.shape or 0 in filter.shape or 0 in laid.counts:
+        shape = _conv_shape(n, TensorShape(input.shape), TensorShape(filter.shape), data_format=data_format, **window)
+        return input.new_zeros(shape.as_list())  # type: ignore[arg-type]
+    x, laid = padded(x, laid.lifted())
+    groups = x.shape[1] // filter.shape[-2]
+    convolve = torch.conv3d if n == 3 else torch.conv2d
+    y = convolve(x, filter_first(filter, n), None, laid.strides, laid.before, laid.dilations, groups)
+    y = as_given(y, n, data_format)
+    return y if input.ndim == n + 2 else y.reshape(*batch, *y.shape[1:])
+
+
+def filter_first(filter: torch.Tensor, n: int) -> torch.Tensor:
+    """PyTorch's view of a filter: output channels, input channels, at least two spatial dimensions."""
+    filter = filter.permute(_FILTER_TO_TORCH[n])
+    return filter.unsqueeze(2) if n == 1 else filter
+
+
+def padded(x: torch.Tensor, laid: Slide) -> tuple[torch.Tensor, Slide]:
+    """Adds the padding that PyTorch cannot add by itself, because the two sides differ."""
+    if laid.before == laid.after:
+        return x, laid
+    amounts = [amount for pair in zip(laid.before[::-1], laid.after[::-1], strict=True) for amount in pair]
+    none = (0,) * len(laid.before)
+    return functional.pad(x, amounts), laid._replace(before=none, after=none)
+
+
+_conv1d = _declare("Conv1D", 1)
+_conv2d = _declare("Conv2D", 2)
+_conv3d = _declare("Conv3D", 3)
+_BY_RANK = {1: _conv1d, 2: _conv2d, 3: _conv3d}
+
+
+def _convolve(
+    n: int,
+    input: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None,
+    dilations: Any,
+    name: str | None,
+) -> Tensor:
+    return _BY_RANK[n](input, filters, **attributes(n, strides, padding, data_format, dilations), name=name)
+
+
+def conv1d(
+    input: Any,
+    filters: Any,
+    stride: Any,
+    padding: Any,
+    data_format: str | None = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolves sequences with filters.
+
+    Args:
+        input: ``batch... x width x channels`` (``batch... x channels x width`` for ``"NCW"``).
+        filters: ``width x in x out``.
+        stride: The step between windows.
+        padding: ``"SAME"``, ``"VALID"`` or a list of three pairs.
+        data_format: ``"NWC"`` or ``"NCW"``.
+        dilations: The distance between the elements of a window.
+        name: A name for the op.
+    """
+    return _convolve(1, input, filters, stride, padding, data_format, dilations, name)
+
+
+def conv2d(
+    input: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolves images with filters.
+
+    Args:
+        input: ``batch... x height x width x channels``, or channels first for ``"NCHW"``.
+        filters: ``height x width x in x out``; `in` divides the number of channels.
+        strides: One number, two, or four (one per dimension of the input).
+        padding: ``"SAME"``, ``"VALID"`` or a list of four pairs.
+        data_format: ``"NHWC"`` or ``"NCHW"``.
+        dilations: One number, two, or four.
+        name: A name for the op.
+    """
+    return _convolve(2, input, filters, strides, padding, data_format, dilations, name)
+
+
+def conv3d(
+    input: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NDHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolves volumes with filters.
+
+    Args:
+        input: ``batch... x depth x height x width x channels``, or channels first for ``"NCDHW"``.
+        filters: ``depth x height x width x in x out``.
+        strides: One number, three, or five (one per dimension of the input).
+        padding: ``"SAME"``, ``"VALID"`` or a list of five pairs.
+        data_format: ``"NDHWC"`` or ``"NCDHW"``.
+        dilations: One number, three, or five.
+        name: A name for the op.
+    """
+    return _convolve(3, input, filters, strides, padding, data_format, dilations, name)
+
+
+def convolution(
+    input: Any,
+    filters: Any,
+    strides: Any = None,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolves over as many spatial dimensions as the filter has: one, two or three."""
+    return _convolve(spatial_rank(filters), input, filters, strides, padding, data_format, dilations, name)
+
+
+def spatial_rank(filters: Any) -> int:
+    """The number of spatial dimensions of a filter.
+
+    Raises:
+        InvalidArgumentError: it is unknown, or not 1 to 3.
+    """
+    rank = rank_of(filters)
+    if rank is None or not 3 <= rank <= 5:
+        raise InvalidArgumentError(
+            f"`filters` must have rank 3, 4 or 5, for 1 to 3 spatial dimensions, got rank {rank}."
+        )
+    return rank - 2
+
+
+def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None) -> Tensor:
+    """Convolves images with filters whose elements are `rate` apart."""
+    return conv2d(value, filters, 1, padding, dilations=rate, name=name)
+
+
+# As TensorFlow 1 spells it.
+
+
+def conv1d_v1(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool | None = None,
+    data_format: str | None = None,
+    name: str | None = None,
+    input: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Convolves sequences with filters, with TensorFlow 1's arguments."""
+    return conv1d(renamed("input", input, "value", value), filters, stride, padding, data_format, dilations, name)
+
+
+def conv2d_v1(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str | None = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """Convolves images with filters, with TensorFlow 1's arguments."""
+    return conv2d(input, renamed("filters", filters, "filter", filter), strides, padding, data_format, dilations, name)
+
+
+def conv3d_v1(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NDHWC",
+    dilations: Any = None,
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """Convolves volumes with filters, with TensorFlow 1's arguments."""
+    return conv3d(input, renamed("filters", filters, "filter", filter), strides, padding, data_format, dilations, name)
+
+
+def convolution_v1(
+    input: Any,
+    filter: Any = None,
+    padding: Any = None,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Convolves over one to three spatial dimensions, with TensorFlow 1's arguments."""
+    return convolution(
+        input,
+        renamed("filters", filters, "filter", filter),
+        strides,
+        padding,
+        data_format,
+        renamed("dilations", dilations, "dilation_rate", dilation_rate),
+        name,
+    )

@@ -1,0 +1,335 @@
+"""Losses: how far predictions are from labels.
+
+Every loss is one op with a formula that neither overflows nor cancels. The cross entropies of
+16-bit logits are computed in float32.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from situs.dtype import BOOL, FLOATING, INDEX, REAL
+from situs.errors import InvalidArgumentError
+from situs.ops.define import CPU, GPU, op
+from situs.ops.nn.activation import as_axis
+from situs.ops.reduce import renamed
+from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
+from situs.tensor import Tensor
+
+
+# One distribution over exclusive classes for every row.
+
+_softmax_cross_entropy = op(
+    "SoftmaxCrossEntropyWithLogits", "features: T, labels: L -> loss: T", T=FLOATING, L=REAL | BOOL, axis=-1
+)
+
+
+@_softmax_cross_entropy.shape
+def _softmax_cross_entropy_shape(features: TensorShape, labels: TensorShape, *, axis: int) -> TensorShape:
+    if features.rank is None:
+        return UNKNOWN
+    if features.rank == 0:
+        raise InvalidArgumentError("logits must have at least one dimension, for the classes; got a scalar")
+    axis = normalize_axis(axis, features.rank)
+    rows = features[:axis] + features[axis + 1 :]
+    if not _labels_fit(features, labels, axis):
+        raise InvalidArgumentError(
+            f"logits and labels must be broadcastable: logits_size={brackets(features)} labels_size={brackets(labels)}"
+        )
+    return rows
+
+
+def _labels_fit(features: TensorShape, labels: TensorShape, axis: int) -> bool:
+    """Whether labels are there for every row, or one row of them for all."""
+    if labels.rank is None:
+        return True
+    if labels.rank > len(features) or labels.rank == 0:
+        return False
+    dims = [1] * (len(features) - labels.rank) + labels.as_list()
+    classes, rows = dims.pop(axis), TensorShape(dims)
+    same_rows = rows.is_compatible_with(features[:axis] + features[axis + 1 :])
+    return (same_rows or all(dim in (1, None) for dim in dims)) and classes in (1, None, features[axis])
+
+
+@_softmax_cross_entropy.kernel(CPU, GPU)
+def _softmax_cross_entropy_kernel(features: torch.Tensor, labels: torch.Tensor, *, axis: int) -> torch.Tensor:
+    if features.shape != labels.shape or features.ndim == 0:
+        _softmax_cross_entropy_shape(TensorShape(features.shape), TensorShape(labels.shape), axis=axis)
+    wide = _computed_in(features.dtype)
+    products = torch.log_softmax(features, axis, dtype=wide) * labels.to(wide)
+    return _negative(products.sum(axis)).to(features.dtype)
+
+
+def _computed_in(dtype: torch.dtype) -> torch.dtype:
+    return torch.float32 if dtype.itemsize == 2 else dtype
+
+
+def _negative(x: torch.Tensor) -> torch.Tensor:
+    return torch.rsub(x, 0)  # unlike -x this makes no negative zeros, which look odd in a loss
+
+
+def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
+    """Computes the cross entropy between label distributions and the softmax of logits.
+
+    Args:
+        labels: A probability for every class; rows should sum to one. They are cast to the dtype of `logits`.
+        logits: Unscaled log probabilities, in the same shape.
+        axis: The dimension that runs over the classes.
+        name: A name for the op.
+
+    Returns:
+        A loss for every row: the shape of `logits` without `axis`.
+    """
+    return _softmax_cross_entropy(logits, labels, axis=as_axis(axis), name=name)
+
+
+_sparse_cross_entropy = op(
+    "SparseSoftmaxCrossEntropyWithLogits",
+    "features: T, labels: Tlabels -> loss: T",
+    T=FLOATING,
+    Tlabels=INDEX,
+)
+
+
+@_sparse_cross_entropy.shape
+def _sparse_cross_entropy_shape(features: TensorShape, labels: TensorShape) -> TensorShape:
+    if features.rank is None:
+        return labels
+    if features.rank == 0:
+        raise InvalidArgumentError("`logits` cannot be a scalar.")
+    if labels.rank is not None and labels.rank != features.rank - 1:
+        raise InvalidArgumentError(
+            f"`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: labels.shape={labels} of rank "
+            f"{labels.rank} and logits.shape={features} of rank {features.rank}"
+        )
+    if not labels.is_compatible_with(features[:-1]):
+        raise InvalidArgumentError(
+            f"`labels.shape` must equal `logits.shape` except for the last dimension. Received: labels.shape={labels} "
+            f"and logits.shape={features}"
+        )
+    if features[-1] == 0:
+        raise InvalidArgumentError(f"Must have at least one class, but got logits shape {brackets(features)}")
+    return labels.merge_with(features[:-1])
+
+
+@_sparse_cross_entropy.kernel(CPU)
+def _sparse_cross_entropy_on_cpu(features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    _check_rows(features, labels)
+    try:
+        return _picked(features, labels)
+    except (IndexError, RuntimeError):
+        _check_labels(labels, features.shape[-1])
+        raise
+
+
+@_sparse_cross_entropy.kernel(GPU)
+def _sparse_cross_entropy_on_gpu(features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    # Looking at the labels would wait for the device; a label out of range gives NaN, as in TensorFlow.
+    _check_rows(features, labels)
+    valid = (labels >= 0) & (labels < features.shape[-1])
+    return _picked(features, labels.where(valid, 0)).where(valid, torch.nan)
+
+
+def _check_rows(features: torch.Tensor, labels: torch.Tensor) -> None:
+    if features.ndim == 0 or features.shape[:-1] != labels.shape or features.shape[-1] == 0:
+        raise ValueError("shapes do not fit")  # the shape rule says it better
+
+
+def _picked(features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    scores = torch.log_softmax(features, -1, dtype=_computed_in(features.dtype))
+    return _negative(scores.gather(-1, labels.long().unsqueeze(-1)).squeeze(-1)).to(features.dtype)
+
+
+def _check_labels(labels: torch.Tensor, classes: int) -> None:
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if wrong.numel():
+        some = " ".join(str(label) for label in labels.flatten()[:20].tolist())
+        raise InvalidArgumentError(
+            f"Received a label value of {wrong[0].item()} which is outside the valid range of [0, {classes}).  "
+            f"Label values: {some}{' ...' if labels.numel() > 20 else ''}"
+        )
+
+
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:
+    """Computes the cross entropy between class numbers and the softmax of logits.
+
+    Args:
+        labels: The number of the right class for every row, int32 or int64.
+        logits: Unscaled log probabilities; the last dimension runs over the classes.
+        name: A name for the op.
+
+    Raises:
+        InvalidArgumentError: a label is no class, on the CPU; on a GPU its loss is NaN.
+    """
+    return _sparse_cross_entropy(logits, labels, name=name)
+
+
+# Classes that do not exclude each other.
+
+_sigmoid_cross_entropy = op("SigmoidCrossEntropyWithLogits", "labels: T, logits: T -> loss: T", T=FLOATING)
+
+
+@_sigmoid_cross_entropy.shape
+def _same_shapes(labels: TensorShape, logits: TensorShape) -> TensorShape:
+    if not labels.is_compatible_with(logits):
+        raise InvalidArgumentError(f"`logits` and `labels` must have the same shape, received ({logits} vs {labels}).")
+    return labels.merge_with(logits)
+
+
+@_sigmoid_cross_entropy.kernel(CPU, GPU)
+def _sigmoid_cross_entropy_kernel(labels: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+    _check_same(labels, logits)
+    return torch.relu(logits).addcmul_(logits, labels, value=-1).add_(_log1p_exp_minus_abs(logits))
+
+
+def _log1p_exp_minus_abs(x: torch.Tensor) -> torch.Tensor:
+    return functional.softplus(x.abs().neg_())
+
+
+def _check_same(labels: torch.Tensor, logits: torch.Tensor) -> None:
+    if labels.shape != logits.shape:
+        raise ValueError("shapes differ")  # PyTorch would broadcast; the shape rule says why we do not
+
+
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
+    """Computes the cross entropy of independent yes-or-no predictions, element-wise.
+
+    Args:
+        labels: Probabilities, of the dtype and shape of `logits`.
+        logits: Unscaled log odds.
+        name: A name for the op.
+    """
+    _both_given("sigmoid_cross_entropy_with_logits", labels, logits)
+    return _sigmoid_cross_entropy(labels, logits, name=name)
+
+
+_weighted_cross_entropy = op(
+    "WeightedCrossEntropyWithLogits", "labels: T, logits: T, pos_weight: T -> loss: T", T=FLOATING
+)
+
+
+@_weighted_cross_entropy.shape
+def _weighted_shape(labels: TensorShape, logits: TensorShape, pos_weight: TensorShape) -> TensorShape:
+    return broadcast(_same_shapes(labels, logits), pos_weight)
+
+
+@_weighted_cross_entropy.kernel(CPU, GPU)
+def _weighted_cross_entropy_kernel(
+    labels: torch.Tensor, logits: torch.Tensor, pos_weight: torch.Tensor
+) -> torch.Tensor:
+    _check_same(labels, logits)
+    weight = 1 + (pos_weight - 1) * labels
+    return (1 - labels) * logits + weight * (_log1p_exp_minus_abs(logits) + torch.relu(-logits))
+
+
+def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: str | None = None) -> Tensor:
+    """Computes the cross entropy of yes-or-no predictions, with a factor for the positive labels.
+
+    Args:
+        labels: Probabilities, of the dtype and shape of `logits`.
+        logits: Unscaled log odds.
+        pos_weight: The factor; it broadcasts.
+        name: A name for the op.
+    """
+    _both_given("weighted_cross_entropy_with_logits", labels, logits)
+    return _weighted_cross_entropy(labels, logits, pos_weight, name=name)
+
+
+# Sums of squares, and counts.
+
+_l2_loss = op("L2Loss", "t: T -> output: T", T=FLOATING)
+
+
+@_l2_loss.shape
+def _l2_loss_shape(t: TensorShape) -> TensorShape:
+    return SCALAR
+
+
+@_l2_loss.kernel(CPU, GPU)
+def _l2_loss_kernel(t: torch.Tensor) -> torch.Tensor:
+    return (t.square().sum(dtype=_computed_in(t.dtype)) / 2).to(t.dtype)
+
+
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Returns half of the sum of the squares of all elements."""
+    return _l2_loss(t, name=name)
+
+
+_log_poisson_loss = op("LogPoissonLoss", "targets: T, log_input: T -> loss: T", T=FLOATING, compute_full_loss=False)
+
+
+@_log_poisson_loss.shape
+def _log_poisson_shape(targets: TensorShape, log_input: TensorShape, *, compute_full_loss: bool) -> TensorShape:
+    if not targets.is_compatible_with(log_input):
+        raise InvalidArgumentError(
+            f"`log_input` and `targets` must have the same shape, received ({log_input} vs {targets})."
+        )
+    return targets.merge_with(log_input)
+
+
+@_log_poisson_loss.kernel(CPU, GPU)
+def _log_poisson_kernel(targets: torch.Tensor, log_input: torch.Tensor, *, compute_full_loss: bool) -> torch.Tensor:
+    _check_same(targets, log_input)
+    loss = torch.exp(log_input).addcmul_(log_input, targets, value=-1)
+    if compute_full_loss:
+        stirling = targets * targets.log() - targets + 0.5 * (2 * math.pi * targets).log()
+        loss += stirling.masked_fill_((targets >= 0) & (targets <= 1), 0)
+    return loss
+
+
+def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
+    """Computes the negative log likelihood of counts under Poisson distributions, element-wise.
+
+    Args:
+        targets: The counts.
+        log_input: The logarithms of the expected counts, of the same dtype and shape.
+        compute_full_loss: Whether to add the term that does not depend on `log_input`, by Stirling's formula.
+        name: A name for the op.
+    """
+    return _log_poisson_loss(targets, log_input, compute_full_loss=bool(compute_full_loss), name=name)
+
+
+# As TensorFlow 1 spells it.
+
+
+def softmax_cross_entropy_with_logits_v1(
+    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None, axis: int | None = None
+) -> Tensor:
+    """Computes the cross entropy between label distributions and logits; TensorFlow 1 also calls the axis `dim`."""
+    _both_given("softmax_cross_entropy_with_logits", labels, logits)
+    return softmax_cross_entropy_with_logits(labels, logits, dim if axis is None else axis, name)
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any, logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """Computes the cross entropy between label distributions and logits, under the name of TensorFlow 1.5 to 1.15."""
+    axis = renamed("axis", axis, "dim", dim)
+    return softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis, name)
+
+
+def sparse_softmax_cross_entropy_with_logits_v1(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """Computes the cross entropy between class numbers and logits, with TensorFlow 1's arguments."""
+    _both_given("sparse_softmax_cross_entropy_with_logits", labels, logits)
+    return sparse_softmax_cross_entropy_with_logits(labels, logits, name)
+
+
+def weighted_cross_entropy_with_logits_v1(
+    labels: Any = None, logits: Any = None, pos_weight: Any = None, name: str | None = None, targets: Any = None
+) -> Tensor:
+    """Computes the weighted cross entropy of predictions; TensorFlow 1 also calls the labels `targets`."""
+    return weighted_cross_entropy_with_logits(renamed("labels", labels, "targets", targets), logits, pos_weight, name)
+
+
+def _both_given(function: str, labels: Any, logits: Any) -> None:
+    if labels is None or logits is None:
+        missing = "labels" if labels is None else "logits"
+        raise InvalidArgumentError(
+            f"Both `labels` and `logits` must be provided for {function}; `{missing}` is missing."
+        )

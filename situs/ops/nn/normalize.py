@@ -1,0 +1,443 @@
+"""Normalisation: moments, batches, layers, neighbouring channels, lengths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from situs import dtype as dt
+from situs.dtype import ALL, FIXED, FLOATING, STRING
+from situs.errors import InvalidArgumentError
+from situs.ops.array import stop_gradient
+from situs.ops.cast import cast, complex, dtype_of, imag, real
+from situs.ops.define import CPU, GPU, op, same_shape
+from situs.ops.math import add, maximum, multiply, negative, rsqrt, square, squared_difference, subtract
+from situs.ops.nn.activation import as_axis
+from situs.ops.nn.window import as_given, channels_first
+from situs.ops.reduce import reduce_mean, reduce_sum, renamed
+from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, normalize_axis
+from situs.tensor import Tensor
+
+_NARROW = frozenset({dt.float16, dt.bfloat16})
+_UP_TO_FLOAT32 = _NARROW | {dt.float32}  # what TensorFlow's fused kernels take
+
+# Moments.
+
+
+def moments(
+    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Computes the mean and the variance along some axes.
+
+    Args:
+        x: A tensor; 16-bit floats are computed with in float32.
+        axes: The axes to reduce, such as ``[0, 1, 2]`` for the channels of a batch of images.
+        shift: Not used.
+        keepdims: Whether the reduced dimensions stay, with size 1.
+        name: A name for the ops.
+
+    Returns:
+        The mean and the (biased) variance.
+    """
+    dtype = dtype_of(x)
+    wide = cast(x, dt.float32) if dtype in _NARROW else x
+    kept = reduce_mean(wide, axes, True)
+    variance = reduce_mean(squared_difference(wide, stop_gradient(kept)), axes, keepdims, name)
+    mean = kept if keepdims else reduce_mean(kept, axes)
+    return (cast(mean, dtype), cast(variance, dtype)) if dtype in _NARROW else (mean, variance)
+
+
+def moments_v1(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Computes the mean and the variance along some axes, with TensorFlow 1's arguments."""
+    return moments(x, axes, shift, bool(renamed("keepdims", keepdims, "keep_dims", keep_dims)), name)
+
+
+# Batches.
+
+
+def batch_normalization(
+    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
+) -> Tensor:
+    """Computes ``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``.
+
+    Args:
+        x: A floating-point tensor.
+        mean: The mean; it broadcasts.
+        variance: The variance; it broadcasts.
+        offset: What to add, or None.
+        scale: What to multiply with, or None.
+        variance_epsilon: A small number that keeps the division safe.
+        name: A name for the op.
+    """
+    dtype = dtype_of(x)
+    factor = rsqrt(add(variance, variance_epsilon))
+    if scale is not None:
+        factor = multiply(factor, scale)
+    shifted = multiply(mean, factor)
+    rest = negative(shifted) if offset is None else subtract(offset, shifted)
+    return add(multiply(x, cast(factor, dtype)), cast(rest, dtype), name)
+
+
+def batch_norm_with_global_normalization(
+    input: Any,
+    mean: Any,
+    variance: Any,
+    beta: Any,
+    gamma: Any,
+    variance_epsilon: Any,
+    scale_after_normalization: bool,
+    name: str | None = None,
+) -> Tensor:
+    """Normalises a batch; `gamma` counts only if `scale_after_normalization` says so."""
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(input, mean, variance, beta, scale, variance_epsilon, name)
+
+
+def batch_norm_with_global_normalization_v1(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: bool = False,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """Normalises a batch, with TensorFlow 1's short names for its inputs."""
+    input = renamed("input", input, "t", t)
+    mean, variance = renamed("mean", mean, "m", m), renamed("variance", variance, "v", v)
+    return batch_norm_with_global_normalization(
+        input, mean, variance, beta, gamma, variance_epsilon, scale_after_normalization, name
+    )
+
+
+_fused_batch_norm = op(
+    "FusedBatchNormV3",
+    "x: T, scale: U, offset: U, mean: U, variance: U"
+    " -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U",
+    T=_UP_TO_FLOAT32,
+    U=frozenset({dt.float32}),
+    epsilon=1e-4,
+    exponential_avg_factor=1.0,
+    data_format="NHWC",
+    is_training=True,
+)
+_SPATIAL = {"NHWC": 2, "NCHW": 2, "NDHWC": 3, "NCDHW": 3}
+
+
+@_fused_batch_norm.shape
+def _fused_batch_norm_shape(
+    x: TensorShape,
+    scale: TensorShape,
+    offset: TensorShape,
+    mean: TensorShape,
+    variance: TensorShape,
+    *,
+    data_format: str,
+    is_training: bool,
+    exponential_avg_factor: float,
+    epsilon: float,
+) -> tuple[TensorShape, ...]:
+    rank = _SPATIAL[data_format] + 2
+    if x.rank not in (None, rank):
+        raise InvalidArgumentError(f"input must be {rank}-dimensional{brackets(x)}")
+    channels = TensorShape([None if x.rank is None else x[1 if data_format[1] == "C" else -1]])
+    unread = is_training and exponential_avg_factor == 1
+    for name, shape in (("scale", scale), ("offset", offset), ("mean", mean), ("variance", variance)):
+        if shape.rank not in (None, 1):
+            raise InvalidArgumentError(f"{name} must be 1-dimensional{brackets(shape)}")
+        if not shape.is_compatible_with(channels) and not (unread and name in ("mean", "variance") and shape[0] == 0):
+            raise InvalidArgumentError(
+                f"{name} must have the same number of elements as the channels of x, got {shape[0]} and {channels[0]}"
+            )
+    return x, channels, channels, channels, channels
+
+
+@_fused_batch_norm.kernel(CPU, GPU)
+def _fused_batch_norm_kernel(
+    x: torch.Tensor,
+    scale: torch.Tensor,
+    offset: torch.Tensor,
+    mean: torch.Tensor,
+    variance: torch.Tensor,
+    *,
+    data_format: str,
+    is_training: bool,
+    exponential_avg_factor: float,
+    epsilon: float,
+) -> tuple[torch.Tensor, ...]:
+    shapes = (TensorShape(each.shape) for each in (x, scale, offset, mean, variance))
+    _fused_batch_norm_shape(
+        *shapes,
+        data_format=data_format,
+        is_training=is_training,
+        exponential_avg_factor=exponential_avg_factor,
+        epsilon=epsilon,
+    )
+    n = _SPATIAL[data_format]
+    images = channels_first(x, n, data_format)
+    if not is_training:
+        y, _, _ = torch.native_batch_norm(images, scale, offset, mean, variance, False, 0.0, epsilon)
+        return as_given(y, n, data_format), mean, variance, mean, variance
+    found = _trained(images, scale, offset, mean, variance, exponential_avg_factor, epsilon)
+    return as_given(found[0], n, data_format), *found[1:]
+
+
+def _trained(
+    images: torch.Tensor,
+    scale: torch.Tensor,
+    offset: torch.Tensor,
+    mean: torch.Tensor,
+    variance: torch.Tensor,
+    factor: float,
+    epsilon: float,
+) -> tuple[torch.Tensor, ...]:
+    """The normalised images, the moving mean and variance, and the batch's mean and inverse deviation."""
+    if images.numel() == 0:
+        return images, *(torch.full_like(scale, torch.nan) for _ in range(4))
+    # PyTorch updates these two in place, with TensorFlow's formula; they are ours, not the caller's.
+    moving_mean = mean.clone() if mean.numel() else torch.zeros_like(scale)
+    moving_variance = variance.clone() if variance.numel() else torch.zeros_like(scale)
+    if images.numel() == images.shape[1]:  # one element per channel, of which the unbiased variance is undefined
+        unchanged = moving_variance * (1 - factor)
+    y, batch_mean, deviation = torch.native_batch_norm(
+        images, scale, offset, moving_mean, moving_variance, True, factor, epsilon
+    )
+    if images.numel() == images.shape[1]:
+        moving_variance = unchanged
+    return y, moving_mean, moving_variance, batch_mean, deviation
+
+
+def fused_batch_norm(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalises a batch of images in one kernel.
+
+    Args:
+        x: ``batch x height x width x channels``, or as `data_format` says; at most float32.
+        scale: What to multiply each channel with, float32.
+        offset: What to add to each channel, float32.
+        mean: The means to normalise with, or, in training, to move towards the batch's.
+        variance: The same for the variances.
+        epsilon: A small number that keeps the division safe; at least 1.001e-5.
+        data_format: ``"NHWC"``, ``"NCHW"``, ``"NDHWC"`` or ``"NCDHW"``.
+        is_training: Whether to normalise with the moments of the batch itself.
+        name: A name for the op.
+        exponential_avg_factor: How far `mean` and `variance` move towards those of the batch: 1 is all the way.
+
+    Returns:
+        The normalised images, and the (moved) mean and unbiased variance.
+    """
+    if data_format not in _SPATIAL:
+        allowed = ", ".join(f'"{each}"' for each in _SPATIAL)
+        raise InvalidArgumentError(
+            f"Value for attr 'data_format' of \"{data_format}\" is not in the list of allowed values: {allowed}"
+        )
+    if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
+        raise InvalidArgumentError(
+            "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` "
+            f"!= 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
+        )
+    none = np.zeros(0, np.float32)
+    y, batch_mean, batch_variance, *_ = _fused_batch_norm.many(
+        x,
+        scale,
+        offset,
+        none if mean is None else mean,
+        none if variance is None else variance,
+        epsilon=max(float(epsilon), 1.001e-5),
+        exponential_avg_factor=float(exponential_avg_factor),
+        data_format=data_format,
+        is_training=bool(is_training),
+        name=name,
+    )
+    return y, batch_mean, batch_variance
+
+
+# Layers.
+
+_layer_norm = op("LayerNorm", "x: T, scale: T, offset: T -> y: T", T=FLOATING, axis=(-1,), epsilon=1e-3)
+
+
+@_layer_norm.shape
+def _layer_norm_shape(
+    x: TensorShape, scale: TensorShape, offset: TensorShape, *, axis: tuple[int, ...], epsilon: float
+) -> TensorShape:
+    if x.rank is None:
+        return x
+    axes = _sorted_axes(axis, x.rank)
+    wanted = TensorShape(x[each] for each in axes)
+    for name, shape in (("scale", scale), ("offset", offset)):
+        if not shape.is_compatible_with(wanted):
+            raise InvalidArgumentError(
+                f"{name} must have the shape of the normalised dimensions, {brackets(wanted)}, got {brackets(shape)}"
+            )
+    return x
+
+
+def _sorted_axes(axis: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    axes = tuple(sorted({normalize_axis(each, rank) for each in axis}))
+    if len(axes) != len(axis) or not axes:
+        raise InvalidArgumentError(f"axis must name each dimension at most once and at least one, got {list(axis)}")
+    return axes
+
+
+@_layer_norm.kernel(CPU, GPU)
+def _layer_norm_kernel(
+    x: torch.Tensor, scale: torch.Tensor, offset: torch.Tensor, *, axis: tuple[int, ...], epsilon: float
+) -> torch.Tensor:
+    axes = _sorted_axes(axis, x.ndim)
+    sizes = [x.shape[each] for each in axes]
+    last = tuple(range(x.ndim - len(axes), x.ndim))
+    if axes == last:
+        return functional.layer_norm(x, sizes, scale, offset, epsilon)
+    return functional.layer_norm(x.movedim(axes, last), sizes, scale, offset, epsilon).movedim(last, axes)
+
+
+def layer_norm(
+    x: Any, scale: Any, offset: Any, axis: Any = -1, epsilon: float = 1e-3, name: str | None = None
+) -> Tensor:
+    """Normalises every example by the mean and the variance along some axes.
+
+    TensorFlow has no such function: there it is a layer of Keras.
+
+    Args:
+        x: A floating-point tensor.
+        scale: What to multiply with, in the shape of the normalised dimensions.
+        offset: What to add, in the same shape.
+        axis: The axis or axes to normalise along.
+        epsilon: A small number that keeps the division safe.
+        name: A name for the op.
+    """
+    axes = tuple(as_axis(each) for each in (axis if isinstance(axis, (list, tuple)) else (axis,)))
+    return _layer_norm(x, scale, offset, axis=axes, epsilon=float(epsilon), name=name)
+
+
+# Neighbouring channels.
+
+_lrn = op("LRN", "input: T -> output: T", T=_UP_TO_FLOAT32, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5)
+
+
+@_lrn.shape
+def _lrn_shape(input: TensorShape, *, depth_radius: int, bias: float, alpha: float, beta: float) -> TensorShape:
+    if input.rank not in (None, 4):
+        raise InvalidArgumentError(f"in must be 4-dimensional, got {brackets(input)}")
+    if depth_radius < 0:
+        raise InvalidArgumentError(f"depth_radius must not be negative, got {depth_radius}")
+    return input
+
+
+@_lrn.kernel(CPU, GPU)
+def _lrn_kernel(input: torch.Tensor, *, depth_radius: int, bias: float, alpha: float, beta: float) -> torch.Tensor:
+    if input.ndim != 4 or depth_radius < 0:
+        raise ValueError("wrong rank or radius")  # the shape rule says it better
+    if input.numel() == 0:
+        return input
+    radius = min(depth_radius, input.shape[-1] - 1)  # there are no channels farther away
+    rows = input.float().square().reshape(1, -1, 1, input.shape[-1])
+    window = (1, 2 * radius + 1)
+    sums = functional.avg_pool2d(rows, window, 1, (0, radius), divisor_override=1).reshape(input.shape)
+    return (input * (bias + alpha * sums).pow_(-beta)).to(input.dtype)
+
+
+def local_response_normalization(
+    input: Any,
+    depth_radius: int = 5,
+    bias: float = 1,
+    alpha: float = 1,
+    beta: float = 0.5,
+    name: str | None = None,
+) -> Tensor:
+    """Divides every element by a power of the sum of squares over neighbouring channels.
+
+    The result is ``input / (bias + alpha * sum(input[..., c - r : c + r + 1] ** 2)) ** beta``.
+
+    Args:
+        input: ``batch x height x width x channels``, at most float32.
+        depth_radius: The number of neighbours on each side.
+        bias: What to add to the sum.
+        alpha: What to multiply the sum with.
+        beta: The exponent.
+        name: A name for the op.
+    """
+    return _lrn(
+        input,
+        depth_radius=as_axis(depth_radius),
+        bias=float(bias),
+        alpha=float(alpha),
+        beta=float(beta),
+        name=name,
+    )
+
+
+lrn = local_response_normalization
+
+# Lengths, and zeros.
+
+
+def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | None = None, dim: Any = None) -> Tensor:
+    """Divides by the Euclidean length along some axes, so that it becomes one.
+
+    Args:
+        x: A floating-point or complex tensor.
+        axis: The axis or axes; all of them by default.
+        epsilon: The least square of a length to divide by.
+        name: A name for the op.
+        dim: The older name of `axis`.
+    """
+    axis = renamed("axis", axis, "dim", dim)
+    if dtype_of(x).is_complex:
+        parts = real(x), imag(x)
+        factor = _inverse_length(add(square(parts[0]), square(parts[1])), axis, epsilon)
+        return complex(multiply(parts[0], factor), multiply(parts[1], factor), name)
+    return multiply(x, _inverse_length(square(x), axis, epsilon), name)
+
+
+def _inverse_length(squares: Tensor, axis: Any, epsilon: Any) -> Tensor:
+    return rsqrt(maximum(reduce_sum(squares, axis, True), epsilon))
+
+
+_zero_fraction = op("ZeroFraction", "value: T -> fraction: float32", T=ALL)
+
+
+@_zero_fraction.shape
+def _zero_fraction_shape(value: TensorShape) -> TensorShape:
+    return SCALAR
+
+
+@_zero_fraction.kernel(CPU, GPU, T=FIXED)
+def _zero_fraction_kernel(value: torch.Tensor) -> torch.Tensor:
+    zeros = value.numel() - torch.count_nonzero(value)
+    return zeros.to(torch.float32) / value.numel()
+
+
+@_zero_fraction.kernel(CPU, T=STRING)
+def _zero_fraction_of_strings(value: Any) -> torch.Tensor:
+    return torch.tensor(np.mean(value == b"") if value.size else np.nan, dtype=torch.float32)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """Returns which fraction of the elements is zero, as a float32 scalar; NaN if there are no elements."""
+    return _zero_fraction(value, name=name)

@@ -1,0 +1,482 @@
+"""Pooling: the largest element, or the mean, of every window.
+
+Padding takes no part: an average counts the elements of the input alone. PyTorch pads both sides
+alike and at most by half a window; `_fit` finds windows of PyTorch's among which TensorFlow's are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn import functional
+
+from situs import dtype as dt
+from situs.dtype import FLOATING, INDEX, SIGNED, as_dtype
+from situs.eager.bridge import TORCH_DTYPE
+from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.ops.define import CPU, GPU, op
+from situs.ops.reduce import renamed
+from situs.ops.nn.window import (
+    FORMATS,
+    Slide,
+    as_given,
+    attributes,
+    channels_first,
+    defaults,
+    join_shape,
+    shape_of,
+    slide,
+    spatial,
+    split_shape,
+    vector,
+)
+from situs.registry.op import Op
+from situs.shapes import Dim, TensorShape, brackets
+from situs.tensor import Tensor
+
+Ints = tuple[int, ...]
+
+_ORDERED = FLOATING | SIGNED | {dt.uint8}
+
+
+# How windows lie, and how PyTorch is to be asked for them.
+
+
+class _Fit(NamedTuple):
+    """PyTorch's arguments, and the first of its windows that is one of ours, per dimension."""
+
+    margins: Ints
+    beyond: bool  # PyTorch's ceil_mode: windows may hang over the end
+    starts: Ints
+
+
+@lru_cache(maxsize=4096)
+def _fit(sizes: Ints, windows: Ints, laid: Slide) -> _Fit | None:
+    if not any(laid.before) and not any(laid.after):
+        return _Fit(laid.before, False, laid.before)
+    each = zip(sizes, windows, laid.counts, laid.before, laid.strides, laid.dilations, strict=True)
+    fits = [_fit_one(*one) for one in each]
+    if None in fits:
+        return None
+    margins, starts = zip(*fits, strict=True)
+    return _Fit(margins, True, starts)
+
+
+def _fit_one(size: int, window: int, count: Any, before: int, stride: int, dilation: int) -> tuple[int, int] | None:
+    """The margin to ask for, and how many windows come before the first of ours."""
+    reach = (window - 1) * dilation + 1
+    for skipped in range(reach):
+        margin = before + skipped * stride
+        if margin > reach // 2:
+            return None
+        made = -(-(size + 2 * margin - reach) // stride) + 1
+        if (made - 1) * stride >= size + margin:  # PyTorch makes no window that starts behind the input
+            made -= 1
+        if made >= skipped + count:
+            return margin, skipped
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _lay(sizes: tuple[Dim, ...], ksize: Ints, data_format: str, **window: Any) -> tuple[Ints, Slide]:
+    """The spatial sizes of a window, and how windows lie.
+
+    Raises:
+        InvalidArgumentError, UnimplementedError: the windows cannot be pooled.
+    """
+    if min(ksize) <= 0:
+        raise InvalidArgumentError(f"Sliding window ksize must be positive. The specified ksize is: {list(ksize)}")
+    windows = spatial(ksize, data_format, "pooling")
+    laid = slide(sizes, windows, data_format, **window)
+    for size, before, after in zip(windows, laid.before, laid.after, strict=True):
+        if window["padding"] == "EXPLICIT" and max(before, after) >= size:
+            raise InvalidArgumentError(f"Padding {max(before, after)} needs to be smaller than the window size {size}")
+    return windows, laid
+
+
+def _pool_shape(n: int, input: TensorShape, *, ksize: Ints, data_format: str, **window: Any) -> TensorShape:
+    if input.rank not in (None, n + 2):
+        raise InvalidArgumentError(f"pooling input must be {n + 2}-dimensional, got {brackets(input)}")
+    batch, channels, sizes = split_shape(input.with_rank(n + 2), n, data_format)
+    _, laid = _lay(sizes, ksize, data_format, **window)
+    return join_shape(batch, channels, laid.counts, data_format)
+
+
+Pool = Callable[[torch.Tensor, Ints, Slide], torch.Tensor]
+
+
+def _pool_kernel(
+    n: int, pool: Pool, input: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any
+) -> torch.Tensor:
+    if input.ndim != n + 2:
+        raise ValueError("wrong rank")  # the shape rule says it better
+    x = channels_first(input, n, data_format)
+    windows, laid = _lay(tuple(x.shape[-n:]), ksize, data_format, **window)
+    if 0 in input.shape or 0 in laid.counts:
+        shape = _pool_shape(n, TensorShape(input.shape), ksize=ksize, data_format=data_format, **window)
+        return input.new_empty(shape.as_list())  # type: ignore[arg-type]
+    return as_given(pool(x, windows if n > 1 else (1, *windows), laid.lifted()), n, data_format)
+
+
+def _cropped(y: torch.Tensor, starts: Ints, laid: Slide) -> torch.Tensor:
+    for dim, (start, count) in enumerate(zip(starts, laid.counts, strict=True), start=2):
+        if count != y.shape[dim]:
+            y = y.narrow(dim, start, count)  # type: ignore[arg-type]
+    return y
+
+
+def _largest(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
+    pool = functional.max_pool3d if len(windows) == 3 else functional.max_pool2d
+    fit = _fit(tuple(x.shape[2:]), windows, laid)
+    if fit is None:
+        x = functional.pad(x, _amounts(laid), value=_smallest(x.dtype))
+        return pool(x, windows, laid.strides, 0, laid.dilations)
+    return _cropped(pool(x, windows, laid.strides, fit.margins, laid.dilations, fit.beyond), fit.starts, laid)
+
+
+def _amounts(laid: Slide) -> list[int]:
+    return [amount for pair in zip(laid.before[::-1], laid.after[::-1], strict=True) for amount in pair]
+
+
+def _smallest(dtype: torch.dtype) -> float:
+    return -torch.inf if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def _mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
+    if max(laid.dilations) > 1:
+        return _dilated_mean(x, windows, laid)
+    fit = _fit(tuple(x.shape[2:]), windows, laid)
+    if fit is None:
+        raise UnimplementedError("Average pooling takes 'SAME' and 'VALID' padding only.")
+    if len(windows) == 2:
+        y = functional.avg_pool2d(x, windows, laid.strides, fit.margins, fit.beyond, count_include_pad=False)
+    else:
+        wide = x.float() if x.dtype.itemsize == 2 else x  # PyTorch's CPU kernel knows no 16-bit floats
+        y = functional.avg_pool3d(wide, windows, laid.strides, fit.margins, fit.beyond, count_include_pad=False)
+        y = y.to(x.dtype)
+    return _cropped(y, fit.starts, laid)
+
+
+def _dilated_mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
+    if any(laid.before) or any(laid.after):
+        raise UnimplementedError("Dilated average pooling takes 'VALID' padding only.")
+    for dim, (window, stride, dilation) in enumerate(zip(windows, laid.strides, laid.dilations, strict=True), start=2):
+        x = x.unfold(dim, (window - 1) * dilation + 1, stride)[..., ::dilation]
+    return x.mean(tuple(range(-len(windows), 0)))
+
+
+def _declare(name: str, n: int, pool: Pool, types: dt.DTypes) -> Op:
+    """Declares pooling over `n` spatial dimensions."""
+    declared = op(name, "input: T -> output: T", T=types, ksize=(1,) * (n + 2), **defaults(n))
+    declared.shape(partial(_pool_shape, n))
+    declared.kernel(CPU)(partial(_pool_kernel, n, pool))
+    declared.kernel(GPU, T=FLOATING)(partial(_pool_kernel, n, pool))
+    return declared
+
+
+_MAX = {
+    1: _declare("MaxPool1D", 1, _largest, _ORDERED),
+    2: _declare("MaxPool", 2, _largest, _ORDERED),
+    3: _declare("MaxPool3D", 3, _largest, _ORDERED),
+}
+_AVG = {
+    1: _declare("AvgPool1D", 1, _mean, FLOATING),
+    2: _declare("AvgPool", 2, _mean, FLOATING),
+    3: _declare("AvgPool3D", 3, _mean, FLOATING),
+}
+
+
+def _run(
+    ops: dict[int, Op],
+    n: int,
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None,
+    name: str | None,
+    dilations: Any = None,
+) -> Tensor:
+    window = attributes(n, strides, padding, data_format, dilations)
+    if ops is _AVG and window["padding"] == "EXPLICIT":
+        raise InvalidArgumentError(f"Average pooling takes padding 'SAME' or 'VALID', got {padding!r}.")
+    return ops[n](input, ksize=vector(ksize, n, window["data_format"], "ksize"), **window, name=name)
+
+
+def _spatial_rank(input: Any, data_format: str | None) -> int:
+    shape = shape_of(input)
+    rank = len(data_format) if shape.rank is None and data_format is not None else shape.rank
+    if rank is None or not 3 <= rank <= 5:
+        raise InvalidArgumentError(
+            f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={shape} of rank {rank}."
+        )
+    return rank - 2
+
+
+def _layout(n: int, data_format: str | None) -> str:
+    """The data format for `n` spatial dimensions, from one that says no more than where the channels stand."""
+    return FORMATS[n][data_format is not None and data_format.startswith("NC")]
+
+
+def max_pool(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """Takes the largest element of every window, over one to three spatial dimensions.
+
+    Args:
+        input: ``batch x spatial x channels``, or channels first for a format that begins with ``"NC"``.
+        ksize: The sizes of a window: one number, one per spatial dimension, or one per dimension.
+        strides: The steps between windows, in the same forms.
+        padding: ``"SAME"``, ``"VALID"`` or a list of a pair for each dimension.
+        data_format: Where the channels stand; last by default.
+        name: A name for the op.
+    """
+    n = _spatial_rank(input, data_format)
+    return _run(_MAX, n, input, ksize, strides, padding, _layout(n, data_format), name)
+
+
+def max_pool1d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = None
+) -> Tensor:
+    """Takes the largest element of every window of sequences; see `max_pool`."""
+    return _run(_MAX, 1, input, ksize, strides, padding, data_format, name)
+
+
+def max_pool2d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = None
+) -> Tensor:
+    """Takes the largest element of every window of images; see `max_pool`."""
+    return _run(_MAX, 2, input, ksize, strides, padding, data_format, name)
+
+
+def max_pool3d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NDHWC", name: str | None = None
+) -> Tensor:
+    """Takes the largest element of every window of volumes; see `max_pool`."""
+    return _run(_MAX, 3, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """Takes the mean of every window, over one to three spatial dimensions.
+
+    The arguments are those of `max_pool`; `padding` is ``"SAME"`` or ``"VALID"``.
+    """
+    n = _spatial_rank(input, data_format)
+    return _run(_AVG, n, input, ksize, strides, padding, _layout(n, data_format), name)
+
+
+def avg_pool1d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = None
+) -> Tensor:
+    """Takes the mean of every window of sequences; see `avg_pool`."""
+    return _run(_AVG, 1, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool2d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = None
+) -> Tensor:
+    """Takes the mean of every window of images; see `avg_pool`."""
+    return _run(_AVG, 2, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool3d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NDHWC", name: str | None = None
+) -> Tensor:
+    """Takes the mean of every window of volumes; see `avg_pool`."""
+    return _run(_AVG, 3, input, ksize, strides, padding, data_format, name)
+
+
+def pool(
+    input: Any,
+    window_shape: Any,
+    pooling_type: str,
+    strides: Any = None,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Pools windows over as many spatial dimensions as `window_shape` has entries.
+
+    Args:
+        input: ``batch x spatial x channels``, or channels first for a format that begins with ``"NC"``.
+        window_shape: The sizes of a window, one per spatial dimension.
+        pooling_type: ``"MAX"`` or ``"AVG"``.
+        strides: The steps between windows.
+        padding: ``"SAME"`` or ``"VALID"``; dilated windows take ``"VALID"`` only.
+        data_format: Where the channels stand; last by default.
+        dilations: The distances between the elements of a window.
+        name: A name for the op.
+    """
+    n = shape_of(window_shape).num_elements() or 0
+    ops = {"MAX": _MAX, "AVG": _AVG}.get(pooling_type, {})
+    if n not in ops:
+        raise InvalidArgumentError(f"{n}-D {pooling_type} pooling is not supported.")
+    layout = _layout(n, data_format)
+    if padding == "SAME" and max(vector(dilations, n, layout, "dilations")) > 1:
+        raise InvalidArgumentError("pooling with 'SAME' padding is not implemented for `dilations` > 1.")
+    return _run(ops, n, input, window_shape, strides, padding, layout, name, dilations)
+
+
+# The largest elements and where they were.
+
+_max_pool_with_argmax = op(
+    "MaxPoolWithArgmax",
+    "input: T -> output: T, argmax: Targmax",
+    T=_ORDERED,
+    Targmax=INDEX,
+    ksize=(1, 1, 1, 1),
+    strides=(1, 1, 1, 1),
+    padding="VALID",
+    include_batch_in_index=False,
+)
+_UNDILATED = {"explicit_paddings": (), "dilations": (1, 1, 1, 1)}
+
+
+@_max_pool_with_argmax.shape
+def _argmax_shape(
+    input: TensorShape, *, ksize: Ints, strides: Ints, padding: str, include_batch_in_index: bool
+) -> tuple[TensorShape, TensorShape]:
+    shape = _pool_shape(2, input, ksize=ksize, data_format="NHWC", strides=strides, padding=padding, **_UNDILATED)
+    return shape, shape
+
+
+@_max_pool_with_argmax.kernel(CPU)
+@_max_pool_with_argmax.kernel(GPU, T=FLOATING)
+def _argmax_kernel(
+    input: torch.Tensor,
+    *,
+    Targmax: dt.DType,  # noqa: N803
+    ksize: Ints,
+    strides: Ints,
+    padding: str,
+    include_batch_in_index: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    index_dtype = TORCH_DTYPE[Targmax]
+    if input.ndim != 4:
+        raise ValueError("wrong rank")  # the shape rule says it better
+    windows, laid = _lay(tuple(input.shape[1:3]), ksize, "NHWC", strides=strides, padding=padding, **_UNDILATED)
+    batch, height, width, channels = input.shape
+    if 0 in input.shape or 0 in laid.counts:
+        empty = input.new_empty((batch, *laid.counts, channels))  # type: ignore[arg-type]
+        return empty, empty.to(index_dtype)
+    x = channels_first(input, 2, "NHWC")
+    fit = _fit((height, width), windows, laid)
+    assert fit is not None, "SAME and VALID windows always fit"
+    y, places = functional.max_pool2d_with_indices(x, windows, laid.strides, fit.margins, laid.dilations, fit.beyond)
+    y, places = (as_given(_cropped(each, fit.starts, laid), 2, "NHWC") for each in (y, places))
+    places = places * channels + torch.arange(channels, device=x.device)
+    if include_batch_in_index:
+        places = places + torch.arange(batch, device=x.device).reshape(-1, 1, 1, 1) * (height * width * channels)
+    return y, places.to(index_dtype)
+
+
+def max_pool_with_argmax(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NHWC",
+    output_dtype: Any = dt.int64,
+    include_batch_in_index: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Takes the largest element of every window of images, and says where it was.
+
+    Args:
+        input: ``batch x height x width x channels``.
+        ksize: The sizes of a window: one number, two, or four.
+        strides: The steps between windows, in the same forms.
+        padding: ``"SAME"`` or ``"VALID"``.
+        data_format: ``"NHWC"``.
+        output_dtype: ``tf.int64`` or ``tf.int32``.
+        include_batch_in_index: Whether indices count through the whole batch or start anew with every image.
+        name: A name for the op.
+
+    Returns:
+        The largest elements, and their indices into the flattened image or batch.
+    """
+    if data_format != "NHWC":
+        raise InvalidArgumentError(
+            f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}"
+        )
+    if padding not in ("SAME", "VALID"):
+        raise InvalidArgumentError(f"max_pool_with_argmax takes padding 'SAME' or 'VALID', got {padding!r}.")
+    largest, places = _max_pool_with_argmax.many(
+        input,
+        ksize=vector(ksize, 2, "NHWC", "ksize"),
+        strides=vector(strides, 2, "NHWC", "strides"),
+        padding=padding,
+        include_batch_in_index=include_batch_in_index,
+        Targmax=as_dtype(output_dtype),
+        name=name,
+    )
+    return largest, places
+
+
+# As TensorFlow 1 spells it.
+
+
+def max_pool_v1(
+    value: Any = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """Takes the largest element of every window of images, with TensorFlow 1's arguments."""
+    return max_pool2d(renamed("input", input, "value", value), ksize, strides, padding, data_format, name)
+
+
+def avg_pool_v1(
+    value: Any = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """Takes the mean of every window of images, with TensorFlow 1's arguments."""
+    return avg_pool2d(renamed("input", input, "value", value), ksize, strides, padding, data_format, name)
+
+
+def pool_v1(
+    input: Any,
+    window_shape: Any,
+    pooling_type: str,
+    padding: Any,
+    dilation_rate: Any = None,
+    strides: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Pools windows over one to three spatial dimensions, with TensorFlow 1's arguments."""
+    dilations = renamed("dilations", dilations, "dilation_rate", dilation_rate)
+    return pool(input, window_shape, pooling_type, strides, padding, data_format, dilations, name)
+
+
+def max_pool_with_argmax_v1(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NHWC",
+    Targmax: Any = None,  # noqa: N803
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Takes the largest elements and their indices, with TensorFlow 1's arguments."""
+    dtype = renamed("output_dtype", output_dtype, "Targmax", Targmax)
+    return max_pool_with_argmax(
+        input, ksize, strides, padding, data_format, dtype or dt.int64, include_batch_in_index, name
+    )

@@ -1,0 +1,420 @@
+"""Elements in another order: reversed, rolled round, and blocks of space moved to other dimensions.
+
+The ops on blocks cut space (height and width, say) into blocks of a fixed size, and lay out the
+elements of a block along the channels (`space_to_depth`) or along the batch (`space_to_batch`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED
+from situs.eager.binding import host_value
+from situs.eager.convert import to_tensor
+from situs.errors import InvalidArgumentError
+from situs.ops.array import as_integer, as_integers, by_bits, either, host_shape
+from situs.ops.define import CPU, GPU, op
+from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
+from situs.tensor import Tensor
+
+# ReverseV2 and Roll.
+
+_reverse = op("ReverseV2", "tensor: T, axis: host -> output: T")
+_roll = op("Roll", "input: T, shift: host, axis: host -> output: T")
+
+
+@_reverse.shape
+def _reverse_shape(tensor: TensorShape, axis: Any) -> TensorShape:
+    if tensor.rank is not None and axis is not None:
+        _reversed_axes(axis, tensor.rank)
+    return tensor
+
+
+def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    if rank == 0:
+        return ()  # TensorFlow does not look at the axes of a scalar
+    if not isinstance(axis, tuple):
+        raise InvalidArgumentError(f"'dims' must be 1-dimension, not {len(host_shape(axis))}")
+    places: list[int] = []
+    for number, each in enumerate(as_integers(axis, "the axes of reverse")):
+        if not -rank <= each < rank:
+            raise InvalidArgumentError(f"'axis'[{number}] = {each} is out of valid range [{-rank}, {rank})")
+        if each % rank in places:
+            raise InvalidArgumentError(f"axis {each % rank} specified more than once.")
+        places.append(each % rank)
+    return tuple(places)
+
+
+@_reverse.kernel(CPU)
+@_reverse.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _reverse_kernel(tensor: torch.Tensor, axis: Any) -> torch.Tensor:
+    return tensor.flip(_reversed_axes(axis, tensor.ndim))
+
+
+@_reverse.kernel(CPU, T=STRING)
+def _reverse_strings(tensor: Any, axis: Any) -> Any:
+    return np.flip(tensor, _reversed_axes(axis, tensor.ndim))
+
+
+_reverse.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_kernel))
+
+
+@_roll.shape
+def _roll_shape(input: TensorShape, shift: Any, axis: Any) -> TensorShape:
+    if input.rank is not None and shift is not None and axis is not None:
+        _rolls(shift, axis, input.rank)
+    return input
+
+
+def _rolls(shift: Any, axis: Any, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shifts and the axes they go along, checked."""
+    if rank == 0:
+        raise InvalidArgumentError("input must be 1-D or higher")
+    for what, value in (("shift", shift), ("axis", axis)):
+        if len(host_shape(value)) > 1:
+            found = brackets(host_shape(value))
+            raise InvalidArgumentError(f"{what} must be a scalar or a 1-D vector. Found: {found}")
+    shifts, axes = as_integers(shift, "shift"), as_integers(axis, "axis")
+    if len(shifts) != len(axes):
+        raise InvalidArgumentError(f"shift and axis must have the same size, got {len(shifts)} and {len(axes)}")
+    for each in axes:
+        if not -rank <= each < rank:
+            raise InvalidArgumentError(f"axis {each} is out of range [-{rank}, {rank})")
+    return shifts, axes
+
+
+@_roll.kernel(CPU)
+@_roll.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _roll_kernel(input: torch.Tensor, shift: Any, axis: Any) -> torch.Tensor:
+    shifts, axes = _rolls(shift, axis, input.ndim)
+    return torch.roll(input, shifts, axes) if axes else input
+
+
+@_roll.kernel(CPU, T=STRING)
+def _roll_strings(input: Any, shift: Any, axis: Any) -> Any:
+    return np.roll(input, *_rolls(shift, axis, input.ndim))
+
+
+_roll.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_roll_kernel))
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Returns `tensor` with the order of elements reversed along each axis of the list `axis`."""
+    return _reverse(tensor, axis, name=name)
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Returns `input` with elements moved by `shift` places along `axis`; those past the end come in at the start."""
+    return _roll(input, shift, axis, name=name)
+
+
+# ReverseSequence.
+
+_reverse_sequence = op(
+    "ReverseSequence", "input: T, seq_lengths: Tlen -> output: T", T=FIXED, Tlen=INDEX, seq_dim=0, batch_dim=0
+)
+
+
+@_reverse_sequence.shape
+def _reverse_sequence_shape(
+    input: TensorShape, seq_lengths: TensorShape, *, seq_dim: int, batch_dim: int
+) -> TensorShape:
+    if input.rank is None:
+        return input
+    for what, axis in (("seq_dim", seq_dim), ("batch_dim", batch_dim)):
+        if not 0 <= axis < input.rank:
+            raise InvalidArgumentError(f"{what} must be >= 0 and < input rank ({axis} vs. {input.rank})")
+    if seq_dim == batch_dim:
+        raise InvalidArgumentError(f"batch_dim == seq_dim == {seq_dim}")
+    if not seq_lengths.is_compatible_with([input[batch_dim]]):
+        raise InvalidArgumentError(
+            f"seq_lengths must have one entry for each of input.dims({batch_dim}), "
+            f"got shapes {brackets(seq_lengths)} and {brackets(input)}"
+        )
+    return input
+
+
+@_reverse_sequence.kernel(CPU, GPU)
+def _reverse_sequence_kernel(
+    input: torch.Tensor, seq_lengths: torch.Tensor, seq_dim: int, batch_dim: int
+) -> torch.Tensor:
+    _reverse_sequence_shape(
+        TensorShape(input.shape), TensorShape(seq_lengths.shape), seq_dim=seq_dim, batch_dim=batch_dim
+    )
+    lengths, limit = seq_lengths.to(torch.int64)[:, None], input.shape[seq_dim]
+    if bool(((lengths < 0) | (lengths > limit)).any()):
+        found = seq_lengths.tolist()
+        raise InvalidArgumentError(f"seq_lens must be in [0, input.dims({seq_dim})] = [0, {limit}], got {found}")
+    places = torch.arange(limit, device=input.device)
+    source = torch.where(places < lengths, lengths - 1 - places, places)
+    rows = torch.arange(len(lengths), device=input.device)[:, None]
+    moved = input.movedim((batch_dim, seq_dim), (0, 1))
+    return moved[rows, source].movedim((0, 1), (batch_dim, seq_dim))
+
+
+_reverse_sequence.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_sequence_kernel))
+
+
+def reverse_sequence(
+    input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: str | None = None
+) -> Tensor:
+    """Returns `input` with the first ``seq_lengths[i]`` elements of entry i reversed.
+
+    Args:
+        input: A tensor.
+        seq_lengths: A vector of integers.
+        seq_axis: The axis to reverse along.
+        batch_axis: The axis whose entries `seq_lengths` speaks of.
+        name: A name for the op.
+    """
+    if seq_axis is None:
+        raise InvalidArgumentError("reverse_sequence needs `seq_axis`, the axis to reverse along.")
+    return _reverse_sequence(input, seq_lengths, seq_dim=int(seq_axis), batch_dim=int(batch_axis or 0), name=name)
+
+
+def reverse_sequence_v1(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: Any = None,
+    batch_axis: Any = None,
+    name: str | None = None,
+    seq_dim: Any = None,
+    batch_dim: Any = None,
+) -> Tensor:
+    """Reverses sequences like `reverse_sequence`; TensorFlow 1 also calls the axes `seq_dim` and `batch_dim`."""
+    batch = batch_dim if batch_axis is None else batch_axis
+    return reverse_sequence(input, seq_lengths, either(seq_axis, seq_dim, "seq_axis", "seq_dim"), batch, name)
+
+
+# SpaceToDepth and DepthToSpace.
+
+_space_to_depth = op("SpaceToDepth", "input: T -> output: T", T=FIXED, block_size=2, data_format="NHWC")
+_depth_to_space = op("DepthToSpace", "input: T -> output: T", T=FIXED, block_size=2, data_format="NHWC")
+
+
+@_space_to_depth.shape
+def _space_to_depth_shape(input: TensorShape, *, block_size: int, data_format: str) -> TensorShape:
+    batch, height, width, depth = _image_dims(input, block_size, data_format)
+    for size in (height, width):
+        if size is not None and size % block_size:
+            raise InvalidArgumentError(
+                f"Image width {width} and height {height} should be divisible by block_size: {block_size}"
+            )
+    cut = [None if size is None else size // block_size for size in (height, width)]
+    return _image_shape(batch, cut[0], cut[1], None if depth is None else depth * block_size**2, data_format)
+
+
+@_depth_to_space.shape
+def _depth_to_space_shape(input: TensorShape, *, block_size: int, data_format: str) -> TensorShape:
+    batch, height, width, depth = _image_dims(input, block_size, data_format)
+    if depth is not None and depth % block_size**2:
+        raise InvalidArgumentError(f"Input depth dimension {depth} should be divisible by: {block_size**2}")
+    grown = [None if size is None else size * block_size for size in (height, width)]
+    return _image_shape(batch, grown[0], grown[1], None if depth is None else depth // block_size**2, data_format)
+
+
+def _image_dims(input: TensorShape, block_size: int, data_format: str) -> tuple[Dim, Dim, Dim, Dim]:
+    """Batch, height, width and channels, after checking what all ops on images check."""
+    if block_size < 2:
+        raise InvalidArgumentError(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
+    if data_format not in ("NHWC", "NCHW"):
+        raise InvalidArgumentError(
+            f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: 'NHWC', 'NCHW'"
+        )
+    if input.rank not in (4, None):
+        raise InvalidArgumentError(f"Input rank should be 4 instead of {input.rank}")
+    dims = [None] * 4 if input.rank is None else input.as_list()
+    places = (0, 1, 2, 3) if data_format == "NHWC" else (0, 2, 3, 1)
+    batch, height, width, depth = (dims[place] for place in places)
+    return batch, height, width, depth
+
+
+def _image_shape(batch: Dim, height: Dim, width: Dim, depth: Dim, data_format: str) -> TensorShape:
+    last = data_format == "NHWC"
+    return TensorShape([batch, height, width, depth] if last else [batch, depth, height, width])
+
+
+@_space_to_depth.kernel(CPU, GPU)
+def _space_to_depth_kernel(input: torch.Tensor, block_size: int, data_format: str) -> torch.Tensor:
+    if data_format == "NCHW":
+        return _space_to_depth_kernel(input.movedim(1, 3), block_size, "NHWC").movedim(3, 1)
+    _space_to_depth_shape(TensorShape(input.shape), block_size=block_size, data_format=data_format)
+    batch, height, width, depth = input.shape
+    high, wide = height // block_size, width // block_size
+    blocks = input.reshape(batch, high, block_size, wide, block_size, depth).transpose(2, 3)
+    return blocks.reshape(batch, high, wide, block_size**2 * depth)
+
+
+@_depth_to_space.kernel(CPU, GPU)
+def _depth_to_space_kernel(input: torch.Tensor, block_size: int, data_format: str) -> torch.Tensor:
+    if data_format == "NCHW":
+        return _depth_to_space_kernel(input.movedim(1, 3), block_size, "NHWC").movedim(3, 1)
+    _depth_to_space_shape(TensorShape(input.shape), block_size=block_size, data_format=data_format)
+    batch, height, width, depth = input.shape
+    left = depth // block_size**2
+    blocks = input.reshape(batch, height, width, block_size, block_size, left).transpose(2, 3)
+    return blocks.reshape(batch, height * block_size, width * block_size, left)
+
+
+def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
+    """Returns images in which each block of space has become one pixel, its elements along the channels."""
+    return _space_to_depth(input, block_size=int(block_size), data_format=data_format, name=name)
+
+
+def space_to_depth_v1(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
+    """Moves blocks of space to the channels, with the argument order of TensorFlow 1."""
+    return space_to_depth(input, block_size, data_format, name)
+
+
+def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
+    """Returns images in which the channels of each pixel have become a block of space."""
+    return _depth_to_space(input, block_size=int(block_size), data_format=data_format, name=name)
+
+
+def depth_to_space_v1(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
+    """Moves channels to blocks of space, with the argument order of TensorFlow 1."""
+    return depth_to_space(input, block_size, data_format, name)
+
+
+# SpaceToBatchND and BatchToSpaceND.
+
+_space_to_batch = op("SpaceToBatchND", "input: T, block_shape: host, paddings: host -> output: T", T=FIXED)
+_batch_to_space = op("BatchToSpaceND", "input: T, block_shape: host, crops: host -> output: T", T=FIXED)
+
+
+def _blocks(rank: int, block_shape: Any, margins: Any, what: str) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+    """The block sizes, and the two margins of each dimension of space, checked."""
+    blocks = as_integers(block_shape, "block_shape")
+    if host_shape(margins) != (len(blocks), 2):
+        raise InvalidArgumentError(
+            f"{what} should have shape [{len(blocks)}, 2] instead of {brackets(host_shape(margins))}"
+        )
+    if rank < 1 + len(blocks):
+        raise InvalidArgumentError(f"input rank should be >= {1 + len(blocks)} instead of {rank}")
+    for number, size in enumerate(blocks):
+        if size < 1:
+            raise InvalidArgumentError(f"block_shape[{number}]={size} must be positive")
+    pairs = [(as_integer(low, what), as_integer(high, what)) for low, high in margins]
+    if any(low < 0 or high < 0 for low, high in pairs):
+        raise InvalidArgumentError(f"{what} must be non-negative, got {pairs}")
+    return blocks, pairs
+
+
+@_space_to_batch.shape
+def _space_to_batch_shape(input: TensorShape, block_shape: Any, paddings: Any) -> TensorShape:
+    if input.rank is None or block_shape is None or paddings is None:
+        return UNKNOWN
+    blocks, pairs = _blocks(input.rank, block_shape, paddings, "paddings")
+    batch, *rest = input.as_list()
+    for number, (size, (low, high)) in enumerate(zip(blocks, pairs, strict=True)):
+        padded = rest[number]
+        if padded is None:
+            continue
+        padded += low + high
+        if padded % size:
+            raise InvalidArgumentError(
+                f"padded_shape[{number}]={padded} is not divisible by block_shape[{number}]={size}"
+            )
+        rest[number] = padded // size
+    return TensorShape([None if batch is None else batch * math.prod(blocks), *rest])
+
+
+@_batch_to_space.shape
+def _batch_to_space_shape(input: TensorShape, block_shape: Any, crops: Any) -> TensorShape:
+    if input.rank is None or block_shape is None or crops is None:
+        return UNKNOWN
+    blocks, pairs = _blocks(input.rank, block_shape, crops, "crops")
+    batch, *rest = input.as_list()
+    if batch is not None and batch % math.prod(blocks):
+        raise InvalidArgumentError(
+            f"Input batch dimension ({batch}) is not divisible by product of block sizes ({math.prod(blocks)})"
+        )
+    for number, (size, (low, high)) in enumerate(zip(blocks, pairs, strict=True)):
+        whole = rest[number]
+        if whole is None:
+            continue
+        rest[number] = whole * size - low - high
+        if whole * size < low + high:
+            raise InvalidArgumentError(f"cropped_shape[{number}]={rest[number]} must be non-negative")
+    return TensorShape([None if batch is None else batch // math.prod(blocks), *rest])
+
+
+@_space_to_batch.kernel(CPU, GPU)
+def _space_to_batch_kernel(input: torch.Tensor, block_shape: Any, paddings: Any) -> torch.Tensor:
+    result: list[Any] = _space_to_batch_shape(TensorShape(input.shape), block_shape, paddings).as_list()
+    blocks, pairs = _blocks(input.ndim, block_shape, paddings, "paddings")
+    count = len(blocks)
+    flat = [margin for pair in reversed([*pairs, *[(0, 0)] * (input.ndim - 1 - count)]) for margin in pair]
+    padded = torch.nn.functional.pad(input, flat)
+    split = [part for size, block in zip(result[1:], blocks, strict=False) for part in (size, block)]
+    cut = padded.reshape([input.shape[0], *split, *result[1 + count :]])
+    order = [*range(2, 2 * count + 1, 2), 0, *range(1, 2 * count, 2), *range(2 * count + 1, cut.ndim)]
+    return cut.permute(order).reshape(result)
+
+
+@_batch_to_space.kernel(CPU, GPU)
+def _batch_to_space_kernel(input: torch.Tensor, block_shape: Any, crops: Any) -> torch.Tensor:
+    result: list[Any] = _batch_to_space_shape(TensorShape(input.shape), block_shape, crops).as_list()
+    blocks, pairs = _blocks(input.ndim, block_shape, crops, "crops")
+    count = len(blocks)
+    cut = input.reshape([*blocks, result[0], *input.shape[1:]])
+    mixed = [place for number in range(count) for place in (count + 1 + number, number)]
+    order = [count, *mixed, *range(2 * count + 1, cut.ndim)]
+    whole = [size * block for size, block in zip(input.shape[1:], blocks, strict=False)]
+    joined = cut.permute(order).reshape([result[0], *whole, *input.shape[1 + count :]])
+    kept = (slice(low, size - high) for size, (low, high) in zip(whole, pairs, strict=True))
+    return joined[(slice(None), *kept)]
+
+
+_space_to_batch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_space_to_batch_kernel))
+
+
+def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
+    """Pads space with zeros, cuts it into blocks, and moves the elements of a block to the batch."""
+    return _space_to_batch(input, block_shape, paddings, name=name)
+
+
+def space_to_batch_v1(
+    input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None
+) -> Tensor:
+    """Moves blocks of space to the batch, with the arguments of TensorFlow 1: height and width in square blocks."""
+    shape = (block_size, block_size) if block_shape is None else block_shape
+    return space_to_batch(input, shape, paddings, name)
+
+
+def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+    """Moves the batch back into blocks of space and crops the margins: the inverse of `space_to_batch`."""
+    return _batch_to_space(input, block_shape, crops, name=name)
+
+
+def batch_to_space_v1(
+    input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None
+) -> Tensor:
+    """Moves the batch into blocks of space, with the arguments of TensorFlow 1."""
+    shape = (block_size, block_size) if block_shape is None else block_shape
+    return batch_to_space(input, shape, crops, name)
+
+
+def required_space_to_batch_paddings(
+    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Returns the paddings that make space divisible by blocks, and the crops that undo them.
+
+    Args:
+        input_shape: The sizes of the dimensions of space.
+        block_shape: The size of a block along each of them.
+        base_paddings: The least padding to use, a pair for each dimension; by default zeros.
+        name: A name for the op.
+    """
+    sizes = as_integers(host_value(input_shape), "input_shape")
+    blocks = as_integers(host_value(block_shape), "block_shape")
+    base = ((0, 0),) * len(blocks) if base_paddings is None else host_value(base_paddings)
+    _, pairs = _blocks(1 + len(sizes), blocks, base, "base_paddings")
+    ends = [-(size + low + high) % block for size, block, (low, high) in zip(sizes, blocks, pairs, strict=True)]
+    paddings = [[low, high + end] for (low, high), end in zip(pairs, ends, strict=True)]
+    crops = [[0, end] for end in ends]
+    return to_tensor(np.array(paddings, np.int32)), to_tensor(np.array(crops, np.int32))

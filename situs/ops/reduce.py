@@ -1,0 +1,461 @@
+"""Reductions: tensors summed up, and the like, along some or all of their axes.
+
+Every function takes ``axis``: None for all axes, a number, a list (an empty one reduces nothing),
+or a tensor of these; negative axes count from the end. Results have the dtype of the input, so
+the mean of integers is an integer, rounded towards zero.
+
+    reduce_sum([[1, 2], [3, 4]])                            10
+    reduce_sum([[1, 2], [3, 4]], axis=1, keepdims=True)     [[3], [7]]
+
+Over no elements a sum is 0, a product 1, a maximum the lowest value there is, a mean NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from situs import dtype as dt
+from situs.dtype import ALL, BOOL, FLOATING, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
+from situs.eager.bridge import TORCH_DTYPE
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.cast import real
+from situs.ops.constant import convert_to_tensor
+from situs.ops.define import CPU, GPU, op
+from situs.ops.math import conj, multiply, sqrt, subtract
+from situs.registry.op import Op
+from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
+from situs.tensor import Tensor
+
+Axes = tuple[int, ...]
+Reduce = Callable[[torch.Tensor, Axes, bool], torch.Tensor]
+
+# Says "all axes" to an op, whatever the rank: None would mean that the axes are not known yet.
+EVERY_AXIS = "all axes"
+
+
+class ReduceFunction(Protocol):
+    """A public function that reduces a tensor."""
+
+    def __call__(
+        self, input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None
+    ) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+def reduction_axes(axis: Any, rank: int) -> Axes:
+    """The axes that a host value names, from 0 up, in order.
+
+    Raises:
+        InvalidArgumentError: one of them is no axis of a tensor of that rank, or stands there twice.
+    """
+    if axis == EVERY_AXIS:
+        return tuple(range(rank))
+    axes = tuple(_position(item, rank) for item in _flat(axis))
+    if len(set(axes)) != len(axes):
+        twice = next(item for item in axes if axes.count(item) > 1)
+        raise InvalidArgumentError(f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}")
+    return tuple(sorted(axes))
+
+
+def _flat(axis: Any) -> list[Any]:
+    return [inner for item in axis for inner in _flat(item)] if isinstance(axis, tuple) else [axis]
+
+
+def _position(axis: Any, rank: int) -> int:
+    if not isinstance(axis, int):
+        raise DTypeError(f"A reduction axis is an integer, got {axis!r} of type {type(axis).__name__!r}")
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"Invalid reduction dimension ({axis} for input with {rank} dimension(s))")
+    return axis % rank
+
+
+# The table of reductions.
+
+
+def _reduction(
+    name: str, reduce: Reduce, types: DTypes | None, doc: str, wide: Callable[..., Any] | None = None
+) -> ReduceFunction:
+    """Declares a reduction and makes its public function; `types` is None for reductions of bools."""
+    kind = "bool" if types is None else "T"
+    limits: dict[str, Any] = {} if types is None else {"T": types}
+    native: dict[str, Any] = {} if types is None else {"T": types - WIDE_UNSIGNED}
+    declared = op(name, f"input: {kind}, axis: host -> output: {kind}", keep_dims=False, **limits)
+    declared.shape(_reduced_shape)
+    declared.kernel(CPU, GPU, **native)(_kernel(reduce))
+    if wide is not None:
+        declared.kernel(CPU, T=WIDE_UNSIGNED)(_kernel(_by_numpy(wide)))
+    return _public(declared, doc)
+
+
+def _public(declared: Op, doc: str) -> ReduceFunction:
+    def call(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
+        return declared(input_tensor, EVERY_AXIS if axis is None else axis, keep_dims=bool(keepdims), name=name)
+
+    call.__doc__ = doc
+    return call
+
+
+def _reduced_shape(input: TensorShape, axis: Any, *, keep_dims: bool) -> TensorShape:
+    if input.rank is None or axis is None:
+        return _shape_by_rank(input, axis, keep_dims)
+    axes = reduction_axes(axis, input.rank)
+    return TensorShape(1 if i in axes else dim for i, dim in enumerate(input) if keep_dims or i not in axes)
+
+
+def _shape_by_rank(input: TensorShape, axis: Any, keep_dims: bool) -> TensorShape:
+    """What is known while the rank or the axes are not."""
+    if not keep_dims:
+        return SCALAR if axis == EVERY_AXIS else UNKNOWN
+    return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
+
+
+def _kernel(reduce: Reduce) -> Callable[..., torch.Tensor]:
+    def kernel(input: torch.Tensor, axis: Any, keep_dims: bool = False) -> torch.Tensor:
+        axes = reduction_axes(axis, input.ndim)
+        if not axes:  # to PyTorch, no axes are all axes: reduce a new axis of size 1 instead
+            return reduce(input.unsqueeze(0), (0,), False)
+        return reduce(input, axes, keep_dims)
+
+    return kernel
+
+
+def _by_numpy(function: Callable[..., Any]) -> Reduce:
+    def reduce(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+        array = x.numpy()
+        return torch.from_numpy(np.asarray(function(array, axis=axes, keepdims=keep), dtype=array.dtype))
+
+    return reduce
+
+
+def _sum(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    return torch.sum(x, axes, keep, dtype=x.dtype)
+
+
+def _mean(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    if x.dtype.is_floating_point or x.dtype.is_complex:
+        return torch.mean(x, axes, keep)
+    total = torch.sum(x, axes, keep, dtype=torch.int64)
+    return torch.div(total, max(_count(x, axes), 1), rounding_mode="trunc").to(x.dtype)
+
+
+def _wide_mean(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
+    count = math.prod(x.shape[i] for i in axis)
+    return np.sum(x, axis, dtype=np.uint64, keepdims=keepdims) // np.uint64(max(count, 1))
+
+
+def _count(x: torch.Tensor, axes: Axes) -> int:
+    return math.prod(x.shape[i] for i in axes)
+
+
+def _prod(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    for axis in reversed(axes):
+        x = torch.prod(x, axis, keep, dtype=x.dtype)
+    return x
+
+
+def _max(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    if x.numel() == 0:
+        low = -math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
+        return torch.full_like(torch.sum(x, axes, keep, dtype=x.dtype), low)
+    return torch.amax(x, axes, keep)
+
+
+def _min(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    if x.numel() == 0:
+        high = math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).max
+        return torch.full_like(torch.sum(x, axes, keep, dtype=x.dtype), high)
+    return torch.amin(x, axes, keep)
+
+
+def _wide_max(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
+    return np.max(x, axis, keepdims=keepdims, initial=0)
+
+
+def _wide_min(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
+    return np.min(x, axis, keepdims=keepdims, initial=np.iinfo(x.dtype).max)
+
+
+def _euclidean_norm(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    exact = x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(torch.float64)
+    norm: torch.Tensor = torch.linalg.vector_norm(exact, 2, axes, keep)
+    return norm.to(x.dtype)
+
+
+def _wide_euclidean_norm(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
+    norm = np.sqrt(np.sum(np.square(x, dtype=np.float64), axis, keepdims=keepdims))
+    return np.minimum(norm, np.nextafter(2.0 ** (8 * x.itemsize), 0))  # what does not fit becomes the largest that does
+
+
+def _all(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    return torch.all(x, axes, keep)
+
+
+def _any(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    return torch.any(x, axes, keep)
+
+
+reduce_sum = _reduction("Sum", _sum, NUMERIC, "Sums the elements along `axis`.", np.sum)
+reduce_mean = _reduction("Mean", _mean, NUMERIC, "Averages the elements along `axis`.", _wide_mean)
+reduce_prod = _reduction("Prod", _prod, NUMERIC, "Multiplies the elements along `axis`.", np.prod)
+reduce_max = _reduction("Max", _max, REAL, "Finds the largest elements along `axis`; NaN if there is one.", _wide_max)
+reduce_min = _reduction("Min", _min, REAL, "Finds the smallest elements along `axis`; NaN if there is one.", _wide_min)
+reduce_all = _reduction("All", _all, None, "Says whether all elements along `axis` are true.")
+reduce_any = _reduction("Any", _any, None, "Says whether any element along `axis` is true.")
+reduce_euclidean_norm = _reduction(
+    "EuclideanNorm",
+    _euclidean_norm,
+    NUMERIC,
+    "Takes the square root of the sum of squares of the elements along `axis`.",
+    _wide_euclidean_norm,
+)
+reduce_logsumexp = _reduction(
+    "LogSumExp",
+    torch.logsumexp,
+    FLOATING,
+    "Computes log(sum(exp(x))) along `axis`, without overflow for large elements.",
+)
+
+
+# Reductions made of others.
+
+
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None
+) -> Tensor:
+    """Averages the squared distances from the mean along `axis`; a real number also for complex input.
+
+    Raises:
+        TypeError: the input consists of integers.
+    """
+    x = convert_to_tensor(input_tensor)
+    if x.dtype.is_integer:
+        raise DTypeError(f"Input must be either real or complex. Received integer type {x.dtype}.")
+    deviation = subtract(x, reduce_mean(x, axis, keepdims=True))
+    squared = real(multiply(deviation, conj(deviation))) if x.dtype.is_complex else multiply(deviation, deviation)
+    return reduce_mean(squared, axis, keepdims, name)
+
+
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
+    """Takes the square root of the variance along `axis`.
+
+    Raises:
+        TypeError: the input consists of integers.
+    """
+    return sqrt(reduce_variance(input_tensor, axis, keepdims), name)
+
+
+# Where the largest and smallest elements are.
+
+
+def _arg_reduction(name: str, find: Reduce, find_wide: Callable[..., Any], outputs: DTypes) -> Op:
+    declared = op(name, "input: T, dimension: host -> output: output_type", T=REAL | BOOL, output_type=outputs)
+    declared.shape(_arg_shape)
+
+    @declared.kernel(CPU, GPU, T=(REAL | BOOL) - WIDE_UNSIGNED)
+    def kernel(input: torch.Tensor, dimension: Any, *, output_type: DType) -> torch.Tensor:
+        axis = _arg_axis(dimension, TensorShape(input.shape))
+        return find(input.to(torch.uint8) if input.dtype is torch.bool else input, (axis,), False).to(
+            TORCH_DTYPE[output_type]
+        )
+
+    @declared.kernel(CPU, T=WIDE_UNSIGNED)
+    def wide_kernel(input: torch.Tensor, dimension: Any, *, output_type: DType) -> torch.Tensor:
+        axis = _arg_axis(dimension, TensorShape(input.shape))
+        return torch.from_numpy(np.asarray(find_wide(input.numpy(), axis))).to(TORCH_DTYPE[output_type])
+
+    return declared
+
+
+def _arg_shape(input: TensorShape, dimension: Any) -> TensorShape:
+    if input.rank is None:
+        return UNKNOWN
+    if dimension is None:
+        return TensorShape([None] * max(input.rank - 1, 0))
+    axis = _arg_axis(dimension, input)
+    return input[:axis] + input[axis + 1 :]
+
+
+def _arg_axis(dimension: Any, shape: TensorShape) -> int:
+    rank = len(shape)
+    if not isinstance(dimension, int):
+        raise DTypeError(f"axis must be an integer or a scalar integer tensor, got {dimension!r}")
+    if not -rank <= dimension < rank:
+        raise InvalidArgumentError(f"Expected dimension in the range [{-rank}, {rank}), but got {dimension}")
+    if shape[dimension] == 0:
+        raise InvalidArgumentError(f"Reduction axis {dimension} is empty in shape {brackets(shape)}")
+    return dimension % rank
+
+
+# TensorFlow passes over NaN; PyTorch would find it first.
+def _argmax(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    return torch.argmax(_replace_nan(x, -math.inf), axes[0], keep)
+
+
+def _argmin(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    return torch.argmin(_replace_nan(x, math.inf), axes[0], keep)
+
+
+def _replace_nan(x: torch.Tensor, value: float) -> torch.Tensor:
+    return torch.nan_to_num(x, value, math.inf, -math.inf) if x.dtype.is_floating_point else x
+
+
+_argmax_op = _arg_reduction("ArgMax", _argmax, np.argmax, INDEX | {dt.int16, dt.uint16})
+_argmin_op = _arg_reduction("ArgMin", _argmin, np.argmin, INDEX)
+
+
+def argmax(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+    """Returns the index of the largest element along `axis`, the first one if there are several.
+
+    Args:
+        input: A tensor of real numbers or bools.
+        axis: The axis to look along; by default the first.
+        output_type: The dtype of the indices.
+        name: A name for the op.
+    """
+    return _argmax_op(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+
+
+def argmin(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+    """Returns the index of the smallest element along `axis`, the first one if there are several.
+
+    The arguments are those of `argmax`.
+    """
+    return _argmin_op(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+
+
+# Counting.
+
+_count_nonzero = op("CountNonzero", "input: T, axis: host -> dtype", T=ALL, dtype=NUMERIC, keep_dims=False)
+_count_nonzero.shape(_reduced_shape)
+
+
+@_count_nonzero.kernel(CPU)
+@_count_nonzero.kernel(GPU, T=ALL - STRING)
+def _count_nonzero_kernel(input: torch.Tensor, axis: Any, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
+    counts = _kernel(_sum_of_bools)(input != 0, axis, keep_dims)
+    return counts.to(TORCH_DTYPE[dtype])
+
+
+@_count_nonzero.kernel(CPU, T=STRING)
+def _count_strings(input: np.ndarray[Any, Any], axis: Any, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
+    return _count_nonzero_kernel(torch.from_numpy(input != b""), axis, keep_dims=keep_dims, dtype=dtype)
+
+
+def _sum_of_bools(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
+    return torch.sum(x, axes, keep, dtype=torch.int64)
+
+
+def count_nonzero(
+    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = dt.int64, name: str | None = None
+) -> Tensor:
+    """Counts the elements along `axis` that are not zero, not false, or not the empty string."""
+    axis = EVERY_AXIS if axis is None else axis
+    return _count_nonzero(input, axis, keep_dims=bool(keepdims), dtype=as_dtype(dtype), name=name)
+
+
+# TensorFlow 1's spellings.
+
+
+def renamed(new_name: str, new: Any, old_name: str, old: Any) -> Any:
+    """The argument that was given, of two names for it.
+
+    Raises:
+        ValueError: both were given.
+    """
+    if new is not None and old is not None:
+        raise InvalidArgumentError(f"Cannot specify both '{old_name}' and '{new_name}'.")
+    return old if new is None else new
+
+
+class ReduceFunctionV1(Protocol):
+    """A public function that reduces a tensor, with TensorFlow 1's arguments."""
+
+    def __call__(
+        self,
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+def _v1(function: ReduceFunction) -> ReduceFunctionV1:
+    """The same function with TensorFlow 1's old argument names beside the new ones."""
+
+    def call(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        axis = renamed("axis", axis, "reduction_indices", reduction_indices)
+        return function(input_tensor, axis, renamed("keepdims", keepdims, "keep_dims", keep_dims), name)
+
+    call.__doc__ = function.__doc__
+    return call
+
+
+reduce_sum_v1 = _v1(reduce_sum)
+reduce_mean_v1 = _v1(reduce_mean)
+reduce_prod_v1 = _v1(reduce_prod)
+reduce_max_v1 = _v1(reduce_max)
+reduce_min_v1 = _v1(reduce_min)
+reduce_all_v1 = _v1(reduce_all)
+reduce_any_v1 = _v1(reduce_any)
+reduce_logsumexp_v1 = _v1(reduce_logsumexp)
+
+
+def count_nonzero_v1(
+    input_tensor: Any = None,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dt.int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,
+) -> Tensor:
+    """Counts the elements along `axis` that are not zero; TensorFlow 1's argument names."""
+    return count_nonzero(
+        renamed("input", input, "input_tensor", input_tensor),
+        renamed("axis", axis, "reduction_indices", reduction_indices),
+        renamed("keepdims", keepdims, "keep_dims", keep_dims),
+        dtype,
+        name,
+    )
+
+
+def argmax_v1(
+    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dt.int64
+) -> Tensor:
+    """Returns the index of the largest element along `axis`; TensorFlow 1's argument names."""
+    return argmax(input, renamed("axis", axis, "dimension", dimension), output_type, name)
+
+
+def argmin_v1(
+    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dt.int64
+) -> Tensor:
+    """Returns the index of the smallest element along `axis`; TensorFlow 1's argument names."""
+    return argmin(input, renamed("axis", axis, "dimension", dimension), output_type, name)
+
+
+def arg_max(input: Any, dimension: Any, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+    """Returns the index of the largest element along `dimension`, as TensorFlow 1 first spelled it."""
+    return argmax(input, dimension, output_type, name)
+
+
+def arg_min(input: Any, dimension: Any, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+    """Returns the index of the smallest element along `dimension`, as TensorFlow 1 first spelled it."""
+    return argmin(input, dimension, output_type, name)

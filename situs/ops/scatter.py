@@ -1,0 +1,376 @@
+"""Elements put where indices say: the scatter family, dynamic_partition and dynamic_stitch.
+
+An index that does not exist is an error on the CPU. On a GPU, where looking would make the host
+wait, its update is left out, as in TensorFlow: it goes to a spare row that the result does not show.
+
+Where several updates meet, sums and extremes take all of them. Of updates that replace, the last
+one wins on the CPU; on a GPU it is not said which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs.dtype import ALL, BOOL, FIXED, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DTypes
+from situs.errors import InvalidArgumentError
+from situs.ops.array import as_sizes, by_bits
+from situs.ops.define import CPU, GPU, op
+from situs.ops.gather import linear_indices, safe_linear_indices
+from situs.registry.op import Op
+from situs.shapes import UNKNOWN, TensorShape, brackets
+from situs.tensor import Tensor
+
+# How an update meets what is there: in place, on a matrix with one row for each slice that an index can name.
+
+Combine = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], Any]
+
+
+def _add_in_order(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
+    output.index_put_((rows,), updates, accumulate=True)  # on a CPU ten times as fast as index_add_ for wide rows
+
+
+def _add(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
+    output.index_add_(0, rows, updates)
+
+
+def _replace_in_order(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
+    """The last update of a row wins, which index_copy_ does not promise when it runs in parallel."""
+    last = _last_of_each(rows, len(output))
+    hit = (last >= 0).nonzero().squeeze(1)
+    output.index_copy_(0, hit, updates.index_select(0, last[hit]))
+
+
+def _last_of_each(rows: torch.Tensor, count: int) -> torch.Tensor:
+    """For each of `count` rows, the place of the last index that names it, or -1."""
+    order = torch.arange(len(rows), device=rows.device)
+    return rows.new_full((count,), -1).scatter_reduce_(0, rows, order, "amax")
+
+
+def _replace(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
+    output.index_copy_(0, rows, updates)
+
+
+def _smallest(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
+    output.scatter_reduce_(0, rows[:, None].expand_as(updates), updates, "amin")
+
+
+def _largest(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
+    output.scatter_reduce_(0, rows[:, None].expand_as(updates), updates, "amax")
+
+
+# What all kernels share.
+
+
+def _check_updates(indices: TensorShape, updates: TensorShape, output: TensorShape) -> None:
+    """Raises unless the updates have the shape of the slices that the indices name."""
+    if updates.rank == 0 or indices.rank == 0:
+        what, found = ("Updates", updates) if updates.rank == 0 else ("Indices", indices)
+        raise InvalidArgumentError(f"{what} shape must have rank at least one. Found:{brackets(found)}")
+    if indices.rank is None or updates.rank is None or output.rank is None or indices[-1] is None:
+        return
+    outer, depth = indices.rank - 1, indices[-1]
+    if not updates[:outer].is_compatible_with(indices[:-1]):
+        raise InvalidArgumentError(
+            f"Dimensions [0,{outer}) of indices[shape={brackets(indices)}] must match "
+            f"dimensions [0,{outer}) of updates[shape={brackets(updates)}]"
+        )
+    if depth > output.rank or not updates[outer:].is_compatible_with(output[depth:]):
+        raise InvalidArgumentError(
+            f"Dimensions [{depth},{output.rank}) of input[shape={brackets(output)}] must match "
+            f"dimensions [{outer},{updates.rank}) of updates[shape={brackets(updates)}]"
+        )
+
+
+def _check_values(indices: torch.Tensor, updates: Any, shape: Any) -> None:
+    _check_updates(TensorShape(indices.shape), TensorShape(updates.shape), TensorShape(shape))
+
+
+def _on_cpu(base: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, combine: Combine) -> torch.Tensor:
+    """`base`, which is fresh, with the updates put in; indices are checked."""
+    _check_values(indices, updates, base.shape)
+    rows = linear_indices(indices, base.shape, "shape")
+    count, width = _matrix_shape(indices, base)
+    combine(base.view(count, width), rows, updates.reshape(len(rows), width))
+    return base
+
+
+def _on_gpu(base: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, combine: Combine) -> torch.Tensor:
+    """A copy of `base` with the updates put in, less those whose index does not exist."""
+    _check_values(indices, updates, base.shape)
+    rows, missing = safe_linear_indices(indices, base.shape)
+    count, width = _matrix_shape(indices, base)
+    output = base.new_empty((count + 1, width))
+    output[:count] = base.reshape(count, width)
+    output[count] = 0
+    combine(output, rows.masked_fill(missing, count), updates.reshape(len(rows), width))
+    return output[:count].view(base.shape)
+
+
+def _matrix_shape(indices: torch.Tensor, base: torch.Tensor) -> tuple[int, int]:
+    depth = indices.shape[-1]
+    return math.prod(base.shape[:depth]), math.prod(base.shape[depth:])
+
+
+# ScatterNd.
+
+_scatter_nd = op("ScatterNd", "indices: Tindices, updates: T, shape: host -> output: T", Tindices=INDEX)
+
+
+@_scatter_nd.shape
+def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: Any) -> TensorShape:
+    if shape is None:
+        return UNKNOWN
+    output = TensorShape(as_sizes(shape))
+    _check_updates(indices, updates, output)
+    return output
+
+
+@_scatter_nd.kernel(CPU)
+def _scatter_nd_cpu(indices: torch.Tensor, updates: torch.Tensor, shape: Any) -> torch.Tensor:
+    return _on_cpu(updates.new_zeros(as_sizes(shape)), indices, updates, _add_in_order)
+
+
+@_scatter_nd.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: Any) -> torch.Tensor:
+    return _on_gpu(updates.new_zeros(()).expand(as_sizes(shape)), indices, updates, _add)
+
+
+@_scatter_nd.kernel(CPU, T=STRING)
+def _scatter_nd_strings(indices: torch.Tensor, updates: Any, shape: Any) -> Any:
+    output = np.full(as_sizes(shape), b"", object)
+    return _strings(output, indices, updates, np.add)
+
+
+_scatter_nd.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_cpu))
+_scatter_nd.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_gpu))
+
+
+def _strings(output: Any, indices: torch.Tensor, updates: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    _check_values(indices, updates, output.shape)
+    rows = linear_indices(indices, output.shape, "shape").tolist()
+    depth = indices.shape[-1]
+    table = output.reshape([math.prod(output.shape[:depth]), *output.shape[depth:]])
+    for row, update in zip(rows, updates.reshape([len(rows), *table.shape[1:]]), strict=True):
+        table[row] = combine(table[row], update)
+    return output
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None) -> Tensor:
+    """Returns zeros of a shape with updates added where indices say; updates of one place add up.
+
+    Args:
+        indices: Integers; each vector along the last axis names positions in the first dimensions. One that
+            does not exist is an error on the CPU and is left out on a GPU.
+        updates: The elements or slices, one for each vector.
+        shape: The shape of the result.
+        bad_indices_policy: Not used.
+        name: A name for the op.
+    """
+    return _scatter_nd(indices, updates, shape, name=name)
+
+
+# TensorScatterUpdate and its kind.
+
+
+def _tensor_scatter_shape(tensor: TensorShape, indices: TensorShape, updates: TensorShape) -> TensorShape:
+    _check_updates(indices, updates, tensor)
+    return tensor
+
+
+def _tensor_scatter(name: str, cpu: Combine, gpu: Combine, types: DTypes) -> Op:
+    """Declares an op that puts updates into a copy of a tensor."""
+    declared = op(name, "tensor: T, indices: Tindices, updates: T -> output: T", T=types, Tindices=INDEX)
+    declared.shape(_tensor_scatter_shape)
+
+    def on_cpu(tensor: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor) -> torch.Tensor:
+        return _on_cpu(tensor.clone(memory_format=torch.contiguous_format), indices, updates, cpu)
+
+    def on_gpu(tensor: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor) -> torch.Tensor:
+        return _on_gpu(tensor, indices, updates, gpu)
+
+    declared.kernel(CPU, T=types - STRING)(on_cpu)
+    declared.kernel(GPU, T=types - STRING - WIDE_UNSIGNED)(on_gpu)
+    return declared
+
+
+def _add_negative(add: Combine) -> Combine:
+    return lambda output, rows, updates: add(output, rows, -updates)
+
+
+_scatter_update = _tensor_scatter("TensorScatterUpdate", _replace_in_order, _replace, ALL)
+_scatter_add = _tensor_scatter("TensorScatterAdd", _add_in_order, _add, NUMERIC | BOOL)
+_scatter_sub = _tensor_scatter("TensorScatterSub", _add_negative(_add_in_order), _add_negative(_add), NUMERIC)
+_scatter_min = _tensor_scatter("TensorScatterMin", _smallest, _smallest, REAL)
+_scatter_max = _tensor_scatter("TensorScatterMax", _largest, _largest, REAL)
+
+
+@_scatter_update.kernel(CPU, T=STRING)
+def _scatter_update_strings(tensor: Any, indices: torch.Tensor, updates: Any) -> Any:
+    return _strings(tensor.copy(), indices, updates, lambda old, new: new)
+
+
+def _by_bits_everywhere(declared: Op) -> None:
+    """Serves the wide unsigned dtypes too: sums and replacements do not look at the sign."""
+    for device_type in (CPU, GPU):
+        signed = next(k for k in reversed(declared.kernels) if k.device_type == device_type and k.types["T"] != STRING)
+        declared.kernel(device_type, T=WIDE_UNSIGNED)(by_bits(signed.function))
+
+
+for _declared in (_scatter_update, _scatter_add, _scatter_sub):
+    _by_bits_everywhere(_declared)
+
+
+@_scatter_min.kernel(CPU, T=WIDE_UNSIGNED)
+def _scatter_min_unsigned(tensor: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor) -> torch.Tensor:
+    return _extreme_unsigned(tensor, indices, updates, np.minimum)
+
+
+@_scatter_max.kernel(CPU, T=WIDE_UNSIGNED)
+def _scatter_max_unsigned(tensor: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor) -> torch.Tensor:
+    return _extreme_unsigned(tensor, indices, updates, np.maximum)
+
+
+def _extreme_unsigned(tensor: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, pick: np.ufunc) -> Any:
+    fresh = tensor.clone(memory_format=torch.contiguous_format)
+    return _on_cpu(fresh, indices, updates, lambda out, rows, new: pick.at(out.numpy(), rows.numpy(), new.numpy()))
+
+
+def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """Returns `tensor` with the elements or slices that `indices` name replaced by `updates`."""
+    return _scatter_update(tensor, indices, updates, name=name)
+
+
+def tensor_scatter_nd_add(
+    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """Returns `tensor` with `updates` added to the elements or slices that `indices` name."""
+    return _scatter_add(tensor, indices, updates, name=name)
+
+
+def tensor_scatter_nd_sub(
+    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """Returns `tensor` with `updates` subtracted from the elements or slices that `indices` name."""
+    return _scatter_sub(tensor, indices, updates, name=name)
+
+
+def tensor_scatter_nd_min(
+    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """Returns `tensor` with the elements that `indices` name lowered to those of `updates` that are smaller."""
+    return _scatter_min(tensor, indices, updates, name=name)
+
+
+def tensor_scatter_nd_max(
+    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """Returns `tensor` with the elements that `indices` name raised to those of `updates` that are larger."""
+    return _scatter_max(tensor, indices, updates, name=name)
+
+
+# DynamicPartition and DynamicStitch.
+
+_partition = op("DynamicPartition", "data: T, partitions: int32 -> outputs: T*", num_partitions=1)
+_stitch = op("DynamicStitch", "indices: int32*, data: T* -> merged: T")
+
+
+@_partition.shape
+def _partition_shape(data: TensorShape, partitions: TensorShape, *, num_partitions: int) -> list[TensorShape]:
+    if num_partitions < 1:
+        raise InvalidArgumentError(f"Value for attr 'num_partitions' of {num_partitions} must be at least minimum 1")
+    if data.rank is None or partitions.rank is None:
+        return [UNKNOWN] * num_partitions
+    if not data[: partitions.rank].is_compatible_with(partitions):
+        raise InvalidArgumentError(
+            "data.shape must start with partitions.shape, got "
+            f"data.shape = {brackets(data)}, partitions.shape = {brackets(partitions)}"
+        )
+    return [TensorShape([None, *data[partitions.rank :]])] * num_partitions
+
+
+@_partition.kernel(CPU)
+@_partition.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
+    _partition_shape(TensorShape(data.shape), TensorShape(partitions.shape), num_partitions=num_partitions)
+    bad = (partitions < 0) | (partitions >= num_partitions)
+    if bool(bad.any()):
+        where = bad.nonzero()[0].tolist()
+        value = int(partitions[tuple(where)])
+        raise InvalidArgumentError(f"partitions{brackets(where)} = {value} is not in [0, {num_partitions})")
+    flat = partitions.reshape(-1).to(torch.int64)
+    rows, order = data.reshape([len(flat), *data.shape[partitions.ndim :]]), flat.argsort(stable=True)
+    sizes = torch.bincount(flat, minlength=num_partitions).tolist()
+    if isinstance(rows, torch.Tensor):
+        return rows.index_select(0, order).split_with_sizes(sizes)
+    return [rows[part.numpy()] for part in order.split_with_sizes(sizes)]
+
+
+_partition.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_partition_kernel))
+
+
+@_stitch.shape
+def _stitch_shape(indices: list[TensorShape], data: list[TensorShape]) -> TensorShape:
+    if len(indices) != len(data) or not indices:
+        raise InvalidArgumentError(
+            f"dynamic_stitch needs lists of one length, at least 1; got {len(indices)} indices and {len(data)} data"
+        )
+    inner = UNKNOWN
+    for number, (index, part) in enumerate(zip(indices, data, strict=True)):
+        if index.rank is None or part.rank is None:
+            continue
+        if not part[: index.rank].is_compatible_with(index):
+            raise InvalidArgumentError(
+                f"data[{number}].shape = {brackets(part)} does not start with "
+                f"indices[{number}].shape = {brackets(index)}"
+            )
+        if not inner.is_compatible_with(part[index.rank :]):
+            raise InvalidArgumentError(
+                f"All data must have slices of one shape, got {brackets(inner)} and, "
+                f"in data[{number}] of shape {brackets(part)}, {brackets(part[index.rank :])}"
+            )
+        inner = inner.merge_with(part[index.rank :])
+    return TensorShape([None]).concatenate(inner)
+
+
+@_stitch.kernel(CPU)
+@_stitch.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
+    _stitch_shape([TensorShape(each.shape) for each in indices], [TensorShape(each.shape) for each in data])
+    rows = torch.cat([each.reshape(-1) for each in indices]).to(torch.int64)
+    if bool((rows < 0).any()):
+        raise InvalidArgumentError(f"indices must not be negative, got {int(rows.min())}")
+    last = _last_of_each(rows, int(rows.max()) + 1 if len(rows) else 0)
+    inner = data[0].shape[indices[0].ndim :]
+    parts = [part.reshape([index.numel(), *inner]) for index, part in zip(indices, data, strict=True)]
+    if not isinstance(parts[0], torch.Tensor):
+        table = np.concatenate([*parts, np.full([1, *inner], b"", object)])
+        return table[last.numpy()]  # -1 is the empty row
+    table = torch.cat(parts)
+    if not len(rows):
+        return table
+    gaps = (last < 0).reshape([-1, *[1] * len(inner)])
+    return table.index_select(0, last.clamp(min=0)).masked_fill_(gaps, 0)
+
+
+_stitch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_stitch_kernel))
+
+
+def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
+    """Sorts the slices of `data` into `num_partitions` tensors, by the number that `partitions` gives each."""
+    return _partition.many(data, partitions, num_partitions=int(num_partitions), name=name)
+
+
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+    """Merges slices into one tensor, each at its index; of slices with one index the last one is taken.
+
+    Args:
+        indices: A list of tensors of int32. Rows that no index names are zero.
+        data: A list of tensors of as many slices.
+        name: A name for the op.
+    """
+    return _stitch(indices, data, name=name)
