@@ -33,7 +33,7 @@ def explain(what: EagerTensor | int | None = None) -> Explanation:
         >>> import situs as tf
         >>> with tf.device("/cpu:0"):
         ...     tf.explain(tf.add(1, 2))[0].reason
-        'requested: /job:localhost/replica:0/task:0/device:CPU:0'
+        'requested: /device:CPU:0'
     """
     if isinstance(what, EagerTensor):
         return Explanation([] if what._made_by is None else [what._made_by])

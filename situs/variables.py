@@ -19,12 +19,13 @@ from situs.devices.inventory import process
 from situs.devices.scope import here
 from situs.dtype import ALL, FIXED, NUMERIC, as_dtype
 from situs.eager.bridge import Place
+from situs.eager.convert import to_tensor
 from situs.eager.execute import OpInfo, execute, note
 from situs.eager.tensor import EagerTensor, copy_to
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import operators
 from situs.ops.array import identity
-from situs.ops.constant import constant, convert_to_tensor, read
+from situs.ops.constant import read
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.placement import options
 from situs.placement.candidates import assign
@@ -203,17 +204,20 @@ class Variable:
         return self._change(_assign_sub, delta, name, reads=True)
 
     def _change(self, update: Op, value: Any, name: str | None, reads: bool) -> Variable:
-        given = convert_to_tensor(value, dtype_hint=self.dtype)
-        if given.dtype is not self.dtype:
-            raise DTypeError(
-                f"Variable '{self.name}' is {self.dtype.name} and cannot take a {given.dtype.name} value. "
-                f"Use tf.cast(value, tf.{self.dtype.name})."
-            )
+        given = self._as_new_value(read(value))
         self._check_shape(given)
         with self._lock:  # two threads that add must both be counted
             inputs = (self._tensor, given) if reads else (given,)
             self._tensor = execute(update, inputs, {}, name, state=self)
         return self
+
+    def _as_new_value(self, value: Any) -> EagerTensor:
+        if isinstance(value, EagerTensor) and value.dtype is not self.dtype:
+            raise DTypeError(
+                f"Variable '{self.name}' is {self.dtype.name} and cannot take a {value.dtype.name} value. "
+                f"Use tf.cast(value, tf.{self.dtype.name})."
+            )
+        return value if isinstance(value, EagerTensor) else to_tensor(value, self.dtype)
 
     def _check_shape(self, value: Tensor) -> None:
         if not self._shape.is_compatible_with(value.shape):
@@ -233,8 +237,7 @@ operators.install(Variable)
 def _placed(value: Any, dtype: dt.DType | None, name: str) -> EagerTensor:
     """The first value, on the device that the placement rules give to the variable."""
     value = read(value)
-    tensor = value if isinstance(value, EagerTensor) and dtype is None else constant(value, dtype)
-    assert isinstance(tensor, EagerTensor)
+    tensor = value if isinstance(value, EagerTensor) and dtype is None else to_tensor(value, dtype)
     request = here.scope.eager_request(OpInfo(_variable, name))
     assignment = assign(_variable, {"dtype": tensor.dtype}, process.devices(), request, options.current.soft)
     note(assignment)

@@ -18,7 +18,11 @@ from situs.errors import SitusError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns the exit status."""
-    parsed = _parser().parse_args(arguments)
+    parser = _parser()
+    parsed = parser.parse_args(arguments)
+    if parsed.run is None:
+        parser.print_help(sys.stderr)
+        return 2
     try:
         return int(parsed.run(parsed) or 0)
     except SitusError as error:
@@ -34,7 +38,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="situs", description="A tensor runtime whose subject is where computation happens."
     )
     parser.add_argument("--version", action="version", version=f"situs {situs.__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     devices.add_command(commands)
     demo.add_command(commands)
     return parser

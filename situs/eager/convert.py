@@ -149,34 +149,35 @@ def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, An
     _check_kind(value, natural, wanted)
     if _has_tensors(kinds):
         value = _tensors_to_arrays(value)
-    try:
-        if wanted.is_integer and natural.is_integer:
-            return _integers(value, wanted, fixed=dtype is not None or natural is not dt.int32)
-        with np.errstate(over="ignore"):  # a float that is too large becomes infinite, as in TensorFlow
-            return np.array(value, dtype=wanted.as_numpy_dtype), wanted
-    except OverflowError:
-        raise DTypeError(f"{_short(value)} does not fit {wanted.name}.") from None
-    except ValueError:
-        raise InvalidArgumentError(
-            f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(value)}."
-        ) from None
+    if wanted.is_integer and natural.is_integer:
+        return _integers(value, wanted, fixed=dtype is not None or natural is not dt.int32)
+    with np.errstate(over="ignore"):  # a float that is too large becomes infinite, as in TensorFlow
+        return _rectangular(value, wanted.as_numpy_dtype, wanted), wanted
 
 
 def _integers(value: object, wanted: DType, fixed: bool) -> tuple[np.ndarray[Any, Any], DType]:
     """Integers that must fit; int32 gives way to int64 where the program did not ask for it."""
-    try:
-        wide = np.array(value, dtype=np.uint64 if wanted is dt.uint64 else np.int64)
-    except OverflowError:
-        raise InvalidArgumentError(
-            f"Can't convert Python sequence with out-of-range integer to Tensor. Got {_short(value)}, "
-            f"which does not fit {wanted.name if fixed else 'int64'}."
-        ) from None
+    wide = _rectangular(value, np.uint64 if wanted is dt.uint64 else np.int64, wanted)
     low, high = wanted.limits
     if wide.size and not (low <= int(wide.min()) and int(wide.max()) <= high):
         if fixed:
             raise DTypeError(f"{_short(value)} does not fit {wanted.name}, which holds {low} to {high}.")
         wanted = dt.int64
     return wide.astype(wanted.as_numpy_dtype), wanted
+
+
+def _rectangular(value: object, numpy_dtype: Any, wanted: DType) -> np.ndarray[Any, Any]:
+    try:
+        return np.array(value, dtype=numpy_dtype)
+    except OverflowError:
+        raise DTypeError(
+            f"Can't convert Python sequence with out-of-range integer to Tensor. Got {_short(value)}, "
+            f"which does not fit {wanted.name}."
+        ) from None
+    except ValueError:
+        raise InvalidArgumentError(
+            f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(value)}."
+        ) from None
 
 
 def _leaf_types(value: object) -> Iterator[type]:

@@ -21,6 +21,9 @@ from situs.errors import InvalidArgumentError, NotFoundError, UnknownDeviceError
 from situs.registry.kernel import Kernel
 from situs.registry.op import Op
 
+# The part of a name that all devices of this process share; reasons leave it out.
+LOCAL = "/job:localhost/replica:0/task:0"
+
 Candidate = tuple[Device, Kernel]
 Bound = Mapping[str, DType]
 
@@ -84,7 +87,7 @@ def assign(op: Op, bound: Bound, devices: Sequence[Device], request: DeviceSpec 
     name = request.to_string()
     for device, kernel in able:
         if request.matches(device.spec):
-            return Assignment(op.name, device, kernel, "requested", name, name)
+            return Assignment(op.name, device, kernel, "requested", name.removeprefix(LOCAL), name)
     relaxed = request.replace(device_type=None, device_index=None)
     exists = any(request.matches(device.spec) for device in devices)
     if soft:
@@ -118,7 +121,7 @@ def types_text(bound: Bound) -> str:
 def _default_detail(op: Op, bound: Bound, chosen: Device, devices: Sequence[Device]) -> str:
     what = f"{types_text(bound)} kernel" if bound else "kernel"
     if chosen.type == "GPU":
-        return f"first GPU with a {what}"
+        return f"first GPU with {'an' if what.startswith('i') else 'a'} {what}"
     if not any(device.type == "GPU" for device in devices):
         return "no GPU on this machine"
     return f"no {what} for {op.name} on GPU"

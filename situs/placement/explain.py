@@ -42,7 +42,8 @@ class Explanation(Sequence[Assignment]):
 
         console = Console(file=io.StringIO(), width=120, color_system=None)
         console.print(self._table())
-        return console.file.getvalue().rstrip("\n")  # type: ignore[attr-defined,no-any-return]
+        lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+        return "\n".join(line.rstrip() for line in lines if line.strip())
 
     def __repr__(self) -> str:
         return str(self)
