@@ -21,6 +21,8 @@ from situs.ops.math import acos as acos
 from situs.ops.math import acosh as acosh
 from situs.ops.math import add as add
 from situs.ops.cumulative import add_n as add_n
+from situs.ops.reduce import argmax as argmax
+from situs.ops.reduce import argmin as argmin
 from situs.ops.search import argsort as argsort
 from situs.dtype import as_dtype as as_dtype
 from situs.ops.math import asin as asin
@@ -37,6 +39,8 @@ from situs.ops.array import broadcast_dynamic_shape as broadcast_dynamic_shape
 from situs.ops.array import broadcast_static_shape as broadcast_static_shape
 from situs.ops.array import broadcast_to as broadcast_to
 from situs.ops.cast import cast as cast
+from situs.ops.clip import clip_by_global_norm as clip_by_global_norm
+from situs.ops.clip import clip_by_norm as clip_by_norm
 from situs.ops.math import clip_by_value as clip_by_value
 from situs.ops.cast import complex as complex
 from situs.dtype import complex128 as complex128
@@ -46,17 +50,20 @@ from situs.ops.constant import constant as constant
 from situs.ops.constant import convert_to_tensor as convert_to_tensor
 from situs.ops.math import cos as cos
 from situs.ops.math import cosh as cosh
+from situs.ops.cumulative import cumsum as cumsum
 from situs.devices.scope import device as device
 from situs.ops.math import divide as divide
 from situs.dtype import double as double
 from situs.ops.scatter import dynamic_partition as dynamic_partition
 from situs.ops.scatter import dynamic_stitch as dynamic_stitch
+from situs.ops.contract import einsum as einsum
 from situs.ops.array import ensure_shape as ensure_shape
 from situs.ops.compare import equal as equal
 from situs.dispatch import executing_eagerly as executing_eagerly
 from situs.ops.math import exp as exp
 from situs.ops.array import expand_dims as expand_dims
 from situs.inspection import explain as explain
+from situs.ops.diagonal import eye as eye
 from situs.ops.constant import fill as fill
 from situs.dtype import float16 as float16
 from situs.dtype import float32 as float32
@@ -90,6 +97,7 @@ from situs.ops.math import minimum as minimum
 from situs.ops.math import multiply as multiply
 from situs.ops.math import negative as negative
 from situs.ops.indexing import newaxis as newaxis
+from situs.ops.norms import norm as norm
 from situs.ops.compare import not_equal as not_equal
 from situs.ops.gather import one_hot as one_hot
 from situs.ops.constant import ones as ones
@@ -99,6 +107,12 @@ from situs.ops.math import pow as pow
 from situs.ops.constant import range as range
 from situs.ops.array import rank as rank
 from situs.ops.reduce import reduce_all as reduce_all
+from situs.ops.reduce import reduce_any as reduce_any
+from situs.ops.reduce import reduce_logsumexp as reduce_logsumexp
+from situs.ops.reduce import reduce_max as reduce_max
+from situs.ops.reduce import reduce_mean as reduce_mean
+from situs.ops.reduce import reduce_min as reduce_min
+from situs.ops.reduce import reduce_prod as reduce_prod
 from situs.ops.reduce import reduce_sum as reduce_sum
 from situs.ops.join import repeat as repeat
 from situs.ops.rearrange import required_space_to_batch_paddings as required_space_to_batch_paddings
@@ -139,6 +153,7 @@ from situs.ops.scatter import tensor_scatter_nd_max as tensor_scatter_nd_max
 from situs.ops.scatter import tensor_scatter_nd_min as tensor_scatter_nd_min
 from situs.ops.scatter import tensor_scatter_nd_sub as tensor_scatter_nd_sub
 from situs.ops.scatter import tensor_scatter_nd_update as tensor_scatter_nd_update
+from situs.ops.contract import tensordot as tensordot
 from situs.ops.join import tile as tile
 from situs.ops.array import transpose as transpose
 from situs.ops.math import truediv as truediv

@@ -24,8 +24,6 @@ from situs.eager.tensor import EagerTensor
 from situs.registry.op import Op
 from situs.tensor import Tensor
 
-_new = EagerTensor.__new__
-
 
 class UnaryFunction(Protocol):
     """A public function of one tensor."""
@@ -65,12 +63,12 @@ def unary(op: Op) -> UnaryFunction:
 
     def call(x: Any, name: str | None = None) -> Any:
         try:
-            step = here.scope.memo[op, x._place]
+            step = here.memo[op, x._place]
             value = step.run(x._value)
         except Exception:
             return apply(op, (x,), {}, name)
         note(step.assignment)
-        tensor = _new(EagerTensor)
+        tensor = EagerTensor()
         tensor._value = value
         tensor._place = step.place
         tensor._made_by = step.assignment
@@ -84,7 +82,7 @@ def binary(op: Op) -> BinaryFunction:
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
         try:
-            step = here.scope.memo[op, x._place, y._place]
+            step = here.memo[op, x._place, y._place]
             value = step.run(x._value, y._value)
         except Exception:
             if type(y) in PYTHON_NUMBERS and type(x) is EagerTensor:
@@ -97,7 +95,7 @@ def binary(op: Op) -> BinaryFunction:
                     return call(number, y, name)
             return apply(op, (x, y), {}, name)
         note(step.assignment)
-        tensor = _new(EagerTensor)
+        tensor = EagerTensor()
         tensor._value = value
         tensor._place = step.place
         tensor._made_by = step.assignment

@@ -107,6 +107,7 @@ class _Here(threading.local):
 
     def __init__(self) -> None:
         self.scope = ROOT
+        self.memo = ROOT.memo  # the memo of the scope, one look-up closer: every op asks for it
         self.entered: list[tuple[device, Scope]] = []  # who entered, and the scope around it
 
 
@@ -119,6 +120,11 @@ def forget() -> None:
         for scope in _all_scopes:
             scope.memo.clear()
         ROOT.memo.clear()
+
+
+def _enter(scope: Scope) -> None:
+    here.scope = scope
+    here.memo = scope.memo
 
 
 class device:  # noqa: N801 - the name programs use
@@ -140,7 +146,7 @@ class device:  # noqa: N801 - the name programs use
 
     def __enter__(self) -> device:
         here.entered.append((self, here.scope))
-        here.scope = here.scope.child(self._request)
+        _enter(here.scope.child(self._request))
         return self
 
     def __exit__(
@@ -148,7 +154,7 @@ class device:  # noqa: N801 - the name programs use
     ) -> None:
         if not here.entered or here.entered[-1][0] is not self:
             raise FailedPreconditionError("Exiting device scope without proper scope nesting")
-        here.scope = here.entered.pop()[1]
+        _enter(here.entered.pop()[1])
 
 
 def as_request(name: object) -> Request:

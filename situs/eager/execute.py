@@ -122,7 +122,7 @@ def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Step, 
         key.append(attrs[given])
     if not attrs.keys() <= op.attr_names:
         raise KeyError(op)
-    return here.scope.memo[tuple(key)], values
+    return here.memo[tuple(key)], values
 
 
 def wrap_results(step: Step, made: Any) -> Any:

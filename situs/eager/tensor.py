@@ -175,12 +175,9 @@ class EagerTensor(Tensor):
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={_numpy_text(self, repr_of=True)}>"
 
 
-_new = EagerTensor.__new__
-
-
 def wrap(value: Value, where: Place, made_by: Assignment | None = None) -> EagerTensor:
     """Makes a tensor of a value that lies at `where`."""
-    tensor = _new(EagerTensor)
+    tensor = EagerTensor()
     tensor._value = value
     tensor._place = where
     tensor._made_by = made_by

@@ -1,1 +1,34 @@
-"""The ops, one family a file."""
+"""The ops, one family a file: definition, shape rule, kernels and public functions side by side.
+
+Importing the package declares all of them and gives tensors their operators.
+"""
+
+from situs.ops import (
+    array,
+    cast,
+    clip,
+    compare,
+    constant,
+    contract,
+    count,
+    cumulative,
+    decompose,
+    diagonal,
+    gather,
+    generator,
+    indexing,
+    join,
+    linalg,
+    math,
+    nn,
+    norms,
+    operators,
+    random,
+    rearrange,
+    reduce,
+    regex,
+    scatter,
+    search,
+    stateless,
+    strings,
+)

@@ -52,6 +52,11 @@ def as_integers(value: Any, what: str) -> tuple[int, ...]:
     return tuple(as_integer(each, f"Each entry of {what}") for each in values)
 
 
+def as_attribute(value: Any, what: str) -> int:
+    """An integer attribute, from what the program passed for it."""
+    return as_integer(host_value(value), what)
+
+
 def host_shape(value: Any) -> tuple[int, ...]:
     """The shape of nested tuples."""
     return (len(value), *(host_shape(value[0]) if value else ())) if isinstance(value, tuple) else ()
@@ -59,7 +64,7 @@ def host_shape(value: Any) -> tuple[int, ...]:
 
 # Unsigned integers that PyTorch hardly knows.
 
-_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+SIGNED_TWIN = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
 def by_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,14 +73,15 @@ def by_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(kernel)
     def run(*inputs: Any, **attrs: Any) -> Any:
         tensors = [t for item in inputs for t in (item if isinstance(item, list) else [item])]
-        wide = next(t.dtype for t in tensors if isinstance(t, torch.Tensor) and t.dtype in _SIGNED)
-        return _view(kernel(*(_view(item, wide, _SIGNED[wide]) for item in inputs), **attrs), _SIGNED[wide], wide)
+        wide = next(t.dtype for t in tensors if isinstance(t, torch.Tensor) and t.dtype in SIGNED_TWIN)
+        signed = SIGNED_TWIN[wide]
+        return _view(kernel(*(_view(item, wide, signed) for item in inputs), **attrs), signed, wide)
 
     return run
 
 
 def _view(item: Any, old: torch.dtype, new: torch.dtype) -> Any:
-    if isinstance(item, list):
+    if isinstance(item, (list, tuple)) and item and isinstance(item[0], torch.Tensor):
         return [_view(each, old, new) for each in item]
     return item.view(new) if isinstance(item, torch.Tensor) and item.dtype is old else item
 
@@ -184,7 +190,7 @@ def _rank_kernel(input: Any) -> torch.Tensor:
 
 def shape(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
     """Returns the shape of a tensor as a vector of int32, or of `out_type`, on the host."""
-    return _shape(input, out_type=as_dtype(out_type or int32), name=name)
+    return _shape(input, out_type=as_dtype(int32 if out_type is None else out_type), name=name)
 
 
 def shape_v1(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
@@ -199,7 +205,7 @@ def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[
 
 def size(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
     """Returns the number of elements of a tensor as int32, or as `out_type`, on the host."""
-    return _size(input, out_type=as_dtype(out_type or int32), name=name)
+    return _size(input, out_type=as_dtype(int32 if out_type is None else out_type), name=name)
 
 
 def size_v1(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
@@ -247,6 +253,8 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """Returns a list of tensors with the same elements as those given."""
+    if not isinstance(input, (list, tuple)):
+        raise DTypeError(f"identity_n takes a list of tensors, got {type(input).__name__}.")
     return [identity(each, name) for each in input]
 
 
@@ -471,6 +479,7 @@ def _broadcast_args_shape(s0: TensorShape, s1: TensorShape) -> TensorShape:
 @_broadcast_args.kernel(CPU)
 @_broadcast_args.kernel(GPU, host_output=True)
 def _broadcast_args_kernel(s0: torch.Tensor, s1: torch.Tensor) -> torch.Tensor:
+    _broadcast_args_shape(TensorShape(s0.shape), TensorShape(s1.shape))
     both = broadcast(TensorShape(s0.tolist()), TensorShape(s1.tolist()))
     return torch.tensor(both.as_list(), dtype=s0.dtype)
 
@@ -534,7 +543,7 @@ def _sequence_mask_kernel(lengths: torch.Tensor, maxlen: Any, dtype: DType) -> t
     if maxlen is None:
         maxlen = max(int(lengths.max()), 0) if lengths.numel() else 0
     places = torch.arange(_as_maxlen(maxlen), device=lengths.device)
-    return (places < lengths.unsqueeze(-1)).to(TORCH_DTYPE[dtype])
+    return (places < lengths.to(torch.int64).unsqueeze(-1)).to(TORCH_DTYPE[dtype])
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Tensor]:

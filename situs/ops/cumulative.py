@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from situs.dtype import FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype
+from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import reshape
 from situs.ops.constant import convert_to_tensor, ones_like
@@ -261,6 +261,11 @@ def _by_segment(data: torch.Tensor, ids: torch.Tensor, count: int, combine: Comb
     return base[:count].reshape(count, *inner)
 
 
+def _gpu_types(name: str, native: DTypes) -> DTypes:
+    """The dtypes of a segment op on a GPU, where PyTorch does not multiply complex numbers into rows."""
+    return native - COMPLEX if name.endswith("Prod") else native
+
+
 # Segments whose numbers stand in order.
 
 
@@ -276,9 +281,11 @@ SegmentKernel = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def _segment(name: str, kernel: SegmentKernel, wide: SegmentKernel, types: DTypes, doc: str) -> SegmentFunction:
+    native = types - WIDE_UNSIGNED
     declared = op(name, "data: T, segment_ids: Tindices -> output: T", T=types, Tindices=INDEX)
     declared.shape(_segment_shape)
-    declared.kernel(CPU, GPU, T=types - WIDE_UNSIGNED)(kernel)
+    declared.kernel(CPU, T=native)(kernel)
+    declared.kernel(GPU, T=_gpu_types(name, native))(kernel)
     declared.kernel(CPU, T=WIDE_UNSIGNED)(wide)
 
     def call(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -401,7 +408,7 @@ def _unsorted_segment(
     declared.shape(_unsorted_shape)
     native = types - WIDE_UNSIGNED
     declared.kernel(CPU, T=native)(_unsorted_kernel(combine, fill, _checked_ids))
-    declared.kernel(GPU, T=native)(_unsorted_kernel(combine, fill, _known_ids))
+    declared.kernel(GPU, T=_gpu_types(name, native))(_unsorted_kernel(combine, fill, _known_ids))
     declared.kernel(CPU, T=WIDE_UNSIGNED)(_unsorted_kernel(_by_ufunc(ufunc), fill, _checked_ids))
 
     def call(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:

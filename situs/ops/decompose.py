@@ -7,6 +7,8 @@ that cannot be inverted or factored is an error, not a result full of NaN.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -62,6 +64,21 @@ def _smaller(rows: Dim, columns: Dim) -> Dim:
 
 def _check_square(x: torch.Tensor) -> None:
     _square(TensorShape(x.shape))
+
+
+@contextmanager
+def _explained(what: str, x: torch.Tensor) -> Iterator[None]:
+    """Says so when a decomposition fails.
+
+    NaN and infinity are refused beforehand: LAPACK makes finite eigenvalues of them, or crashes.
+    """
+    failure = InvalidArgumentError(f"{what} was not successful. The input might not be valid.")
+    if not bool(x.isfinite().all()):
+        raise failure
+    try:
+        yield
+    except NotSuccessful:
+        raise failure from None
 
 
 # Inverses and determinants.
@@ -267,7 +284,8 @@ def _least_squares_shape(matrix: TensorShape, rhs: TensorShape) -> TensorShape:
 @_least_squares.kernel(CPU, GPU)
 def _least_squares_kernel(matrix: torch.Tensor, rhs: torch.Tensor) -> torch.Tensor:
     _least_squares_shape(TensorShape(matrix.shape), TensorShape(rhs.shape))
-    inverse: torch.Tensor = torch.linalg.pinv(matrix)
+    with _explained("Least squares", matrix):
+        inverse: torch.Tensor = torch.linalg.pinv(matrix)
     return inverse @ rhs
 
 
@@ -393,12 +411,10 @@ def _svd_kernel(
     input: torch.Tensor, compute_uv: bool = True, full_matrices: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     _matrix(TensorShape(input.shape))
-    try:
+    with _explained("SVD", input):
         if not compute_uv:
             return torch.linalg.svdvals(input).to(input.dtype), input.new_empty(0), input.new_empty(0)
         u, s, vh = torch.linalg.svd(input, full_matrices)
-    except NotSuccessful:
-        raise InvalidArgumentError("SVD was not successful. The input might not be valid.") from None
     return s.to(input.dtype), u, vh.mH
 
 
@@ -447,7 +463,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 
 
 def _floats(a: Any) -> Tensor:
-    tensor = convert_to_tensor(a, dtype_hint=float32)
+    tensor = convert_to_tensor(a)
     if not (tensor.dtype.is_floating or tensor.dtype.is_complex):
         raise DTypeError(f"Input `a` must have `float`-like `dtype` (saw {tensor.dtype.name}).")
     if tensor.shape.rank is not None and tensor.shape.rank < 2:
@@ -479,16 +495,10 @@ def _eig_shape(input: TensorShape, *, compute_v: bool) -> tuple[TensorShape, Ten
 @_eigh.kernel(CPU, GPU)
 def _eigh_kernel(input: torch.Tensor, compute_v: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
     _check_square(input)
-    try:
-        if not bool(input.isfinite().all()):  # LAPACK would make finite eigenvalues of NaN
-            raise NotSuccessful
+    with _explained("Self-adjoint eigen decomposition", input):
         if not compute_v:
             return torch.linalg.eigvalsh(input).to(input.dtype), input.new_empty(0)
         e, v = torch.linalg.eigh(input)
-    except NotSuccessful:
-        raise InvalidArgumentError(
-            "Self-adjoint eigen decomposition was not successful. The input might not be valid."
-        ) from None
     return e.to(input.dtype), v
 
 
@@ -500,13 +510,11 @@ def _eig_kernel(
     Tout: DType,  # noqa: N803
 ) -> tuple[torch.Tensor, torch.Tensor]:
     _check_square(input)
-    try:
+    with _explained("Eigen decomposition", input):
         if not compute_v:
             e = torch.linalg.eigvals(input)
             return e, e.new_empty(0)
         e, v = torch.linalg.eig(input)
-    except NotSuccessful:
-        raise InvalidArgumentError("Eigen decomposition was not successful. The input might not be valid.") from None
     return e, v
 
 

@@ -13,13 +13,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype, float32, int8, int16, int32, int64, uint8
-from situs.eager.binding import host_value
+from situs.dtype import (
+    FIXED,
+    INDEX,
+    NUMERIC,
+    STRING,
+    WIDE_UNSIGNED,
+    DType,
+    as_dtype,
+    float32,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import as_integer, by_bits, host_shape
+from situs.ops.array import as_attribute, as_integer, by_bits, host_shape
 from situs.ops.define import CPU, GPU, op
-from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
+from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor
 
 # GatherV2.
@@ -90,6 +104,8 @@ def _gather_gpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_di
 def _take(params: torch.Tensor, indices: torch.Tensor, axis: int, batch: int) -> torch.Tensor:
     if indices.dtype is torch.int16:
         indices = indices.int()
+    if batch == 0 and indices.ndim == 1:
+        return params.index_select(axis, indices)
     shape = [*params.shape[:axis], *indices.shape[batch:], *params.shape[axis + 1 :]]
     if batch == 0:
         return params.index_select(axis, indices.reshape(-1)).reshape(shape)
@@ -142,7 +158,8 @@ def gather(
         batch_dims: How many leading dimensions of `params` and `indices` go together.
         name: A name for the op.
     """
-    return _gather(params, indices, batch_dims if axis is None else axis, batch_dims=batch_dims, name=name)
+    batch = as_attribute(batch_dims, "batch_dims")
+    return _gather(params, indices, batch if axis is None else axis, batch_dims=batch, name=name)
 
 
 def gather_v1(
@@ -280,7 +297,7 @@ def gather_nd(
         name: A name for the op.
         bad_indices_policy: Not used.
     """
-    return _gather_nd(params, indices, batch_dims=int(batch_dims), name=name)
+    return _gather_nd(params, indices, batch_dims=as_attribute(batch_dims, "batch_dims"), name=name)
 
 
 def gather_nd_v1(
@@ -457,24 +474,26 @@ def boolean_mask_v1(tensor: Any, mask: Any, name: str | None = None, axis: Any =
 
 _one_hot = op(
     "OneHot",
-    "indices: TI, depth: host, on_value: T, off_value: T -> output: T",
+    "indices: TI, depth: host, on_value: host, off_value: host -> output: T",
     TI=frozenset({uint8, int8, int32, int64}),
     axis=-1,
 )
 
 
 @_one_hot.shape
-def _one_hot_shape(
-    indices: TensorShape, depth: Any, on_value: TensorShape, off_value: TensorShape, *, axis: int
-) -> TensorShape:
-    for what, each in (("on_value", on_value), ("off_value", off_value)):
-        if not each.is_compatible_with(SCALAR):
-            raise InvalidArgumentError(f"{what} must be a scalar, but got: {brackets(each)}")
+def _one_hot_shape(indices: TensorShape, depth: Any, on_value: Any, off_value: Any, *, axis: int) -> TensorShape:
+    _check_scalars(on_value, off_value)
     size = None if depth is None else _as_depth(depth)
     if indices.rank is None:
         return UNKNOWN
     place = _one_hot_axis(axis, indices.rank)
     return TensorShape([*indices[:place], size, *indices[place:]])
+
+
+def _check_scalars(on_value: Any, off_value: Any) -> None:
+    for what, each in (("on_value", on_value), ("off_value", off_value)):
+        if isinstance(each, tuple):
+            raise InvalidArgumentError(f"{what} must be a scalar, but got: {brackets(host_shape(each))}")
 
 
 def _as_depth(depth: Any) -> int:
@@ -495,11 +514,19 @@ def _one_hot_axis(axis: int, rank: int) -> int:
 @_one_hot.kernel(CPU)
 @_one_hot.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _one_hot_kernel(
-    indices: torch.Tensor, depth: Any, on_value: torch.Tensor, off_value: torch.Tensor, axis: int
+    indices: torch.Tensor,
+    depth: Any,
+    on_value: Any,
+    off_value: Any,
+    axis: int,
+    T: DType,  # noqa: N803
 ) -> torch.Tensor:
-    if on_value.ndim or off_value.ndim:
-        raise ValueError("the values are scalars")
-    return torch.where(_is_hot(indices, depth, axis), on_value, off_value)
+    _check_scalars(on_value, off_value)
+    hot, kind = _is_hot(indices, depth, axis), TORCH_DTYPE[T]
+    if on_value == 1 and off_value == 0:
+        return hot.to(kind)
+    on, off = (torch.full((), value, dtype=kind, device=hot.device) for value in (on_value, off_value))
+    return torch.where(hot, on, off)
 
 
 def _is_hot(indices: torch.Tensor, depth: Any, axis: int) -> torch.Tensor:
@@ -509,11 +536,17 @@ def _is_hot(indices: torch.Tensor, depth: Any, axis: int) -> torch.Tensor:
 
 
 @_one_hot.kernel(CPU, T=STRING)
-def _one_hot_strings(indices: torch.Tensor, depth: Any, on_value: Any, off_value: Any, axis: int) -> Any:
-    return _select_v2_strings(_is_hot(indices, depth, axis), on_value, off_value)
-
-
-_one_hot.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_one_hot_kernel))
+def _one_hot_strings(
+    indices: torch.Tensor,
+    depth: Any,
+    on_value: Any,
+    off_value: Any,
+    axis: int,
+    T: DType,  # noqa: N803
+) -> Any:
+    _check_scalars(on_value, off_value)
+    on, off = to_array(on_value)[0], to_array(off_value)[0]
+    return _select_v2_strings(_is_hot(indices, depth, axis), on, off)
 
 
 def one_hot(
@@ -536,19 +569,27 @@ def one_hot(
         dtype: The dtype of the result; by default that of the values, else float32.
         name: A name for the op.
     """
-    given = {what: each for what, each in (("on_value", on_value), ("off_value", off_value)) if each is not None}
-    wanted = _one_hot_dtype(given, None if dtype is None else as_dtype(dtype))
-    values = (given.get("on_value", 1), given.get("off_value", 0))
-    place = -1 if axis is None else as_integer(host_value(axis), "The axis of one_hot")
-    return _one_hot(indices, depth, *values, axis=place, T=wanted, name=name)
+    wanted = _one_hot_dtype(on_value, off_value, None if dtype is None else as_dtype(dtype))
+    on, off = _scalar(on_value, 1, wanted), _scalar(off_value, 0, wanted)
+    place = -1 if axis is None else as_attribute(axis, "The axis of one_hot")
+    return _one_hot(indices, depth, on, off, axis=place, T=wanted, name=name)
 
 
-def _one_hot_dtype(given: dict[str, Any], dtype: DType | None) -> DType:
-    """The dtype of the result: what the caller asks for and the values have, which must agree."""
-    found = "dtype parameter"
-    for what, value in given.items():
-        have = value.dtype if isinstance(value, Tensor) else to_array(value)[1]
-        if dtype is not None and have is not dtype:
-            raise DTypeError(f"dtype {have.name} of {what} does not match {found} {dtype.name}")
-        dtype, found = have, f"dtype of {what}"
-    return dtype or float32
+def _one_hot_dtype(on_value: Any, off_value: Any, dtype: DType | None) -> DType:
+    """The dtype of the result: what the caller asks for and what the values have, which must agree."""
+    wanted, asked = dtype, "dtype parameter"
+    for what, value in (("on_value", on_value), ("off_value", off_value)):
+        if value is None:
+            continue
+        found = value.dtype if isinstance(value, Tensor) else to_array(value)[1]
+        if wanted is not None and found is not wanted:
+            raise DTypeError(f"dtype {wanted.name} of {asked} does not match dtype {found.name} of {what}")
+        wanted, asked = found, what
+    return wanted or float32
+
+
+def _scalar(value: Any, default: int, dtype: DType) -> Any:
+    """A value to fill with, which must fit the dtype; one that is known only later stays a tensor."""
+    if value is None and dtype in NUMERIC:
+        return default
+    return value if isinstance(value, Tensor) else to_array(default if value is None else value, dtype)[0]

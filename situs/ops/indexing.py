@@ -277,6 +277,8 @@ def strided_slice(
 
 # Python's indexing.
 
+newaxis = None
+
 
 def getitem(tensor: Any, key: Any) -> Tensor:
     """Returns ``tensor[key]``.

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED
-from situs.eager.binding import host_value
 from situs.errors import InvalidArgumentError
-from situs.ops.array import as_integer, as_integers, by_bits, host_shape, identity, reshape
+from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, reshape
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
@@ -182,13 +181,14 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Tensor:
         axis: Where the new axis stands in the result; counts from the end if negative.
         name: A name for the op.
     """
-    if axis == 0 and (_is_plain(values) or not isinstance(values, (list, tuple))):
+    place = as_attribute(axis, "The axis of stack")
+    if place == 0 and (_is_plain(values) or not isinstance(values, (list, tuple))):
         return identity(values, name)  # Python values together have the dtype that holds them all
     if not isinstance(values, (list, tuple)):
         values = unstack(values)
     if not values:
-        raise InvalidArgumentError(f"stack along axis {axis} needs at least one tensor, got an empty list.")
-    return _pack(list(values), axis=as_integer(host_value(axis), "The axis of stack"), name=name)
+        raise InvalidArgumentError(f"stack along axis {place} needs at least one tensor, got an empty list.")
+    return _pack(list(values), axis=place, name=name)
 
 
 def _is_plain(value: Any) -> bool:
@@ -206,8 +206,8 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None 
         axis: The axis; counts from the end if negative.
         name: A name for the op.
     """
-    place = as_integer(host_value(axis), "The axis of unstack")
-    count = None if num is None else as_integer(host_value(num), "num")
+    place = as_attribute(axis, "The axis of unstack")
+    count = None if num is None else as_attribute(num, "num")
     return _unpack.many(value, num=count, axis=place, name=name)
 
 
@@ -314,7 +314,7 @@ def split(
     """
     if isinstance(num_or_size_splits, (int, np.integer)):
         return _split.many(axis, value, num_split=int(num_or_size_splits), name=name)
-    count = _number_of_sizes(num_or_size_splits) if num is None else num
+    count = _number_of_sizes(num_or_size_splits) if num is None else as_attribute(num, "num")
     return _split_v.many(value, num_or_size_splits, axis, num_split=count, name=name)
 
 
@@ -566,7 +566,7 @@ def pad(
         constant_values: The element to add.
         name: A name for the op.
     """
-    kind = mode.upper()
+    kind = str(mode).upper()
     if kind in ("REFLECT", "SYMMETRIC"):
         return _mirror_pad(tensor, paddings, mode=kind, name=name)
     if kind != "CONSTANT":

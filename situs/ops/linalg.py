@@ -68,7 +68,9 @@ def batch_shape(a: TensorShape, b: TensorShape) -> TensorShape:
         ) from None
 
 
-# Two small matrices take 1.3 us in PyTorch, of which finding `mm` in its module takes 0.1 us.
+# Two small matrices take PyTorch 1.3 us, so what stands before `mm` counts: finding it in its module
+# takes 0.08 us, and each look at a rank 0.07 us. `b` is not looked at: `mm` itself refuses what is no
+# matrix. Refusing takes 13 us, but a matrix times a batch is rare; a batch on the left pays nothing.
 _mm = torch.mm
 
 
@@ -86,7 +88,13 @@ def _matmul_kernel(
         a = a.mH if adjoint_a else a.mT
     if transpose_b or adjoint_b:
         b = b.mH if adjoint_b else b.mT
-    return _mm(a, b) if a.ndim == 2 == b.ndim else _batched(a, b)
+    if a.ndim == 2:
+        try:
+            return _mm(a, b)
+        except RuntimeError:
+            if b.ndim == 2:
+                raise
+    return _batched(a, b)
 
 
 def _batched(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -16,7 +16,7 @@ from situs import dtype as dt
 from situs.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.constant import convert_to_tensor, zeros_like
+from situs.ops.constant import convert_to_tensor, read, zeros_like
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
 from situs.ops.seeds import generator, next_seed
@@ -503,6 +503,7 @@ def poisson_v1(
 
 def rates(lam: Any, dtype: DType) -> Tensor:
     """The rates as a tensor, of the result's dtype where it has fractions."""
-    if isinstance(lam, Tensor):
-        return lam
+    found = read(lam)
+    if isinstance(found, Tensor):
+        return found
     return convert_to_tensor(lam, dtype if dtype.is_floating else dt.float32)

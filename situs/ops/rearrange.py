@@ -16,7 +16,7 @@ from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED
 from situs.eager.binding import host_value
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops.array import as_integer, as_integers, by_bits, either, host_shape
+from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, either, host_shape
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
@@ -173,7 +173,9 @@ def reverse_sequence(
     """
     if seq_axis is None:
         raise InvalidArgumentError("reverse_sequence needs `seq_axis`, the axis to reverse along.")
-    return _reverse_sequence(input, seq_lengths, seq_dim=int(seq_axis), batch_dim=int(batch_axis or 0), name=name)
+    seq_dim = as_attribute(seq_axis, "seq_axis")
+    batch_dim = 0 if batch_axis is None else as_attribute(batch_axis, "batch_axis")
+    return _reverse_sequence(input, seq_lengths, seq_dim=seq_dim, batch_dim=batch_dim, name=name)
 
 
 def reverse_sequence_v1(
@@ -221,7 +223,7 @@ def _image_dims(input: TensorShape, block_size: int, data_format: str) -> tuple[
     """Batch, height, width and channels, after checking what all ops on images check."""
     if block_size < 2:
         raise InvalidArgumentError(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
-    if data_format not in ("NHWC", "NCHW"):
+    if not isinstance(data_format, str) or data_format not in ("NHWC", "NCHW"):
         raise InvalidArgumentError(
             f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: 'NHWC', 'NCHW'"
         )
@@ -262,7 +264,7 @@ def _depth_to_space_kernel(input: torch.Tensor, block_size: int, data_format: st
 
 def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
     """Returns images in which each block of space has become one pixel, its elements along the channels."""
-    return _space_to_depth(input, block_size=int(block_size), data_format=data_format, name=name)
+    return _space_to_depth(input, block_size=as_attribute(block_size, "block_size"), data_format=data_format, name=name)
 
 
 def space_to_depth_v1(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
@@ -272,7 +274,7 @@ def space_to_depth_v1(input: Any, block_size: int, name: str | None = None, data
 
 def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
     """Returns images in which the channels of each pixel have become a block of space."""
-    return _depth_to_space(input, block_size=int(block_size), data_format=data_format, name=name)
+    return _depth_to_space(input, block_size=as_attribute(block_size, "block_size"), data_format=data_format, name=name)
 
 
 def depth_to_space_v1(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:

@@ -10,6 +10,7 @@ one wins on the CPU; on a GPU it is not said which.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ import torch
 
 from situs.dtype import ALL, BOOL, FIXED, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DTypes
 from situs.errors import InvalidArgumentError
-from situs.ops.array import as_sizes, by_bits
+from situs.ops.array import as_attribute, as_sizes, by_bits
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather import linear_indices, safe_linear_indices
 from situs.registry.op import Op
@@ -143,7 +144,7 @@ def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: Any) ->
 @_scatter_nd.kernel(CPU, T=STRING)
 def _scatter_nd_strings(indices: torch.Tensor, updates: Any, shape: Any) -> Any:
     output = np.full(as_sizes(shape), b"", object)
-    return _strings(output, indices, updates, np.add)
+    return _strings(output, indices, updates, operator.add)
 
 
 _scatter_nd.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_cpu))
@@ -182,8 +183,16 @@ def _tensor_scatter_shape(tensor: TensorShape, indices: TensorShape, updates: Te
     return tensor
 
 
-def _tensor_scatter(name: str, cpu: Combine, gpu: Combine, types: DTypes) -> Op:
-    """Declares an op that puts updates into a copy of a tensor."""
+def _tensor_scatter(name: str, cpu: Combine, gpu: Combine, types: DTypes, signless: bool) -> Op:
+    """Declares an op that puts updates into a copy of a tensor.
+
+    Args:
+        name: TensorFlow's name of the op.
+        cpu: How updates meet what is there, on a CPU.
+        gpu: The same on a GPU.
+        types: The dtypes it takes.
+        signless: Whether it does the same to the bits of signed and unsigned integers.
+    """
     declared = op(name, "tensor: T, indices: Tindices, updates: T -> output: T", T=types, Tindices=INDEX)
     declared.shape(_tensor_scatter_shape)
 
@@ -193,8 +202,10 @@ def _tensor_scatter(name: str, cpu: Combine, gpu: Combine, types: DTypes) -> Op:
     def on_gpu(tensor: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor) -> torch.Tensor:
         return _on_gpu(tensor, indices, updates, gpu)
 
-    declared.kernel(CPU, T=types - STRING)(on_cpu)
-    declared.kernel(GPU, T=types - STRING - WIDE_UNSIGNED)(on_gpu)
+    for device_type, kernel in ((CPU, on_cpu), (GPU, on_gpu)):
+        declared.kernel(device_type, T=types - STRING - WIDE_UNSIGNED)(kernel)
+        if signless:
+            declared.kernel(device_type, T=WIDE_UNSIGNED)(by_bits(kernel))
     return declared
 
 
@@ -202,27 +213,18 @@ def _add_negative(add: Combine) -> Combine:
     return lambda output, rows, updates: add(output, rows, -updates)
 
 
-_scatter_update = _tensor_scatter("TensorScatterUpdate", _replace_in_order, _replace, ALL)
-_scatter_add = _tensor_scatter("TensorScatterAdd", _add_in_order, _add, NUMERIC | BOOL)
-_scatter_sub = _tensor_scatter("TensorScatterSub", _add_negative(_add_in_order), _add_negative(_add), NUMERIC)
-_scatter_min = _tensor_scatter("TensorScatterMin", _smallest, _smallest, REAL)
-_scatter_max = _tensor_scatter("TensorScatterMax", _largest, _largest, REAL)
+_less_in_order, _less = _add_negative(_add_in_order), _add_negative(_add)
+
+_scatter_update = _tensor_scatter("TensorScatterUpdate", _replace_in_order, _replace, ALL, signless=True)
+_scatter_add = _tensor_scatter("TensorScatterAdd", _add_in_order, _add, NUMERIC | BOOL, signless=True)
+_scatter_sub = _tensor_scatter("TensorScatterSub", _less_in_order, _less, NUMERIC, signless=True)
+_scatter_min = _tensor_scatter("TensorScatterMin", _smallest, _smallest, REAL, signless=False)
+_scatter_max = _tensor_scatter("TensorScatterMax", _largest, _largest, REAL, signless=False)
 
 
 @_scatter_update.kernel(CPU, T=STRING)
 def _scatter_update_strings(tensor: Any, indices: torch.Tensor, updates: Any) -> Any:
     return _strings(tensor.copy(), indices, updates, lambda old, new: new)
-
-
-def _by_bits_everywhere(declared: Op) -> None:
-    """Serves the wide unsigned dtypes too: sums and replacements do not look at the sign."""
-    for device_type in (CPU, GPU):
-        signed = next(k for k in reversed(declared.kernels) if k.device_type == device_type and k.types["T"] != STRING)
-        declared.kernel(device_type, T=WIDE_UNSIGNED)(by_bits(signed.function))
-
-
-for _declared in (_scatter_update, _scatter_add, _scatter_sub):
-    _by_bits_everywhere(_declared)
 
 
 @_scatter_min.kernel(CPU, T=WIDE_UNSIGNED)
@@ -235,7 +237,9 @@ def _scatter_max_unsigned(tensor: torch.Tensor, indices: torch.Tensor, updates: 
     return _extreme_unsigned(tensor, indices, updates, np.maximum)
 
 
-def _extreme_unsigned(tensor: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, pick: np.ufunc) -> Any:
+def _extreme_unsigned(
+    tensor: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, pick: np.ufunc
+) -> torch.Tensor:
     fresh = tensor.clone(memory_format=torch.contiguous_format)
     return _on_cpu(fresh, indices, updates, lambda out, rows, new: pick.at(out.numpy(), rows.numpy(), new.numpy()))
 
@@ -348,8 +352,8 @@ def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
     inner = data[0].shape[indices[0].ndim :]
     parts = [part.reshape([index.numel(), *inner]) for index, part in zip(indices, data, strict=True)]
     if not isinstance(parts[0], torch.Tensor):
-        table = np.concatenate([*parts, np.full([1, *inner], b"", object)])
-        return table[last.numpy()]  # -1 is the empty row
+        strings = np.concatenate([*parts, np.full([1, *inner], b"", object)])
+        return strings[last.numpy()]  # -1 is the empty row
     table = torch.cat(parts)
     if not len(rows):
         return table
@@ -362,7 +366,8 @@ _stitch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_stitch_kernel))
 
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """Sorts the slices of `data` into `num_partitions` tensors, by the number that `partitions` gives each."""
-    return _partition.many(data, partitions, num_partitions=int(num_partitions), name=name)
+    count = as_attribute(num_partitions, "num_partitions")
+    return _partition.many(data, partitions, num_partitions=count, name=name)
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:

@@ -291,7 +291,7 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = dt.int32, na
 
 def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:
     """Makes `num` independent seeds of one: a tensor of shape [num, 2]."""
-    dtype = seed.dtype if isinstance(seed, Tensor) else convert_to_tensor(seed).dtype
+    dtype = convert_to_tensor(seed).dtype
     return stateless_uniform([num, 2], seed, None, None, dtype, alg=alg)
 
 

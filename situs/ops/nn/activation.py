@@ -6,7 +6,6 @@ leaves the attribute alone can take the fast path of `situs.dispatch`.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,13 @@ from torch.nn import functional
 from situs import dispatch
 from situs import dtype as dt
 from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, WIDE_UNSIGNED
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import InvalidArgumentError
 from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, op, same_shape, unary
+from situs.ops.nn.attribute import NUMBERS, as_bool, as_float, as_int
 from situs.ops.reduce import renamed
 from situs.shapes import TensorShape, broadcast, normalize_axis
 from situs.tensor import Tensor
-
-NUMBERS = (int, float, np.integer, np.floating)  # what an attribute that is a number may be given as
 
 # Rectifiers.
 
@@ -55,13 +53,12 @@ def _leaky_relu_kernel(features: torch.Tensor, alpha: float = 0.2) -> torch.Tens
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """Returns `features` where positive, and ``alpha * features`` elsewhere; integers become float32."""
-    if not isinstance(alpha, NUMBERS):
-        raise DTypeError(f"Expected float for argument 'alpha' not {alpha!r}.")
+    alpha = as_float(alpha, "alpha")
     if dtype_of(features).is_integer:
         features = cast(features, dt.float32)
     if alpha == 0.2:
         return _leaky_relu_by_default(features, name)
-    return _leaky_relu(features, alpha=float(alpha), name=name)
+    return _leaky_relu(features, alpha=alpha, name=name)
 
 
 _elu = unary("Elu", functional.elu, FLOATING, "")
@@ -98,7 +95,7 @@ def _crelu_kernel(features: torch.Tensor, *, axis: int) -> torch.Tensor:
 
 def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
     """Joins the positive part and the negative part of `features` along an axis, which grows to twice its size."""
-    return _crelu(features, axis=as_axis(axis), name=name)
+    return _crelu(features, axis=as_int(axis, "axis"), name=name)
 
 
 def crelu_v1(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
@@ -152,7 +149,9 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
         approximate: Whether to approximate the distribution with a hyperbolic tangent.
         name: A name for the op.
     """
-    return _gelu(features, approximate=True, name=name) if approximate else _gelu_by_default(features, name)
+    if as_bool(approximate, "approximate"):
+        return _gelu(features, approximate=True, name=name)
+    return _gelu_by_default(features, name)
 
 
 _silu = unary("Silu", functional.silu, FLOATING | COMPLEX, "")
@@ -217,14 +216,14 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Scales the exponentials of `logits` to sum to one along an axis, by default the last."""
     if axis is None:
         return _softmax_by_default(logits, name)
-    return _softmax(logits, axis=as_axis(axis), name=name)
+    return _softmax(logits, axis=as_int(axis, "axis"), name=name)
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Computes the logarithm of `softmax` along an axis, by default the last, without underflow."""
     if axis is None:
         return _log_softmax_by_default(logits, name)
-    return _log_softmax(logits, axis=as_axis(axis), name=name)
+    return _log_softmax(logits, axis=as_int(axis, "axis"), name=name)
 
 
 def softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
@@ -235,15 +234,3 @@ def softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any 
 def log_softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Computes the logarithm of `softmax`; TensorFlow 1 also calls the axis `dim`."""
     return log_softmax(logits, renamed("axis", axis, "dim", dim), name)
-
-
-def as_axis(axis: Any) -> int:
-    """An axis as an integer, whatever kind of number or scalar tensor it is.
-
-    Raises:
-        DTypeError: it is no integer.
-    """
-    try:
-        return operator.index(axis)
-    except TypeError:
-        raise DTypeError(f"Expected an integer for argument 'axis' not {axis!r}.") from None

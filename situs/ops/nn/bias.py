@@ -10,6 +10,7 @@ from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, numpy_kernel, op
 from situs.ops.linalg import matmul
 from situs.ops.nn.activation import relu
+from situs.ops.nn.attribute import as_word
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -59,7 +60,7 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
             default; ``"NC..."`` (``"NCHW"``) if they come second.
         name: A name for the op.
     """
-    if data_format is None or data_format == "NHWC":
+    if data_format is None or as_word(data_format, "data_format") == "NHWC":
         return _bias_add_by_default(value, bias, name)
     if data_format.startswith("NC"):
         return _bias_add(value, bias, data_format="NCHW", name=name)

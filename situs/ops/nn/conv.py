@@ -16,7 +16,6 @@ from torch.nn import functional
 from situs.dtype import FLOATING
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
-from situs.ops.reduce import renamed
 from situs.ops.nn.window import (
     Slide,
     as_given,
@@ -28,6 +27,7 @@ from situs.ops.nn.window import (
     slide,
     split_shape,
 )
+from situs.ops.reduce import renamed
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
@@ -86,7 +86,7 @@ def _conv_kernel(n: int, input: torch.Tensor, filter: torch.Tensor, *, data_form
     x = input if input.ndim == n + 2 else input.reshape(prod(batch), *input.shape[-n - 1 :])
     x = channels_first(x, n, data_format)
     laid = slide(tuple(x.shape[-n:]), tuple(filter.shape[:n]), data_format, **window)
-    if 0 in x.shape or 0 in filter.shape or 0 in laid.counts:
+    if 0 in x.shape or 0 in filter.shape or 0 in laid.counts:  # legal, but PyTorch refuses most of it
         shape = _conv_shape(n, TensorShape(input.shape), TensorShape(filter.shape), data_format=data_format, **window)
         return input.new_zeros(shape.as_list())  # type: ignore[arg-type]
     x, laid = padded(x, laid.lifted())
@@ -107,9 +107,8 @@ def padded(x: torch.Tensor, laid: Slide) -> tuple[torch.Tensor, Slide]:
     """Adds the padding that PyTorch cannot add by itself, because the two sides differ."""
     if laid.before == laid.after:
         return x, laid
-    amounts = [amount for pair in zip(laid.before[::-1], laid.after[::-1], strict=True) for amount in pair]
     none = (0,) * len(laid.before)
-    return functional.pad(x, amounts), laid._replace(before=none, after=none)
+    return functional.pad(x, laid.amounts()), laid._replace(before=none, after=none)
 
 
 _conv1d = _declare("Conv1D", 1)

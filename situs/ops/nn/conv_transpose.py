@@ -15,7 +15,6 @@ from situs.dtype import FLOATING
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.ops.nn.conv import check_depths, check_filter_rank, filter_first, spatial_rank
-from situs.ops.reduce import renamed
 from situs.ops.nn.window import (
     Slide,
     as_given,
@@ -26,6 +25,7 @@ from situs.ops.nn.window import (
     slide,
     split_shape,
 )
+from situs.ops.reduce import renamed
 from situs.registry.op import Op
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor

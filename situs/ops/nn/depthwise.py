@@ -10,7 +10,6 @@ from situs.dtype import FLOATING
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.ops.nn.conv import conv2d, padded
-from situs.ops.reduce import renamed
 from situs.ops.nn.window import (
     as_given,
     attributes,
@@ -21,6 +20,7 @@ from situs.ops.nn.window import (
     slide,
     split_shape,
 )
+from situs.ops.reduce import renamed
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 

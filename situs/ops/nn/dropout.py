@@ -12,7 +12,8 @@ from situs.ops import random
 from situs.ops.array import shape as shape_op
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
-from situs.ops.nn.activation import NUMBERS
+from situs.ops.math import subtract
+from situs.ops.nn.attribute import NUMBERS
 from situs.ops.reduce import renamed
 from situs.shapes import TensorShape, brackets, broadcast
 from situs.tensor import Tensor
@@ -32,8 +33,8 @@ def _dropout_shape(x: TensorShape, noise: TensorShape, rate: TensorShape) -> Ten
 @_dropout.kernel(CPU, GPU)
 def _dropout_kernel(x: torch.Tensor, noise: torch.Tensor, rate: torch.Tensor) -> torch.Tensor:
     kept = torch.where(noise >= rate, x / (1 - rate), 0)  # a product would keep NaN where x is infinite
-    if kept.shape != x.shape:
-        raise ValueError("noise is larger than x")  # the shape rule says it better
+    if kept.shape != x.shape or rate.ndim:
+        raise ValueError("wrong shapes")  # the shape rule says it better
     return kept
 
 
@@ -88,7 +89,9 @@ def dropout_v1(
     rate: Any = None,
 ) -> Tensor:
     """Sets elements to zero at random; TensorFlow 1 says with which probability they are kept."""
-    rate = renamed("rate", rate, "keep_prob", None if keep_prob is None else 1 - keep_prob)
+    if keep_prob is not None:
+        dropped = 1 - keep_prob if isinstance(keep_prob, NUMBERS) else subtract(1, keep_prob)
+        rate = renamed("rate", rate, "keep_prob", dropped)
     if rate is None:
         raise InvalidArgumentError("`rate` must be provided. Received: rate=None")
     return dropout(x, rate, noise_shape, seed, name)

@@ -26,6 +26,7 @@ from situs.ops.math import (
     subtract,
     truediv,
 )
+from situs.ops.nn.attribute import as_word
 from situs.ops.nn.window import shape_of
 from situs.ops.reduce import reduce_sum
 from situs.tensor import Tensor
@@ -70,7 +71,7 @@ def embedding_lookup_v1(
     shards = list(params) if isinstance(params, (list, tuple)) else [params]
     if not shards:
         raise InvalidArgumentError("Length of params is currently 0. Need at least one param.")
-    if partition_strategy not in ("mod", "div"):
+    if as_word(partition_strategy, "partition_strategy") not in ("mod", "div"):
         raise InvalidArgumentError(
             f"Unrecognized partition strategy: {partition_strategy}. Must be one of either `mod` or `div`."
         )
@@ -83,7 +84,7 @@ def _from_shards(shards: list[Any], ids: Any, strategy: str) -> Tensor:
     owner, row = _dealt(ids, len(shards)) if strategy == "mod" else _cut(ids, shards)
     result: Tensor | None = None
     for number, shard in enumerate(shards):
-        if _known(shape_of(shard)[0], "rows") == 0:
+        if _rows_of(shard) == 0:
             continue
         mine = equal(owner, number)
         rows = gather(shard, where(mine, row, 0))  # its first row stands in for those of other shards
@@ -99,10 +100,17 @@ def _dealt(ids: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 def _cut(ids: Tensor, shards: list[Any]) -> tuple[Tensor, Tensor]:
     """Whose each id is, and its row there; the first shards may be one row longer than the others."""
-    each, longer = divmod(sum(_known(shape_of(shard)[0], "rows") for shard in shards), len(shards))
+    each, longer = divmod(sum(map(_rows_of, shards)), len(shards))
     owner = maximum(floordiv(ids, each + 1), floordiv(subtract(ids, longer), max(each, 1)))
     owner = clip_by_value(owner, 0, len(shards) - 1)  # ids outside the table are left to a shard to refuse
     return owner, subtract(ids, add(multiply(owner, each), minimum(owner, longer)))
+
+
+def _rows_of(shard: Any) -> int:
+    shape = shape_of(shard)
+    if shape.rank == 0:
+        raise InvalidArgumentError("params must be at least 1 dimensional: a shard is a scalar.")
+    return _known(shape[0], "rows")
 
 
 def _over_rows(mine: Tensor, shard: Any) -> Tensor:

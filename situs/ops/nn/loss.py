@@ -15,11 +15,10 @@ from torch.nn import functional
 from situs.dtype import BOOL, FLOATING, INDEX, REAL
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
-from situs.ops.nn.activation import as_axis
+from situs.ops.nn.attribute import as_bool, as_int
 from situs.ops.reduce import renamed
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor
-
 
 # One distribution over exclusive classes for every row.
 
@@ -52,7 +51,8 @@ def _labels_fit(features: TensorShape, labels: TensorShape, axis: int) -> bool:
     dims = [1] * (len(features) - labels.rank) + labels.as_list()
     classes, rows = dims.pop(axis), TensorShape(dims)
     same_rows = rows.is_compatible_with(features[:axis] + features[axis + 1 :])
-    return (same_rows or all(dim in (1, None) for dim in dims)) and classes in (1, None, features[axis])
+    same_classes = classes in (1, None) or features[axis] in (None, classes)
+    return same_classes and (same_rows or all(dim in (1, None) for dim in dims))
 
 
 @_softmax_cross_entropy.kernel(CPU, GPU)
@@ -84,7 +84,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, 
     Returns:
         A loss for every row: the shape of `logits` without `axis`.
     """
-    return _softmax_cross_entropy(logits, labels, axis=as_axis(axis), name=name)
+    return _softmax_cross_entropy(logits, labels, axis=as_int(axis, "axis"), name=name)
 
 
 _sparse_cross_entropy = op(
@@ -170,18 +170,18 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
 
 # Classes that do not exclude each other.
 
-_sigmoid_cross_entropy = op("SigmoidCrossEntropyWithLogits", "labels: T, logits: T -> loss: T", T=FLOATING)
+_sigmoid_cross_entropy = op("SigmoidCrossEntropyWithLogits", "logits: T, labels: T -> loss: T", T=FLOATING)
 
 
 @_sigmoid_cross_entropy.shape
-def _same_shapes(labels: TensorShape, logits: TensorShape) -> TensorShape:
+def _same_shapes(logits: TensorShape, labels: TensorShape) -> TensorShape:
     if not labels.is_compatible_with(logits):
         raise InvalidArgumentError(f"`logits` and `labels` must have the same shape, received ({logits} vs {labels}).")
     return labels.merge_with(logits)
 
 
 @_sigmoid_cross_entropy.kernel(CPU, GPU)
-def _sigmoid_cross_entropy_kernel(labels: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+def _sigmoid_cross_entropy_kernel(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     _check_same(labels, logits)
     return torch.relu(logits).addcmul_(logits, labels, value=-1).add_(_log1p_exp_minus_abs(logits))
 
@@ -204,22 +204,22 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
         name: A name for the op.
     """
     _both_given("sigmoid_cross_entropy_with_logits", labels, logits)
-    return _sigmoid_cross_entropy(labels, logits, name=name)
+    return _sigmoid_cross_entropy(logits, labels, name=name)
 
 
 _weighted_cross_entropy = op(
-    "WeightedCrossEntropyWithLogits", "labels: T, logits: T, pos_weight: T -> loss: T", T=FLOATING
+    "WeightedCrossEntropyWithLogits", "logits: T, labels: T, pos_weight: T -> loss: T", T=FLOATING
 )
 
 
 @_weighted_cross_entropy.shape
-def _weighted_shape(labels: TensorShape, logits: TensorShape, pos_weight: TensorShape) -> TensorShape:
-    return broadcast(_same_shapes(labels, logits), pos_weight)
+def _weighted_shape(logits: TensorShape, labels: TensorShape, pos_weight: TensorShape) -> TensorShape:
+    return broadcast(_same_shapes(logits, labels), pos_weight)
 
 
 @_weighted_cross_entropy.kernel(CPU, GPU)
 def _weighted_cross_entropy_kernel(
-    labels: torch.Tensor, logits: torch.Tensor, pos_weight: torch.Tensor
+    logits: torch.Tensor, labels: torch.Tensor, pos_weight: torch.Tensor
 ) -> torch.Tensor:
     _check_same(labels, logits)
     weight = 1 + (pos_weight - 1) * labels
@@ -236,7 +236,7 @@ def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any
         name: A name for the op.
     """
     _both_given("weighted_cross_entropy_with_logits", labels, logits)
-    return _weighted_cross_entropy(labels, logits, pos_weight, name=name)
+    return _weighted_cross_entropy(logits, labels, pos_weight, name=name)
 
 
 # Sums of squares, and counts.
@@ -259,11 +259,11 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
     return _l2_loss(t, name=name)
 
 
-_log_poisson_loss = op("LogPoissonLoss", "targets: T, log_input: T -> loss: T", T=FLOATING, compute_full_loss=False)
+_log_poisson_loss = op("LogPoissonLoss", "log_input: T, targets: T -> loss: T", T=FLOATING, compute_full_loss=False)
 
 
 @_log_poisson_loss.shape
-def _log_poisson_shape(targets: TensorShape, log_input: TensorShape, *, compute_full_loss: bool) -> TensorShape:
+def _log_poisson_shape(log_input: TensorShape, targets: TensorShape, *, compute_full_loss: bool) -> TensorShape:
     if not targets.is_compatible_with(log_input):
         raise InvalidArgumentError(
             f"`log_input` and `targets` must have the same shape, received ({log_input} vs {targets})."
@@ -272,7 +272,7 @@ def _log_poisson_shape(targets: TensorShape, log_input: TensorShape, *, compute_
 
 
 @_log_poisson_loss.kernel(CPU, GPU)
-def _log_poisson_kernel(targets: torch.Tensor, log_input: torch.Tensor, *, compute_full_loss: bool) -> torch.Tensor:
+def _log_poisson_kernel(log_input: torch.Tensor, targets: torch.Tensor, *, compute_full_loss: bool) -> torch.Tensor:
     _check_same(targets, log_input)
     loss = torch.exp(log_input).addcmul_(log_input, targets, value=-1)
     if compute_full_loss:
@@ -290,7 +290,9 @@ def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = Fal
         compute_full_loss: Whether to add the term that does not depend on `log_input`, by Stirling's formula.
         name: A name for the op.
     """
-    return _log_poisson_loss(targets, log_input, compute_full_loss=bool(compute_full_loss), name=name)
+    return _log_poisson_loss(
+        log_input, targets, compute_full_loss=as_bool(compute_full_loss, "compute_full_loss"), name=name
+    )
 
 
 # As TensorFlow 1 spells it.

@@ -9,16 +9,17 @@ import torch
 from torch.nn import functional
 
 from situs import dtype as dt
-from situs.dtype import ALL, FIXED, FLOATING, STRING
+from situs.dtype import ALL, FIXED, FLOATING, STRING, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
+from situs.ops import cast as casts
 from situs.ops.array import stop_gradient
-from situs.ops.cast import cast, complex, dtype_of, imag, real
-from situs.ops.define import CPU, GPU, op, same_shape
+from situs.ops.cast import cast, dtype_of, imag, real
+from situs.ops.define import CPU, GPU, op
 from situs.ops.math import add, maximum, multiply, negative, rsqrt, square, squared_difference, subtract
-from situs.ops.nn.activation import as_axis
+from situs.ops.nn.attribute import as_bool, as_float, as_int, as_word
 from situs.ops.nn.window import as_given, channels_first
 from situs.ops.reduce import reduce_mean, reduce_sum, renamed
-from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, normalize_axis
+from situs.shapes import SCALAR, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
 _NARROW = frozenset({dt.float16, dt.bfloat16})
@@ -28,7 +29,7 @@ _UP_TO_FLOAT32 = _NARROW | {dt.float32}  # what TensorFlow's fused kernels take
 
 
 def moments(
-    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+    x: Any, axes: Any, shift: Any = None, keepdims: bool | None = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Computes the mean and the variance along some axes.
 
@@ -42,6 +43,7 @@ def moments(
     Returns:
         The mean and the (biased) variance.
     """
+    keepdims = as_bool(keepdims, "keepdims")
     dtype = dtype_of(x)
     wide = cast(x, dt.float32) if dtype in _NARROW else x
     kept = reduce_mean(wide, axes, True)
@@ -59,7 +61,7 @@ def moments_v1(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Computes the mean and the variance along some axes, with TensorFlow 1's arguments."""
-    return moments(x, axes, shift, bool(renamed("keepdims", keepdims, "keep_dims", keep_dims)), name)
+    return moments(x, axes, shift, renamed("keepdims", keepdims, "keep_dims", keep_dims), name)
 
 
 # Batches.
@@ -99,7 +101,7 @@ def batch_norm_with_global_normalization(
     name: str | None = None,
 ) -> Tensor:
     """Normalises a batch; `gamma` counts only if `scale_after_normalization` says so."""
-    scale = gamma if scale_after_normalization else None
+    scale = gamma if as_bool(scale_after_normalization, "scale_after_normalization") else None
     return batch_normalization(input, mean, variance, beta, scale, variance_epsilon, name)
 
 
@@ -179,16 +181,14 @@ def _fused_batch_norm_kernel(
     exponential_avg_factor: float,
     epsilon: float,
 ) -> tuple[torch.Tensor, ...]:
-    shapes = (TensorShape(each.shape) for each in (x, scale, offset, mean, variance))
-    _fused_batch_norm_shape(
-        *shapes,
-        data_format=data_format,
-        is_training=is_training,
-        exponential_avg_factor=exponential_avg_factor,
-        epsilon=epsilon,
-    )
     n = _SPATIAL[data_format]
+    if x.ndim != n + 2:
+        raise ValueError("wrong rank")  # the shape rule says it better
     images = channels_first(x, n, data_format)
+    unread = is_training and exponential_avg_factor == 1
+    for each in (scale, offset, mean, variance):
+        if each.shape != images.shape[1:2] and (each.numel() or not unread):
+            raise ValueError("wrong size")
     if not is_training:
         y, _, _ = torch.native_batch_norm(images, scale, offset, mean, variance, False, 0.0, epsilon)
         return as_given(y, n, data_format), mean, variance, mean, variance
@@ -208,16 +208,13 @@ def _trained(
     """The normalised images, the moving mean and variance, and the batch's mean and inverse deviation."""
     if images.numel() == 0:
         return images, *(torch.full_like(scale, torch.nan) for _ in range(4))
-    # PyTorch updates these two in place, with TensorFlow's formula; they are ours, not the caller's.
-    moving_mean = mean.clone() if mean.numel() else torch.zeros_like(scale)
-    moving_variance = variance.clone() if variance.numel() else torch.zeros_like(scale)
-    if images.numel() == images.shape[1]:  # one element per channel, of which the unbiased variance is undefined
-        unchanged = moving_variance * (1 - factor)
+    old_mean, old_variance = (each if each.numel() else torch.zeros_like(scale) for each in (mean, variance))
+    moving_mean, moving_variance = old_mean.clone(), old_variance.clone()  # updated in place, with TensorFlow's formula
     y, batch_mean, deviation = torch.native_batch_norm(
         images, scale, offset, moving_mean, moving_variance, True, factor, epsilon
     )
-    if images.numel() == images.shape[1]:
-        moving_variance = unchanged
+    if images.numel() == images.shape[1]:  # TensorFlow takes 0 for the unbiased variance of one element, PyTorch NaN
+        moving_variance = old_variance * (1 - factor)
     return y, moving_mean, moving_variance, batch_mean, deviation
 
 
@@ -250,12 +247,14 @@ def fused_batch_norm(
     Returns:
         The normalised images, and the (moved) mean and unbiased variance.
     """
-    if data_format not in _SPATIAL:
+    if as_word(data_format, "data_format") not in _SPATIAL:
         allowed = ", ".join(f'"{each}"' for each in _SPATIAL)
         raise InvalidArgumentError(
             f"Value for attr 'data_format' of \"{data_format}\" is not in the list of allowed values: {allowed}"
         )
-    if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
+    is_training = as_bool(is_training, "is_training")
+    factor = as_float(exponential_avg_factor, "exponential_avg_factor")
+    if (not is_training or factor != 1.0) and (mean is None or variance is None):
         raise InvalidArgumentError(
             "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` "
             f"!= 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
@@ -267,10 +266,10 @@ def fused_batch_norm(
         offset,
         none if mean is None else mean,
         none if variance is None else variance,
-        epsilon=max(float(epsilon), 1.001e-5),
-        exponential_avg_factor=float(exponential_avg_factor),
+        epsilon=max(as_float(epsilon, "epsilon"), 1.001e-5),
+        exponential_avg_factor=factor,
         data_format=data_format,
-        is_training=bool(is_training),
+        is_training=is_training,
         name=name,
     )
     return y, batch_mean, batch_variance
@@ -331,8 +330,8 @@ def layer_norm(
         epsilon: A small number that keeps the division safe.
         name: A name for the op.
     """
-    axes = tuple(as_axis(each) for each in (axis if isinstance(axis, (list, tuple)) else (axis,)))
-    return _layer_norm(x, scale, offset, axis=axes, epsilon=float(epsilon), name=name)
+    axes = tuple(as_int(each, "axis") for each in (axis if isinstance(axis, (list, tuple)) else (axis,)))
+    return _layer_norm(x, scale, offset, axis=axes, epsilon=as_float(epsilon, "epsilon"), name=name)
 
 
 # Neighbouring channels.
@@ -384,10 +383,10 @@ def local_response_normalization(
     """
     return _lrn(
         input,
-        depth_radius=as_axis(depth_radius),
-        bias=float(bias),
-        alpha=float(alpha),
-        beta=float(beta),
+        depth_radius=as_int(depth_radius, "depth_radius"),
+        bias=as_float(bias, "bias"),
+        alpha=as_float(alpha, "alpha"),
+        beta=as_float(beta, "beta"),
         name=name,
     )
 
@@ -411,7 +410,7 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | Non
     if dtype_of(x).is_complex:
         parts = real(x), imag(x)
         factor = _inverse_length(add(square(parts[0]), square(parts[1])), axis, epsilon)
-        return complex(multiply(parts[0], factor), multiply(parts[1], factor), name)
+        return casts.complex(multiply(parts[0], factor), multiply(parts[1], factor), name)
     return multiply(x, _inverse_length(square(x), axis, epsilon), name)
 
 
@@ -427,15 +426,17 @@ def _zero_fraction_shape(value: TensorShape) -> TensorShape:
     return SCALAR
 
 
-@_zero_fraction.kernel(CPU, GPU, T=FIXED)
+@_zero_fraction.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _zero_fraction_kernel(value: torch.Tensor) -> torch.Tensor:
     zeros = value.numel() - torch.count_nonzero(value)
     return zeros.to(torch.float32) / value.numel()
 
 
-@_zero_fraction.kernel(CPU, T=STRING)
-def _zero_fraction_of_strings(value: Any) -> torch.Tensor:
-    return torch.tensor(np.mean(value == b"") if value.size else np.nan, dtype=torch.float32)
+@_zero_fraction.kernel(CPU, T=STRING | WIDE_UNSIGNED)
+def _zero_fraction_by_numpy(value: Any) -> torch.Tensor:
+    empty = b"" if isinstance(value, np.ndarray) else 0
+    equal = np.asarray(value) == empty
+    return torch.tensor(equal.mean() if equal.size else np.nan, dtype=torch.float32)
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:

@@ -18,11 +18,12 @@ from situs.dtype import FLOATING, INDEX, SIGNED, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import InvalidArgumentError, UnimplementedError
 from situs.ops.define import CPU, GPU, op
-from situs.ops.reduce import renamed
+from situs.ops.nn.attribute import as_bool, as_word
 from situs.ops.nn.window import (
     FORMATS,
     Slide,
     as_given,
+    as_padding,
     attributes,
     channels_first,
     defaults,
@@ -33,6 +34,7 @@ from situs.ops.nn.window import (
     split_shape,
     vector,
 )
+from situs.ops.reduce import renamed
 from situs.registry.op import Op
 from situs.shapes import Dim, TensorShape, brackets
 from situs.tensor import Tensor
@@ -132,13 +134,9 @@ def _largest(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
     pool = functional.max_pool3d if len(windows) == 3 else functional.max_pool2d
     fit = _fit(tuple(x.shape[2:]), windows, laid)
     if fit is None:
-        x = functional.pad(x, _amounts(laid), value=_smallest(x.dtype))
+        x = functional.pad(x, laid.amounts(), value=_smallest(x.dtype))
         return pool(x, windows, laid.strides, 0, laid.dilations)
     return _cropped(pool(x, windows, laid.strides, fit.margins, laid.dilations, fit.beyond), fit.starts, laid)
-
-
-def _amounts(laid: Slide) -> list[int]:
-    return [amount for pair in zip(laid.before[::-1], laid.after[::-1], strict=True) for amount in pair]
 
 
 def _smallest(dtype: torch.dtype) -> float:
@@ -148,16 +146,24 @@ def _smallest(dtype: torch.dtype) -> float:
 def _mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
     if max(laid.dilations) > 1:
         return _dilated_mean(x, windows, laid)
-    fit = _fit(tuple(x.shape[2:]), windows, laid)
-    if fit is None:
-        raise UnimplementedError("Average pooling takes 'SAME' and 'VALID' padding only.")
-    if len(windows) == 2:
+    sizes = tuple(x.shape[2:])
+    fit = _fit(sizes, windows, laid)
+    if len(windows) == 2 and fit is not None:
         y = functional.avg_pool2d(x, windows, laid.strides, fit.margins, fit.beyond, count_include_pad=False)
-    else:
-        wide = x.float() if x.dtype.itemsize == 2 else x  # PyTorch's CPU kernel knows no 16-bit floats
-        y = functional.avg_pool3d(wide, windows, laid.strides, fit.margins, fit.beyond, count_include_pad=False)
-        y = y.to(x.dtype)
-    return _cropped(y, fit.starts, laid)
+        return _cropped(y, fit.starts, laid)
+    wide = x.float() if x.dtype.itemsize == 2 else x  # avg_pool3d knows no 16-bit floats on the CPU
+    if fit is None or any(window > size for window, size in zip(windows, sizes, strict=True)):
+        return _mean_by_counting(wide, windows, laid).to(x.dtype)
+    y = functional.avg_pool3d(wide, windows, laid.strides, fit.margins, fit.beyond, count_include_pad=False)
+    return _cropped(y, fit.starts, laid).to(x.dtype)
+
+
+def _mean_by_counting(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
+    """For windows larger than the input, which avg_pool3d refuses even where padding makes up for it."""
+    pool = functional.avg_pool3d if len(windows) == 3 else functional.avg_pool2d
+    both = (functional.pad(each, laid.amounts()) for each in (x, torch.ones_like(x[:1, :1])))
+    sums, counts = (pool(each, windows, laid.strides, divisor_override=1) for each in both)
+    return sums / counts
 
 
 def _dilated_mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
@@ -218,7 +224,7 @@ def _spatial_rank(input: Any, data_format: str | None) -> int:
 
 def _layout(n: int, data_format: str | None) -> str:
     """The data format for `n` spatial dimensions, from one that says no more than where the channels stand."""
-    return FORMATS[n][data_format is not None and data_format.startswith("NC")]
+    return FORMATS[n][data_format is not None and as_word(data_format, "data_format").startswith("NC")]
 
 
 def max_pool(
@@ -314,11 +320,11 @@ def pool(
         name: A name for the op.
     """
     n = shape_of(window_shape).num_elements() or 0
-    ops = {"MAX": _MAX, "AVG": _AVG}.get(pooling_type, {})
+    ops = {"MAX": _MAX, "AVG": _AVG}.get(as_word(pooling_type, "pooling_type"), {})
     if n not in ops:
         raise InvalidArgumentError(f"{n}-D {pooling_type} pooling is not supported.")
     layout = _layout(n, data_format)
-    if padding == "SAME" and max(vector(dilations, n, layout, "dilations")) > 1:
+    if as_padding(padding, n)[0] == "SAME" and max(vector(dilations, n, layout, "dilations")) > 1:
         raise InvalidArgumentError("pooling with 'SAME' padding is not implemented for `dilations` > 1.")
     return _run(ops, n, input, window_shape, strides, padding, layout, name, dilations)
 
@@ -401,18 +407,18 @@ def max_pool_with_argmax(
     Returns:
         The largest elements, and their indices into the flattened image or batch.
     """
-    if data_format != "NHWC":
+    if as_word(data_format, "data_format") != "NHWC":
         raise InvalidArgumentError(
             f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}"
         )
-    if padding not in ("SAME", "VALID"):
+    if as_padding(padding, 2)[0] == "EXPLICIT":
         raise InvalidArgumentError(f"max_pool_with_argmax takes padding 'SAME' or 'VALID', got {padding!r}.")
     largest, places = _max_pool_with_argmax.many(
         input,
         ksize=vector(ksize, 2, "NHWC", "ksize"),
         strides=vector(strides, 2, "NHWC", "strides"),
         padding=padding,
-        include_batch_in_index=include_batch_in_index,
+        include_batch_in_index=as_bool(include_batch_in_index, "include_batch_in_index"),
         Targmax=as_dtype(output_dtype),
         name=name,
     )
@@ -478,5 +484,5 @@ def max_pool_with_argmax_v1(
     """Takes the largest elements and their indices, with TensorFlow 1's arguments."""
     dtype = renamed("output_dtype", output_dtype, "Targmax", Targmax)
     return max_pool_with_argmax(
-        input, ksize, strides, padding, data_format, dtype or dt.int64, include_batch_in_index, name
+        input, ksize, strides, padding, data_format, dt.int64 if dtype is None else dtype, include_batch_in_index, name
     )

@@ -21,10 +21,10 @@ import numpy as np
 import torch
 
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.ops.nn.attribute import as_word
 from situs.shapes import Dim, TensorShape
 
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
-PADDINGS = ("SAME", "VALID", "EXPLICIT")
 
 _TO_FIRST = {1: (0, 2, 1), 2: (0, 3, 1, 2), 3: (0, 4, 1, 2, 3)}
 _TO_LAST = {1: (0, 2, 1), 2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}
@@ -44,6 +44,10 @@ class Slide(NamedTuple):
         if len(self.counts) > 1:
             return self
         return Slide((1, *self.counts), (0, *self.before), (0, *self.after), (1, *self.strides), (1, *self.dilations))
+
+    def amounts(self) -> list[int]:
+        """The padding as ``torch.nn.functional.pad`` takes it, last dimension first."""
+        return [amount for pair in zip(self.before[::-1], self.after[::-1], strict=True) for amount in pair]
 
 
 # What the program passed.
@@ -67,7 +71,7 @@ def format_of(data_format: str | None, n: int) -> str:
         InvalidArgumentError: there is no such format.
     """
     last, first = FORMATS[n]
-    if data_format is None or data_format == last:
+    if data_format is None or as_word(data_format, "data_format") == last:
         return last
     if data_format == first:
         return first
@@ -127,7 +131,9 @@ def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
             f'Value for attr \'padding\' of "{padding}" is not in the list of allowed values: "SAME", "VALID"; '
             "explicit padding is a list of pairs"
         )
-    if not isinstance(padding, (list, tuple, np.ndarray)):
+    if isinstance(padding, np.ndarray):
+        padding = padding.tolist()
+    if not isinstance(padding, (list, tuple)):
         raise DTypeError(f"Expected string for argument 'padding' not {padding!r}.")
     if len(padding) != n + 2:
         raise InvalidArgumentError(

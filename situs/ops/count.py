@@ -1,0 +1,316 @@
+"""Elements counted into bins: histograms, bincount, confusion matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from situs.dtype import FIXED, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DType, as_dtype, float32, float64, int32, int64
+from situs.eager.bridge import TORCH_DTYPE
+from situs.eager.convert import to_tensor
+from situs.errors import InvalidArgumentError
+from situs.ops.array import as_attribute, as_integer
+from situs.ops.define import CPU, GPU, op
+from situs.shapes import UNKNOWN, TensorShape, brackets
+from situs.tensor import Tensor
+
+# HistogramFixedWidth and HistogramFixedWidthBins.
+
+_PLAIN = frozenset({int32, int64, float32, float64})
+_histogram = op("HistogramFixedWidth", "values: T, value_range: T, nbins: host -> out: dtype", T=_PLAIN, dtype=INDEX)
+_histogram_bins = op(
+    "HistogramFixedWidthBins", "values: T, value_range: T, nbins: host -> out: dtype", T=_PLAIN, dtype=INDEX
+)
+
+
+@_histogram.shape
+def _histogram_shape(values: TensorShape, value_range: TensorShape, nbins: Any) -> TensorShape:
+    _check_range_shape(value_range)
+    return TensorShape([None if nbins is None else _as_nbins(nbins)])
+
+
+@_histogram_bins.shape
+def _histogram_bins_shape(values: TensorShape, value_range: TensorShape, nbins: Any) -> TensorShape:
+    _check_range_shape(value_range)
+    if nbins is not None:
+        _as_nbins(nbins)
+    return values
+
+
+def _check_range_shape(value_range: TensorShape) -> None:
+    if not value_range.is_compatible_with([2]):
+        raise InvalidArgumentError(f"value_range should be a vector of 2 elements, got shape {brackets(value_range)}")
+
+
+def _as_nbins(nbins: Any) -> int:
+    count = as_integer(nbins, "nbins")
+    if count <= 0:
+        raise InvalidArgumentError(f"nbins should be a positive number, but got '{count}'")
+    return count
+
+
+def _checked_range(values: torch.Tensor, value_range: torch.Tensor) -> tuple[Any, Any]:
+    _check_range_shape(TensorShape(value_range.shape))
+    low, high = value_range.tolist()
+    if not low < high:
+        raise InvalidArgumentError(
+            f"value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'"
+        )
+    if values.is_floating_point() and bool(values.isnan().any()):
+        raise InvalidArgumentError("Histogram values must not contain NaN")
+    return low, high
+
+
+@_histogram.kernel(CPU, GPU)
+def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: Any, dtype: DType) -> torch.Tensor:
+    count = _as_nbins(nbins)
+    low, high = _checked_range(values, value_range)
+    step = (high - low) / count
+    bins = ((values.clamp(min=low) - low).double() / step).clamp(max=count - 1).to(torch.int64)
+    return torch.bincount(bins.reshape(-1), minlength=count).to(TORCH_DTYPE[dtype])
+
+
+@_histogram_bins.kernel(CPU, GPU)
+def _histogram_bins_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: Any, dtype: DType) -> torch.Tensor:
+    count = _as_nbins(nbins)
+    low, high = _checked_range(values, value_range)
+    real = values if values.is_floating_point() else values.double()
+    bins: torch.Tensor = ((real - low) / (high - low)).mul(count).floor().clamp(0, count - 1)
+    return bins.to(TORCH_DTYPE[dtype])
+
+
+def histogram_fixed_width(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """Counts values in bins of equal width; those outside the range go into the first or the last bin.
+
+    Args:
+        values: Numbers.
+        value_range: Where the first bin begins and the last one ends, of the dtype of `values`.
+        nbins: The number of bins.
+        dtype: int32 or int64.
+        name: A name for the op.
+    """
+    return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=name)
+
+
+def histogram_fixed_width_bins(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """Returns for each value the number of its bin in `histogram_fixed_width`."""
+    return _histogram_bins(values, value_range, nbins, dtype=as_dtype(dtype), name=name)
+
+
+# DenseBincount. Empty weights stand for ones.
+
+_bincount = op(
+    "DenseBincount",
+    "input: Tidx, weights: T, minlength: host, maxlength: host -> output: T",
+    Tidx=REAL - WIDE_UNSIGNED,
+    T=NUMERIC - WIDE_UNSIGNED,
+    binary_output=False,
+    per_row=False,
+)
+
+
+@_bincount.shape
+def _bincount_shape(
+    input: TensorShape, weights: TensorShape, minlength: Any, maxlength: Any, *, binary_output: bool, per_row: bool
+) -> TensorShape:
+    if weights != [0] and not weights.is_compatible_with(input):
+        raise InvalidArgumentError(
+            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights "
+            f"equal to 1. Received {brackets(weights)} for arr of shape {brackets(input)}"
+        )
+    if not per_row or input.rank == 1:
+        return TensorShape([None])
+    if input.rank not in (2, None):
+        raise InvalidArgumentError(f"Counting along axis -1 takes arr of rank at most 2, got {brackets(input)}")
+    return UNKNOWN if input.rank is None else TensorShape([input[0], None])
+
+
+@_bincount.kernel(CPU, GPU)
+def _bincount_kernel(
+    input: torch.Tensor, weights: torch.Tensor, minlength: Any, maxlength: Any, binary_output: bool, per_row: bool
+) -> torch.Tensor:
+    _bincount_shape(
+        TensorShape(input.shape),
+        TensorShape(weights.shape),
+        minlength,
+        maxlength,
+        binary_output=binary_output,
+        per_row=per_row,
+    )
+    by_row = per_row and input.ndim == 2
+    rows = input.to(torch.int64) if by_row else input.reshape(1, -1).to(torch.int64)
+    size = _bincount_size(rows, minlength, maxlength)
+    kept = rows < size
+    places = (rows + size * torch.arange(len(rows), device=rows.device)[:, None])[kept]
+    ones = torch.ones((), dtype=weights.dtype, device=rows.device).expand(len(places))
+    added = weights.reshape(rows.shape)[kept] if weights.shape == input.shape and not binary_output else ones
+    output = weights.new_zeros(len(rows) * size).index_put_((places,), added, accumulate=not binary_output)
+    return output.reshape([len(rows), size] if by_row else [size])
+
+
+def _bincount_size(rows: torch.Tensor, minlength: Any, maxlength: Any) -> int:
+    """How many bins there are: one more than the largest number, within the limits given."""
+    size = 0
+    if rows.numel():
+        low, high = (int(each) for each in rows.aminmax())
+        if low < 0:
+            raise InvalidArgumentError("Input arr must be non-negative!")
+        size = high + 1
+    if minlength is not None:
+        size = max(size, as_integer(minlength, "minlength"))
+    return size if maxlength is None else max(min(size, as_integer(maxlength, "maxlength")), 0)
+
+
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = int32,
+    name: str | None = None,
+    axis: int | None = None,
+    binary_output: bool = False,
+) -> Tensor:
+    """Counts how often each of the integers 0, 1, 2, ... occurs.
+
+    Args:
+        arr: Integers that are not negative.
+        weights: What each occurrence counts, of the shape of `arr`; by default 1.
+        minlength: The least number of counts to return.
+        maxlength: The largest number; greater integers are not counted.
+        dtype: The dtype of the counts where there are no weights.
+        name: A name for the op.
+        axis: None or 0 to count all elements, -1 to count each row.
+        binary_output: Whether to return only whether an integer occurs.
+    """
+    if axis is not None and as_attribute(axis, "axis") not in (0, -1):
+        raise InvalidArgumentError(
+            f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported."
+        )
+    if binary_output and weights is not None:
+        raise InvalidArgumentError("Arguments `binary_output` and `weights` are mutually exclusive.")
+    attrs: dict[str, Any] = {"binary_output": bool(binary_output), "per_row": axis == -1}
+    each = to_tensor([], as_dtype(dtype)) if weights is None else weights
+    return _bincount(arr, each, minlength, maxlength, name=name, **attrs)
+
+
+def bincount_v1(
+    arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = int32
+) -> Tensor:
+    """Counts how often each integer occurs, with the arguments of TensorFlow 1."""
+    return bincount(arr, weights, minlength, maxlength, dtype)
+
+
+# ConfusionMatrix. Empty weights stand for ones.
+
+_confusion_matrix = op(
+    "ConfusionMatrix",
+    "labels: Tlabels, predictions: Tpredictions, weights: Tweights, num_classes: host -> output: dtype",
+    Tlabels=REAL - WIDE_UNSIGNED,
+    Tpredictions=REAL - WIDE_UNSIGNED,
+    Tweights=NUMERIC - WIDE_UNSIGNED,
+    dtype=FIXED - WIDE_UNSIGNED,
+)
+
+
+@_confusion_matrix.shape
+def _confusion_matrix_shape(
+    labels: TensorShape, predictions: TensorShape, weights: TensorShape, num_classes: Any
+) -> TensorShape:
+    labels, predictions = _squeezed_shapes(labels, predictions)
+    if not labels.is_compatible_with(predictions):
+        raise InvalidArgumentError(
+            "labels and predictions must have one shape: "
+            f"labels.shape = {brackets(labels)} != predictions.shape = {brackets(predictions)}"
+        )
+    if labels.rank not in (1, None):
+        raise InvalidArgumentError(f"labels and predictions must be vectors, got shape {brackets(labels)}")
+    if weights != [0] and not weights.is_compatible_with(labels):
+        raise InvalidArgumentError(f"Shapes {labels} and {weights} are incompatible: give one weight for each label")
+    count = None if num_classes is None else _as_classes(num_classes)
+    return TensorShape([count, count])
+
+
+def _squeezed_shapes(labels: TensorShape, predictions: TensorShape) -> tuple[TensorShape, TensorShape]:
+    """One of the two may have a last dimension of size 1 more than the other."""
+    if labels.rank is None or predictions.rank is None:
+        return labels, predictions
+    more = labels.rank - predictions.rank
+    return (
+        labels[:-1] if more == 1 and labels[-1] in (1, None) else labels,
+        predictions[:-1] if more == -1 and predictions[-1] in (1, None) else predictions,
+    )
+
+
+def _as_classes(num_classes: Any) -> int:
+    count = as_integer(num_classes, "num_classes")
+    if count < 0:
+        raise InvalidArgumentError(f"num_classes must not be negative, got {count}")
+    return count
+
+
+@_confusion_matrix.kernel(CPU, GPU)
+def _confusion_matrix_kernel(
+    labels: torch.Tensor, predictions: torch.Tensor, weights: torch.Tensor, num_classes: Any, dtype: DType
+) -> torch.Tensor:
+    _confusion_matrix_shape(
+        TensorShape(labels.shape), TensorShape(predictions.shape), TensorShape(weights.shape), num_classes
+    )
+    rows, columns = (each.reshape(-1).to(torch.int64) for each in (labels, predictions))
+    largest = max(_largest_class(rows, "labels"), _largest_class(columns, "predictions"))
+    count = largest + 1 if num_classes is None else _as_classes(num_classes)
+    for what, each in (("labels", rows), ("predictions", columns)):
+        if len(each) and int(each.max()) >= count:
+            raise InvalidArgumentError(f"`{what}` out of bound: {int(each.max())} for {count} classes")
+    kind = TORCH_DTYPE[dtype]
+    added = weights.to(kind) if weights.shape == rows.shape else torch.ones_like(rows, dtype=kind)
+    output = torch.zeros(count * count, dtype=kind, device=labels.device)
+    return output.index_put_((rows * count + columns,), added, accumulate=True).reshape(count, count)
+
+
+def _largest_class(numbers: torch.Tensor, what: str) -> int:
+    if not len(numbers):
+        return -1
+    low, high = (int(each) for each in numbers.aminmax())
+    if low < 0:
+        raise InvalidArgumentError(f"`{what}` contains negative values.")
+    return high
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    weights: Any = None,
+    dtype: Any = int32,
+    name: str | None = None,
+) -> Tensor:
+    """Counts how often a class (row) was predicted as a class (column).
+
+    Args:
+        labels: The true classes, as integers.
+        predictions: The predicted classes.
+        num_classes: The number of classes; by default one more than the largest found.
+        weights: What each prediction counts; by default 1.
+        dtype: The dtype of the counts.
+        name: A name for the op.
+    """
+    given = [] if weights is None else weights
+    return _confusion_matrix(labels, predictions, given, num_classes, dtype=as_dtype(dtype), name=name)
+
+
+def confusion_matrix_v1(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    dtype: Any = int32,
+    name: str | None = None,
+    weights: Any = None,
+) -> Tensor:
+    """Counts predictions of classes, with the argument order of TensorFlow 1."""
+    return confusion_matrix(labels, predictions, num_classes, weights, dtype, name)

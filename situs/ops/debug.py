@@ -1,0 +1,600 @@
+"""Assertions about tensors: ``tf.Assert`` and ``tf.debugging.assert_*``.
+
+In eager mode a failed assertion raises at once, with the values in its message, and a good one
+returns None. Shapes and dtypes are checked when the assertion is made, in either mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs import dtype as dt
+from situs.devices import scope
+from situs.dtype import FLOATING, NUMERIC, DType, as_dtype
+from situs.eager.binding import host_value
+from situs.eager.convert import to_tensor
+from situs.eager.tensor import EagerTensor, to_numpy
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops import array
+from situs.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
+from situs.ops.constant import convert_to_tensor, read
+from situs.ops.define import CPU, GPU, op, same_shape
+from situs.ops.math import abs as absolute
+from situs.ops.math import add, multiply, subtract
+from situs.ops.printing import OLD, tensor_text
+from situs.ops.reduce import reduce_all, reduce_any
+from situs.shapes import TensorShape
+from situs.tensor import Tensor
+
+# Assert.
+
+_assert = op("Assert", "condition: bool, data: string* ->", stateful=True)
+
+
+@_assert.shape
+def _assert_op_shape(condition: TensorShape, data: list[TensorShape]) -> list[TensorShape]:
+    return []
+
+
+@_assert.kernel(CPU)
+def _assert_kernel(condition: torch.Tensor, data: list[Any]) -> tuple[()]:
+    if condition.numel() != 1:
+        raise InvalidArgumentError(f"condition must be a scalar, got shape {list(condition.shape)}")
+    if not condition.item():
+        texts = " ".join(f"[{text.item().decode(errors='backslashreplace')}]" for text in data)
+        raise InvalidArgumentError(f"assertion failed: {texts}")
+    return ()
+
+
+def Assert(  # noqa: N802 - the name programs use
+    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+) -> Any:
+    """Raises unless a condition is true.
+
+    Args:
+        condition: A boolean scalar.
+        data: A list of tensors and values to show if it is not.
+        summarize: How many elements of each tensor to show; 3 by default, -1 for all.
+        name: A name for the op.
+
+    Raises:
+        InvalidArgumentError: the condition is false.
+    """
+    if not isinstance(data, (list, tuple, str)):
+        raise DTypeError(f"The data of an assertion is a list of tensors, got {data!r}.")
+    holds = read(condition)
+    if isinstance(holds, Tensor) and not isinstance(holds, EagerTensor):
+        return _assert_later(holds, list(data), summarize, name)
+    if not _truth(holds):
+        shown = "\n".join(_element_list(read(item), summarize) for item in data)
+        raise InvalidArgumentError(f"Expected '{holds!s}' to be true. Summarized data: {shown}")
+    return None
+
+
+def _assert_later(condition: Tensor, data: list[Any], summarize: int | None, name: str | None) -> Any:
+    texts = [tensor_text(item, 3 if summarize is None else summarize, OLD) for item in data]
+    with scope.device(None):
+        return _assert.many(condition, texts, name=name)
+
+
+def _truth(condition: Any) -> bool:
+    if isinstance(condition, (EagerTensor, np.ndarray)) and np.size(condition) != 1:
+        raise InvalidArgumentError(f"The condition of an assertion is a scalar, got {condition!r}. Use tf.reduce_all.")
+    return bool(condition)
+
+
+def _count(summarize: int | None, size: int) -> int:
+    return 3 if summarize is None else size if summarize < 0 else summarize
+
+
+def _values(item: Any) -> np.ndarray[Any, Any]:
+    return to_numpy(to_tensor(item))
+
+
+def _first_elements(item: Any, summarize: int | None) -> list[str]:
+    """The first elements of a tensor or value as texts."""
+    flat = _values(item).ravel()
+    shown = flat[: _count(summarize, flat.size)]
+    return [str(element) for element in shown] + (["..."] if len(shown) < flat.size else [])
+
+
+def _element_list(item: Any, summarize: int | None) -> str:
+    return ", ".join(_first_elements(item, summarize))
+
+
+def _static(value: Any) -> Tensor:
+    """A tensor to look at the shape and dtype of; Python values need no device for that."""
+    value = read(value)
+    return value if isinstance(value, Tensor) else to_tensor(value)
+
+
+# Comparisons of two tensors.
+
+
+def _assert_all(
+    holds: Tensor, x: Any, y: Any, symbol: str, data: Any, summarize: int | None, message: str | None, name: str | None
+) -> Any:
+    """Raises unless a comparison holds everywhere."""
+    condition = reduce_all(holds)
+    if not isinstance(condition, EagerTensor):
+        said = [f"Condition x {symbol} y did not hold element-wise:", "x = ", x, "y = ", y]
+        return Assert(condition, [message or "", *(said if data is None else data)], summarize, name)
+    if bool(condition):
+        return None
+    if data is None:
+        said = [
+            f"Condition x {symbol} y did not hold.",
+            *_differences(_values(holds), _values(x), _values(y), summarize),
+        ]
+    else:
+        said = [_datum(read(item), summarize) for item in data]
+    raise InvalidArgumentError("\n".join([*([message] if message else []), *said]))
+
+
+def _differences(holds: Any, left: Any, right: Any, summarize: int | None) -> list[str]:
+    """Where and how two arrays differ, as lines."""
+    lines = []
+    if left.shape == right.shape and left.ndim > 0:
+        where = np.argwhere(~holds)
+        where = where[: _count(summarize, len(where))]
+        lines += [f"Indices of first {len(where)} different values:", str(where)]
+        for what, values in (("x", left), ("y", right)):
+            lines += [f"Corresponding {what} values:", str(values[tuple(where.T)])]
+    for what, values in (("x", left), ("y", right)):
+        first = values.ravel()[: _count(summarize, values.size)]
+        lines += [f"First {len(first)} elements of {what}:", str(first)]
+    return lines
+
+
+def _datum(item: Any, summarize: int | None) -> str:
+    """A value of the program's own data, as a line."""
+    if isinstance(item, EagerTensor):
+        texts = _first_elements(item, summarize)
+        return str(texts) if item.ndim else texts[0]
+    return str(item)
+
+
+Comparison = Callable[..., Any]
+
+
+def _comparison(symbol: str, words: str, compare: Comparison, old: bool = False) -> Comparison:
+    """Makes an assertion that compares two tensors, with the arguments of TensorFlow 2 or of 1 (`old`)."""
+
+    def assertion(
+        x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    ) -> Any:
+        return _assert_all(compare(x, y), x, y, symbol, None, summarize, message, name)
+
+    def old_assertion(
+        x: Any,
+        y: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Any:
+        return _assert_all(compare(x, y), x, y, symbol, data, summarize, message, name)
+
+    made = old_assertion if old else assertion
+    made.__doc__ = f"Raises ``InvalidArgumentError`` unless every element of `x` {words} that of `y`."
+    return made
+
+
+_EQUAL = ("==", "equals", equal)
+_NONE_EQUAL = ("!=", "differs from", not_equal)
+_LESS = ("<", "is less than", less)
+_LESS_EQUAL = ("<=", "is at most", less_equal)
+_GREATER = (">", "is greater than", greater)
+_GREATER_EQUAL = (">=", "is at least", greater_equal)
+
+assert_equal = _comparison(*_EQUAL)
+assert_less = _comparison(*_LESS)
+assert_less_equal = _comparison(*_LESS_EQUAL)
+assert_greater = _comparison(*_GREATER)
+assert_greater_equal = _comparison(*_GREATER_EQUAL)
+
+assert_equal_v1 = _comparison(*_EQUAL, old=True)
+assert_none_equal_v1 = _comparison(*_NONE_EQUAL, old=True)
+assert_less_v1 = _comparison(*_LESS, old=True)
+assert_less_equal_v1 = _comparison(*_LESS_EQUAL, old=True)
+assert_greater_v1 = _comparison(*_GREATER, old=True)
+assert_greater_equal_v1 = _comparison(*_GREATER_EQUAL, old=True)
+
+
+def assert_none_equal(
+    x: Any, y: Any, summarize: int | None = None, message: str | None = None, name: str | None = None
+) -> Any:
+    """Raises ``InvalidArgumentError`` unless every element of `x` differs from that of `y`."""
+    return assert_none_equal_v1(x, y, None, summarize, message, name)
+
+
+# The sign of a tensor.
+
+
+def _sign(symbol: str, words: str, compare: Comparison, old: bool = False) -> Comparison:
+    """Makes an assertion about the sign of a tensor, with the arguments of TensorFlow 2 or of 1 (`old`)."""
+
+    def check(x: Any, data: Any, summarize: int | None, message: str | None, name: str | None) -> Any:
+        tensor = convert_to_tensor(x)
+        if data is None:
+            said = [_prefix(message), f"Condition x {symbol} 0 did not hold element-wise:"]
+            data = [*said, f"x ({_description(tensor)}) = ", tensor]
+        return _assert_all(compare(tensor, 0), tensor, 0, symbol, data, summarize, None, name)
+
+    def assertion(x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
+        return check(x, None, summarize, message, name)
+
+    def old_assertion(
+        x: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
+    ) -> Any:
+        return check(x, data, summarize, message, name)
+
+    made = old_assertion if old else assertion
+    made.__doc__ = f"Raises ``InvalidArgumentError`` unless every element of `x` is {words}."
+    return made
+
+
+_POSITIVE = (">", "positive", greater)
+_NEGATIVE = ("<", "negative", less)
+_NON_NEGATIVE = (">=", "zero or positive", greater_equal)
+_NON_POSITIVE = ("<=", "zero or negative", less_equal)
+
+assert_positive = _sign(*_POSITIVE)
+assert_negative = _sign(*_NEGATIVE)
+assert_non_negative = _sign(*_NON_NEGATIVE)
+assert_non_positive = _sign(*_NON_POSITIVE)
+
+assert_positive_v1 = _sign(*_POSITIVE, old=True)
+assert_negative_v1 = _sign(*_NEGATIVE, old=True)
+assert_non_negative_v1 = _sign(*_NON_NEGATIVE, old=True)
+assert_non_positive_v1 = _sign(*_NON_POSITIVE, old=True)
+
+
+def _prefix(message: str | None) -> str:
+    return f"{message}.  " if message else ""
+
+
+def _description(tensor: Tensor) -> str:
+    return f"shape={tensor.shape} dtype={tensor.dtype.name}"
+
+
+# Nearness and finiteness.
+
+
+def assert_near(
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Raises unless ``|x - y| <= atol + rtol * |y|`` everywhere.
+
+    Args:
+        x: A tensor of floating-point or complex numbers.
+        y: A tensor of the same dtype that broadcasts with it.
+        rtol: The tolerance relative to `y`; by default ten times the precision of the dtype.
+        atol: The absolute tolerance; by default the same.
+        message: What to say first in the error.
+        summarize: How many elements of each tensor to show.
+        name: A name for the op.
+
+    Raises:
+        InvalidArgumentError: they are not near.
+    """
+    return assert_near_v1(x, y, rtol, atol, None, summarize, message, name)
+
+
+def assert_near_v1(
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Raises unless ``|x - y| <= atol + rtol * |y|``: `assert_near` with TensorFlow 1's arguments."""
+    left = convert_to_tensor(x)
+    right = convert_to_tensor(y, left.dtype)
+    relative, absolute_ = (convert_to_tensor(_tolerance(t, left.dtype), left.dtype.real_dtype) for t in (rtol, atol))
+    limit = add(absolute_, multiply(relative, absolute(right)))
+    condition = reduce_all(less_equal(absolute(subtract(left, right)), limit))
+    if data is None:
+        said = f"x and y not equal to tolerance rtol = {relative!s}, atol = {absolute_!s}"
+        texts = [f"{what} ({_description(t)}) = " for what, t in (("x", left), ("y", right))]
+        data = [_prefix(message), said, texts[0], left, texts[1], right]
+    return Assert(condition, data, summarize, name)
+
+
+def _tolerance(given: Any, dtype: DType) -> Any:
+    if not dtype.is_floating and not dtype.is_complex:
+        raise DTypeError(f"assert_near compares floating-point or complex tensors, got {dtype.name}. Use assert_equal.")
+    if given is not None:
+        return given
+    precisions = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32}
+    return 10 * torch.finfo(precisions.get(dtype.real_dtype.name, torch.float64)).eps
+
+
+_check_numerics = op("CheckNumerics", "tensor: T -> output: T", T=FLOATING, stateful=True, message="")
+_check_numerics.shape(same_shape)
+
+
+@_check_numerics.kernel(CPU, GPU)
+def _check_numerics_kernel(tensor: torch.Tensor, *, message: str) -> torch.Tensor:
+    if not torch.isfinite(tensor).all():
+        found = [("Inf", torch.isinf), ("NaN", torch.isnan)]
+        names = " and ".join(name for name, test in found if test(tensor).any())
+        raise InvalidArgumentError(f"{message} : Tensor had {names} values")
+    return tensor
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """Returns a tensor whose numbers are all finite.
+
+    Args:
+        tensor: A tensor of floating-point numbers.
+        message: What to say first in the error.
+        name: A name for the op.
+
+    Raises:
+        InvalidArgumentError: there is an infinity or a NaN in it.
+    """
+    if not isinstance(message, str):
+        raise DTypeError(f"Expected string for argument 'message' not {message!r}.")
+    return _check_numerics(tensor, message=message, name=name)
+
+
+def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
+    """Returns a tensor whose numbers are all finite: the same as `check_numerics`."""
+    return check_numerics(x, message, name)
+
+
+def assert_all_finite_v1(
+    t: Any = None, msg: str | None = None, name: str | None = None, x: Any = None, message: str | None = None
+) -> Tensor:
+    """Returns a tensor whose numbers are all finite: with TensorFlow 1's arguments."""
+    return check_numerics(t if x is None else x, (msg if message is None else message) or "", name)
+
+
+# Ranks and shapes.
+
+
+def _assert_rank(
+    x: Any, allowed: Callable[[int], bool], words: str, condition: Callable[[Tensor], Tensor], message: str | None
+) -> Any:
+    """Raises unless the rank of `x` is allowed; while it is unknown, `condition` of it is asserted later."""
+    tensor = _static(x)
+    rank = tensor.shape.rank
+    if rank is None:
+        said = [f"{_prefix(message)}Tensor must have rank {words}. Received shape: ", array.shape(tensor)]
+        return Assert(condition(array.rank(tensor)), said)
+    if not allowed(rank):
+        raise InvalidArgumentError(
+            f"{_prefix(message)}Tensor  must have rank {words}.  Received rank {rank}, shape {tensor.shape}"
+        )
+    return None
+
+
+def _as_rank(rank: Any) -> int:
+    number = host_value(rank)
+    if isinstance(number, tuple):
+        raise InvalidArgumentError(f"Rank must be a scalar, got {rank!r}.")
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise DTypeError(f"A rank is an integer (tf.int32), got {rank!r}.")
+    return number
+
+
+def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Raises ``ValueError`` unless `x` has this rank."""
+    wanted = _as_rank(rank)
+    return _assert_rank(x, lambda found: found == wanted, str(wanted), lambda found: equal(found, wanted), message)
+
+
+def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Raises ``ValueError`` unless `x` has this rank or a higher one."""
+    least = _as_rank(rank)
+    words = f"at least {least}"
+    return _assert_rank(x, lambda found: found >= least, words, lambda found: greater_equal(found, least), message)
+
+
+def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> Any:
+    """Raises ``ValueError`` unless the rank of `x` is one of `ranks`."""
+    wanted = tuple(_as_rank(rank) for rank in ranks)
+    words = f"in {wanted}"
+
+    def holds(found: Tensor) -> Tensor:
+        return reduce_any(equal(found, list(wanted)))
+
+    return _assert_rank(x, lambda found: found in wanted, words, holds, message)
+
+
+def assert_rank_v1(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Raises ``ValueError`` unless `x` has this rank: with TensorFlow 1's arguments."""
+    return assert_rank(x, rank, message, name)
+
+
+def assert_rank_at_least_v1(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Raises ``ValueError`` unless `x` has at least this rank: with TensorFlow 1's arguments."""
+    return assert_rank_at_least(x, rank, message, name)
+
+
+def assert_rank_in_v1(
+    x: Any,
+    ranks: Iterable[Any],
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Raises ``ValueError`` unless the rank of `x` is one of `ranks`: with TensorFlow 1's arguments."""
+    return assert_rank_in(x, ranks, message, name)
+
+
+def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> None:
+    """Raises ``ValueError`` unless a tensor is known to be a scalar."""
+    found = _static(tensor).shape
+    if found.rank != 0:
+        raise InvalidArgumentError(f"{_prefix(message)}Expected scalar shape, saw shape: {found}.")
+
+
+def assert_scalar_v1(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
+    """Returns a tensor that is known to be a scalar: with TensorFlow 1's arguments."""
+    assert_scalar(tensor, message)
+    return convert_to_tensor(tensor)
+
+
+def assert_shapes(
+    shapes: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> None:
+    """Raises unless tensors have shapes that fit each other.
+
+    Sizes that are not known yet, in a graph, are taken to fit.
+
+    Args:
+        shapes: Pairs of a tensor and its shape, or a dictionary of them. A shape consists of
+            integers; of words, each of which stands for one size throughout; of None or ``"."`` for
+            any size; and may begin with ``...`` or ``"*"`` for any number of dimensions.
+        data: Taken for TensorFlow's sake.
+        summarize: Likewise.
+        message: What to say first in the error.
+        name: A name for the op.
+
+    Raises:
+        ValueError: a shape does not fit.
+    """
+    sizes: dict[Any, tuple[int, str]] = {}  # of each word: the size, and who said so
+    for tensor, wanted in shapes.items() if isinstance(shapes, dict) else shapes:
+        _assert_shape(_static(_dereferenced(tensor)), wanted, sizes, message)
+
+
+def _dereferenced(tensor: Any) -> Any:
+    """Tensors cannot be keys of a dictionary, but their references can."""
+    return tensor.deref() if hasattr(tensor, "deref") else tensor
+
+
+def _assert_shape(tensor: Tensor, wanted: Any, sizes: dict[Any, tuple[int, str]], message: str | None) -> None:
+    symbols = _symbols(tensor, wanted, message)
+    is_open = bool(symbols) and _is_rest(symbols[0])
+    if is_open:
+        symbols = symbols[1:]
+        assert_rank_at_least(tensor, len(symbols), message)
+    elif len(symbols) == 1:
+        assert_rank_in(tensor, (0, 1), message)  # a scalar passes for a vector of one element
+    else:
+        assert_rank(tensor, len(symbols), message)
+    if tensor.shape.rank is None:
+        return
+    found = [1] if tensor.shape.rank < len(symbols) else list(tensor.shape)[tensor.shape.rank - len(symbols) :]
+    offset = 0 if not is_open else tensor.shape.rank - len(symbols)
+    for axis, (symbol, size) in enumerate(zip(symbols, found, strict=True)):
+        if size is not None and symbol is not None and symbol != ".":
+            _assert_size(tensor, axis + offset, symbol, size, sizes, message)
+
+
+def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
+    if not isinstance(wanted, Iterable):
+        raise InvalidArgumentError(
+            f"{_prefix(message)}Tensor {_description(tensor)}.  Specified shape must be an iterable.  "
+            f"Received specified shape: {wanted}"
+        )
+    symbols = tuple(wanted)
+    for index, symbol in enumerate(symbols[1:], start=1):
+        if _is_rest(symbol):
+            raise InvalidArgumentError(
+                f"{_prefix(message)}Tensor {_description(tensor)} specified shape index {index}.  Symbol `...` or `*` "
+                "for a variable number of unspecified dimensions is only allowed as the first entry"
+            )
+    return symbols
+
+
+def _is_rest(symbol: Any) -> bool:
+    return symbol is Ellipsis or symbol == "*"
+
+
+def _assert_size(
+    tensor: Tensor, axis: int, symbol: Any, size: int, sizes: dict[Any, tuple[int, str]], message: str | None
+) -> None:
+    if isinstance(symbol, int):
+        wanted, by = symbol, "Specified explicitly."
+    else:
+        said = f"Specified by tensor {_description(tensor)} dimension {axis}."
+        wanted, by = sizes.setdefault(symbol, (size, said))
+    if size != wanted:
+        raise InvalidArgumentError(
+            f"{_prefix(message)}{by}  Tensor {_description(tensor)} dimension {axis} must have size {wanted}.  "
+            f"Received size {size}, shape {tensor.shape}"
+        )
+
+
+# Dtypes and Python types.
+
+
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
+    """Raises ``TypeError`` unless a tensor has this dtype."""
+    wanted, found = as_dtype(tf_type), _static(tensor).dtype
+    if found is not wanted:
+        raise DTypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {found!r}")
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
+    """Raises ``TypeError`` unless a tensor holds integers."""
+    found = _static(x).dtype
+    if not found.is_integer:
+        raise DTypeError(f'{_prefix(message)}Expected "x" to be integer type.  Found: tensor of dtype {found}')
+
+
+def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+    """Returns the floating-point dtype that all tensors have, and `dtype` if it is given.
+
+    Raises:
+        ValueError: they differ, or are no floating-point numbers.
+    """
+    expected = None if dtype is None else as_dtype(dtype)
+    for tensor in () if tensors is None else tensors:
+        found = _static(tensor).dtype
+        expected = expected or found
+        if found is not expected:
+            raise DTypeError(f"{tensor!s}, type={found}, must be of the same type ({expected}).")
+    expected = expected or dt.float32
+    if not expected.is_floating:
+        raise DTypeError(f"Expected floating point type, got {expected}.")
+    return expected
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Raises ``TypeError`` unless `values` is an iterable of things: no tensor, array or string."""
+    if isinstance(read(values), (Tensor, np.ndarray, str, bytes)):
+        raise DTypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
+    if not isinstance(values, Iterable):
+        raise DTypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether this is a tensor of numbers."""
+    return isinstance(tensor, Tensor) and tensor.dtype in NUMERIC

@@ -1,0 +1,543 @@
+"""Strings: joining, cutting, changing case, and conversion to and from numbers.
+
+A string tensor holds bytes. It lies in the host's memory as a NumPy array of ``bytes`` objects,
+and its ops run on the CPU. Regular expressions are in `situs.ops.regex`; tensors as text in
+`situs.ops.printing`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs import dtype as dt
+from situs.dtype import INDEX, STRING, DType, as_dtype
+from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, UnimplementedError
+from situs.ops.array import reshape
+from situs.ops.constant import convert_to_tensor, read
+from situs.ops.define import CPU, op, same_shape
+from situs.ops.join import unstack
+from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
+from situs.tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+
+BYTE, UTF8_CHAR = "BYTE", "UTF8_CHAR"
+
+
+def strings_of(items: Iterable[bytes], shape: Any) -> Array:
+    """The value of a string tensor, from its elements."""
+    flat = list(items)
+    result = np.empty(len(flat), dtype=object)
+    result[:] = flat
+    return result.reshape(tuple(shape))
+
+
+def each(function: Callable[[bytes], bytes], value: Array) -> Array:
+    """The value of a string tensor with a function applied to each element."""
+    return strings_of((function(item) for item in value.ravel()), value.shape)
+
+
+# From numbers to strings.
+
+_as_string = op(
+    "AsString", "input: T -> output: string", precision=-1, scientific=False, shortest=False, width=-1, fill=""
+)
+_as_string.shape(same_shape)
+
+
+@_as_string.kernel(CPU)
+def _as_string_kernel(
+    input: torch.Tensor, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
+) -> Array:
+    _check_fill(fill)
+    if scientific and shortest:
+        raise InvalidArgumentError("Cannot select both scientific and shortest notation")
+    if not (input.is_floating_point() or input.is_complex()):
+        _check_whole_number_format(input, precision, scientific or shortest)
+    if input.dtype is torch.bool:
+        return strings_of((b"true" if item else b"false" for item in input.ravel().tolist()), input.shape)
+    letter = "e" if scientific else "g" if shortest else "f"
+    places = f".{precision}" if precision >= 0 else ""
+    texts = _number_texts(input, fill, str(width) if width > 0 else "", places + letter)
+    return strings_of((text.encode() for text in texts), input.shape)
+
+
+def _check_fill(fill: str) -> None:
+    if len(fill) > 1:
+        raise InvalidArgumentError(f"Fill string must be one or fewer characters, got {fill!r}")
+    if fill not in ("", " ", "0", "+", "-"):
+        raise InvalidArgumentError(f'Fill argument not supported: "{fill}"')
+
+
+def _check_whole_number_format(input: torch.Tensor, precision: int, notation: bool) -> None:
+    kind = str(input.dtype).removeprefix("torch.")
+    if notation:
+        raise InvalidArgumentError(f"scientific and shortest format not supported for datatype {kind}")
+    if precision >= 0:
+        raise InvalidArgumentError(f"precision not supported for datatype {kind}")
+
+
+def _number_texts(input: torch.Tensor, fill: str, width: str, kind: str) -> list[str]:
+    if input.is_complex():
+        real, imag = (_number_texts(part, fill, width, kind) for part in (input.real, input.imag))
+        return [f"({a},{b})" for a, b in zip(real, imag, strict=True)]
+    if not input.is_floating_point():
+        return [f"%{fill}{width}d" % item for item in input.numpy().ravel().tolist()]
+    filled, spaced = f"%{fill}{width}{kind}", f"%{fill.replace('0', '')}{width}{kind}"  # C fills no "inf" with zeros
+    return [(filled if np.isfinite(item) else spaced) % item for item in input.to(torch.float64).ravel().tolist()]
+
+
+@_as_string.kernel(CPU, T=STRING)
+def _pad_strings(input: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Array:
+    _check_fill(fill)
+    return each(lambda item: item.ljust(width) if fill == "-" else item.rjust(width), input)
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Writes numbers as C's printf does.
+
+    Args:
+        input: A tensor of any dtype.
+        precision: Digits after the point of floating-point numbers; -1 for printf's six.
+        scientific: Whether to write them with an exponent.
+        shortest: Whether to write them in the shorter of the two forms.
+        width: The least number of characters; -1 for any.
+        fill: What fills shorter numbers: a space, ``"0"``; ``"-"`` to fill on the right, ``"+"`` for signs.
+        name: A name for the op.
+    """
+    return _as_string(
+        input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill, name=name
+    )
+
+
+# From strings to numbers.
+
+_NUMBERS = frozenset({dt.float32, dt.float64, dt.int32, dt.int64, dt.uint32, dt.uint64})
+_DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_HEX_FLOAT = re.compile(rb"[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(p[+-]?\d+)?", re.IGNORECASE)
+_NAMED_FLOAT = re.compile(rb"([+-]?)(inf(?:inity)?|nan)(?:\(\w*\))?", re.IGNORECASE)
+_WHOLE = re.compile(rb"[+-]?\d+")
+
+_to_number = op("StringToNumber", "string_tensor: string -> output: out_type", out_type=_NUMBERS)
+_to_number.shape(same_shape)
+
+
+@_to_number.kernel(CPU)
+def _to_number_kernel(string_tensor: Array, *, out_type: DType) -> torch.Tensor:
+    parse = _parse_float if out_type.is_floating else _parse_whole
+    numbers = [parse(item, out_type) for item in string_tensor.ravel()]
+    with np.errstate(over="ignore"):
+        array = np.array(numbers, np.float64 if out_type.is_floating else out_type.as_numpy_dtype)
+        return torch.from_numpy(array.astype(out_type.as_numpy_dtype).reshape(string_tensor.shape))
+
+
+def _parse_float(item: bytes, out_type: DType) -> float:
+    text = item.strip(b" \t\n\v\f\r")
+    named = _NAMED_FLOAT.fullmatch(text)
+    if named is not None:
+        return float(named[1] + named[2])
+    if _HEX_FLOAT.fullmatch(text):
+        return float.fromhex(text.decode())
+    if not _DECIMAL.fullmatch(text):
+        raise _no_number(item)
+    return float(text)
+
+
+def _parse_whole(item: bytes, out_type: DType) -> int:
+    text = item.strip(b" \t\n\v\f\r")
+    if not _WHOLE.fullmatch(text) or not out_type.min <= int(text) <= out_type.max:
+        raise _no_number(item)
+    return int(text)
+
+
+def _no_number(item: bytes) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"StringToNumberOp could not correctly convert string: {item.decode(errors='backslashreplace')}"
+    )
+
+
+def to_number(input: Any, out_type: Any = dt.float32, name: str | None = None) -> Tensor:
+    """Reads each string as a number.
+
+    Args:
+        input: A string tensor.
+        out_type: float32, float64, int32, int64, uint32 or uint64.
+        name: A name for the op.
+
+    Raises:
+        InvalidArgumentError: a string is no number of that dtype.
+    """
+    return _to_number(input, out_type=as_dtype(out_type), name=name)
+
+
+def string_to_number(
+    string_tensor: Any = None, out_type: Any = dt.float32, name: str | None = None, input: Any = None
+) -> Tensor:
+    """Reads each string as a number: `to_number` with TensorFlow 1's argument names."""
+    return to_number(string_tensor if input is None else input, out_type, name)
+
+
+# Join.
+
+_join = op("StringJoin", "inputs: string* -> output: string", separator="")
+
+
+@_join.shape
+def _join_shape(inputs: list[TensorShape], *, separator: str) -> TensorShape:
+    result = SCALAR
+    for shape in inputs:
+        if shape.rank == 0:
+            continue
+        if not result.is_compatible_with(shape) and result.rank != 0:
+            raise InvalidArgumentError(f"Input shapes do not match: {brackets(result)} vs. {brackets(shape)}")
+        result = shape if result.rank == 0 else result.merge_with(shape)
+    return result
+
+
+@_join.kernel(CPU)
+def _join_kernel(inputs: list[Array], *, separator: str) -> Array:
+    shape = _join_shape([TensorShape(array.shape) for array in inputs], separator=separator)
+    sizes = tuple(size or 0 for size in shape)
+    rows = [np.broadcast_to(array, sizes).ravel() for array in inputs]
+    between = separator.encode()
+    texts = (between.join(items) for items in zip(*rows, strict=True)) if rows else [b""]
+    return strings_of(texts, sizes)
+
+
+def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+    """Joins the strings of several tensors, element by element.
+
+    Args:
+        inputs: A list of string tensors of one shape; scalars among them are joined to every element.
+        separator: What to put between two strings.
+        name: A name for the op.
+    """
+    if not isinstance(separator, str):
+        raise DTypeError(f"Expected string for argument 'separator' not {separator!r}.")
+    return _join(unstack(inputs) if isinstance(read(inputs), Tensor) else inputs, separator=separator, name=name)
+
+
+_reduce_join = op(
+    "ReduceJoin", "inputs: string, reduction_indices: host -> output: string", keep_dims=False, separator=""
+)
+
+
+@_reduce_join.shape
+def _reduce_join_shape(inputs: TensorShape, reduction_indices: Any, *, keep_dims: bool, separator: str) -> TensorShape:
+    if inputs.rank is None:
+        return UNKNOWN
+    joined = _joined_axes(reduction_indices, inputs.rank)
+    if keep_dims:
+        return TensorShape(1 if axis in joined else size for axis, size in enumerate(inputs))
+    return TensorShape(size for axis, size in enumerate(inputs) if axis not in joined)
+
+
+def _joined_axes(indices: Any, rank: int) -> list[int]:
+    """The axes to join over, in the order given; by default all, so that rows are joined first."""
+    if indices is None:
+        return list(reversed(range(rank)))
+    joined: list[int] = []
+    for index in np.ravel(indices).tolist():
+        if not isinstance(index, int) or not -rank <= index < rank:
+            raise OutOfRangeError(f"Invalid reduction dimension {index} for input with {rank} dimension(s)")
+        if index % rank in joined:
+            raise InvalidArgumentError(f"Duplicate reduction dimension {index}")
+        joined.append(index % rank)
+    return joined
+
+
+@_reduce_join.kernel(CPU)
+def _reduce_join_kernel(inputs: Array, reduction_indices: Any, *, keep_dims: bool, separator: str) -> Array:
+    joined = _joined_axes(reduction_indices, inputs.ndim)
+    shape = _reduce_join_shape(TensorShape(inputs.shape), reduction_indices, keep_dims=keep_dims, separator=separator)
+    kept = [axis for axis in range(inputs.ndim) if axis not in joined]
+    length = int(np.prod([inputs.shape[axis] for axis in joined], dtype=np.int64))
+    count = int(np.prod([inputs.shape[axis] for axis in kept], dtype=np.int64))
+    rows = inputs.transpose(kept + joined[::-1]).reshape(count, length)  # the first axis joined varies fastest
+    between = separator.encode()
+    return strings_of((between.join(row) for row in rows), shape)
+
+
+def reduce_join(
+    inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
+) -> Tensor:
+    """Joins the strings of a tensor along some axes.
+
+    Args:
+        inputs: A string tensor.
+        axis: An axis, or a list of them that is joined in its order; by default all, row by row.
+        keepdims: Whether the axes stay, with size 1.
+        separator: What to put between two strings.
+        name: A name for the op.
+    """
+    return _reduce_join(inputs, axis, keep_dims=bool(keepdims), separator=separator, name=name)
+
+
+def reduce_join_v1(
+    inputs: Any,
+    axis: Any = None,
+    keep_dims: bool | None = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keepdims: bool | None = None,
+) -> Tensor:
+    """Joins the strings of a tensor along some axes: `reduce_join` with TensorFlow 1's argument names."""
+    return reduce_join(
+        inputs, reduction_indices if axis is None else axis, bool(keepdims or keep_dims), separator, name
+    )
+
+
+# Length, case, blanks.
+
+_length = op("StringLength", "input: string -> output: int32", unit=BYTE)
+_length.shape(same_shape)
+
+
+@_length.kernel(CPU)
+def _length_kernel(input: Array, *, unit: str) -> torch.Tensor:
+    count = len if _is_byte(unit) else _count_characters
+    lengths = np.fromiter(map(count, input.ravel()), np.int32, input.size)
+    return torch.from_numpy(lengths.reshape(input.shape))
+
+
+def _is_byte(unit: str) -> bool:
+    if unit not in (BYTE, UTF8_CHAR):
+        raise InvalidArgumentError(
+            f'Value for attr \'unit\' of "{unit}" is not in the list of allowed values: "BYTE", "UTF8_CHAR"'
+        )
+    return unit == BYTE
+
+
+def _starts_character(byte: int) -> bool:
+    return byte & 0xC0 != 0x80
+
+
+def _count_characters(item: bytes) -> int:
+    return sum(map(_starts_character, item))
+
+
+def length(input: Any, unit: str = BYTE, name: str | None = None) -> Tensor:
+    """Counts the bytes of each string, or its characters with ``unit="UTF8_CHAR"``."""
+    return _length(input, unit=unit, name=name)
+
+
+def length_v1(input: Any, name: str | None = None, unit: str = BYTE) -> Tensor:
+    """Counts the bytes of each string: `length` with TensorFlow 1's order of arguments."""
+    return length(input, unit, name)
+
+
+def _decoded(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
+    return lambda item: change(item.decode(errors="replace")).encode()
+
+
+def _case_kernel(in_bytes: Callable[[bytes], bytes], in_text: Callable[[str], str]) -> Callable[..., Array]:
+    def kernel(input: Array, *, encoding: str) -> Array:
+        if encoding not in ("", "utf-8"):
+            raise InvalidArgumentError(f"only utf-8 or '' (no encoding) is supported, received {encoding}")
+        return each(_decoded(in_text) if encoding else in_bytes, input)
+
+    return kernel
+
+
+_lower = op("StringLower", "input: string -> output: string", encoding="")
+_lower.shape(same_shape)
+_lower.kernel(CPU)(_case_kernel(bytes.lower, str.lower))
+
+_upper = op("StringUpper", "input: string -> output: string", encoding="")
+_upper.shape(same_shape)
+_upper.kernel(CPU)(_case_kernel(bytes.upper, str.upper))
+
+_strip = op("StringStrip", "input: string -> output: string")
+_strip.shape(same_shape)
+
+
+@_strip.kernel(CPU)
+def _strip_kernel(input: Array) -> Array:
+    return each(bytes.strip, input)
+
+
+def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Makes ASCII letters lower case, and with ``encoding="utf-8"`` all letters."""
+    return _lower(input, encoding=encoding, name=name)
+
+
+def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Makes ASCII letters upper case, and with ``encoding="utf-8"`` all letters."""
+    return _upper(input, encoding=encoding, name=name)
+
+
+def strip(input: Any, name: str | None = None) -> Tensor:
+    """Removes ASCII white space from both ends of each string."""
+    return _strip(input, name=name)
+
+
+# Parts of strings.
+
+_substr = op("Substr", "input: string, pos: T, len: T -> output: string", T=INDEX, unit=BYTE)
+
+
+@_substr.shape
+def _substr_shape(input: TensorShape, pos: TensorShape, length: TensorShape, *, unit: str) -> TensorShape:
+    if not pos.is_compatible_with(length):
+        raise InvalidArgumentError(
+            f"pos and len should have the same shape, got: {brackets(pos)} vs. {brackets(length)}"
+        )
+    return broadcast(input, pos)
+
+
+@_substr.kernel(CPU)
+def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, unit: str) -> Array:
+    shape = _substr_shape(*(TensorShape(value.shape) for value in (input, pos, length)), unit=unit)
+    sizes = tuple(size or 0 for size in shape)
+    cut = _cut_bytes if _is_byte(unit) else _cut_characters
+    starts, counts = (np.broadcast_to(value.numpy(), sizes).ravel().tolist() for value in (pos, length))
+    items = enumerate(zip(np.broadcast_to(input, sizes).ravel(), starts, counts, strict=True))
+    return strings_of((cut(item, start, count, index) for index, (item, start, count) in items), sizes)
+
+
+def _cut_bytes(item: bytes, start: int, count: int, index: int) -> bytes:
+    if not -len(item) <= start <= len(item):
+        raise InvalidArgumentError(f"pos {start} out of range for string {item!r} at index {index}")
+    start = start + len(item) if start < 0 else start
+    return item[start:] if count < 0 else item[start : start + count]
+
+
+def _cut_characters(item: bytes, start: int, count: int, index: int) -> bytes:
+    starts = [at for at, byte in enumerate(item) if _starts_character(byte)] + [len(item)]
+    characters = len(starts) - 1
+    if not -characters <= start <= characters:
+        raise InvalidArgumentError(f"pos {start} out of range for string at index {index}: {item!r}")
+    start = start + characters if start < 0 else start
+    end = characters if count < 0 else min(start + count, characters)
+    return item[starts[start] : starts[end]]
+
+
+def substr(input: Any, pos: Any, len: Any, unit: str = BYTE, name: str | None = None) -> Tensor:
+    """Cuts a part out of each string.
+
+    Args:
+        input: A string tensor.
+        pos: Where the part begins; negative positions count from the end. Broadcasts with `input`.
+        len: The length of the part; less if the string ends before. Of the same shape as `pos`.
+        unit: What is counted: ``"BYTE"`` or ``"UTF8_CHAR"``.
+        name: A name for the op.
+    """
+    return _substr(input, pos, len, unit=unit, name=name)
+
+
+def substr_v1(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = BYTE) -> Tensor:
+    """Cuts a part out of each string: `substr` with TensorFlow 1's order of arguments."""
+    return substr(input, pos, len, unit, name)
+
+
+_split = op("StringSplitV2", "input: string, sep: string -> indices: int64, values: string, shape: int64", maxsplit=-1)
+
+
+@_split.shape
+def _split_shape(input: TensorShape, sep: TensorShape, *, maxsplit: int) -> list[TensorShape]:
+    if input.rank not in (None, 1):
+        raise InvalidArgumentError(f"input must be a vector, got shape: {brackets(input)}")
+    if sep.rank not in (None, 0):
+        raise InvalidArgumentError(f"sep must be a scalar, got shape: {brackets(sep)}")
+    return [TensorShape([None, 2]), TensorShape([None]), TensorShape([2])]
+
+
+@_split.kernel(CPU)
+def _split_kernel(input: Array, sep: Array, *, maxsplit: int) -> tuple[torch.Tensor, Array, torch.Tensor]:
+    _split_shape(TensorShape(input.shape), TensorShape(sep.shape), maxsplit=maxsplit)
+    rows = [_split_one(item, sep.item(), maxsplit) for item in input]
+    indices = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+    values = [piece for row in rows for piece in row]
+    shape = [len(rows), max(map(len, rows), default=0)]
+    return (
+        torch.tensor(indices, dtype=torch.int64).reshape(-1, 2),
+        strings_of(values, [len(values)]),
+        torch.tensor(shape, dtype=torch.int64),
+    )
+
+
+def _split_one(item: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
+    if sep:
+        return item.split(sep, max(maxsplit, -1))
+    return item.split(None, max(maxsplit, -1))
+
+
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Tensor:
+    """Splits a string at each separator.
+
+    Args:
+        input: A string scalar.
+        sep: The separator; by default any run of white space, with none left at the ends.
+        maxsplit: The most splits to make; -1 for no limit.
+        name: A name for the op.
+
+    Raises:
+        UnimplementedError: `input` is no scalar: its rows would differ in length.
+    """
+    text = convert_to_tensor(input, dt.string)
+    if text.shape.rank != 0:
+        raise UnimplementedError(
+            f"tf.strings.split takes a scalar, got shape {text.shape}. The rows would differ in length, and Situs "
+            "has no ragged tensors. Split the elements one by one: [tf.strings.split(row) for row in input]."
+        )
+    return _split.many(reshape(text, [1]), "" if sep is None else sep, maxsplit=maxsplit, name=name)[1]
+
+
+# Base64, in the alphabet that is safe in URLs.
+
+_encode_base64 = op("EncodeBase64", "input: string -> output: string", pad=False)
+_encode_base64.shape(same_shape)
+
+
+@_encode_base64.kernel(CPU)
+def _encode_base64_kernel(input: Array, *, pad: bool) -> Array:
+    encode = base64.urlsafe_b64encode
+    return each(encode if pad else lambda item: encode(item).rstrip(b"="), input)
+
+
+_decode_base64 = op("DecodeBase64", "input: string -> output: string")
+_decode_base64.shape(same_shape)
+
+
+@_decode_base64.kernel(CPU)
+def _decode_base64_kernel(input: Array) -> Array:
+    return each(_from_base64, input)
+
+
+def _from_base64(item: bytes) -> bytes:
+    bare = item.rstrip(b"=")
+    if len(bare) % 4 == 1 and bare == item:
+        raise InvalidArgumentError(f"Base64 string length cannot be 1 modulo 4, got {item!r}")
+    padded = bare + b"=" * (-len(bare) % 4)
+    if not re.fullmatch(rb"[A-Za-z0-9_-]*", bare) or item not in (bare, padded):
+        raise InvalidArgumentError(f"Invalid character found in base64: {item!r}")
+    try:
+        return base64.urlsafe_b64decode(padded)
+    except binascii.Error as error:
+        raise InvalidArgumentError(f"Invalid base64 string {item!r}: {error}") from None
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
+    """Writes each string in URL-safe Base64, ended with ``=`` to a multiple of four if `pad`."""
+    return _encode_base64(input, pad=bool(pad), name=name)
+
+
+def decode_base64(input: Any, name: str | None = None) -> Tensor:
+    """Reads strings written in URL-safe Base64, padded or not."""
+    return _decode_base64(input, name=name)
