@@ -8,9 +8,8 @@ Anything out of the ordinary (a Python value, a first call, logging, a device fu
 the memo and is executed the whole way. So is a call whose kernel fails: it then meets the same
 failure again, and says what it means.
 
-``apply`` serves all ops. `unary` and `binary` make the public functions of ops with one or two
-tensor inputs and no attributes, with that look-up written out: these are the calls that must
-cost next to nothing.
+``apply`` serves all ops. `unary`, `binary` and `steered` make functions for ops of one or two tensors,
+with that look-up written out: these are the calls that must cost next to nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any, Protocol
 from situs.devices.scope import here
 from situs.eager.convert import PYTHON_NUMBERS, scalar
 from situs.eager.execute import execute, note, recall, wrap_results
-from situs.eager.tensor import EagerTensor
+from situs.eager.tensor import EagerTensor, wrap
 from situs.registry.op import Op
 from situs.tensor import Tensor
 
@@ -29,6 +28,14 @@ class UnaryFunction(Protocol):
     """A public function of one tensor."""
 
     def __call__(self, x: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+class SteeredFunction(Protocol):
+    """A function of one tensor, host values and attributes."""
+
+    def __call__(self, x: Any, *steering: Any, name: str | None = None, **attrs: Any) -> Tensor:
         """Runs the op."""
         ...
 
@@ -73,6 +80,25 @@ def unary(op: Op) -> UnaryFunction:
         tensor._place = step.place
         tensor._made_by = step.assignment
         return tensor
+
+    return call
+
+
+def steered(op: Op) -> SteeredFunction:
+    """A quick way to call an op of one tensor and some host values, such as axes or bounds.
+
+    The host values go to a remembered step as they are, so they must be plain already: numbers,
+    words, tuples of numbers. A kernel that cannot make sense of others fails, and `apply` reads them.
+    """
+
+    def call(x: Any, *steering: Any, name: str | None = None, **attrs: Any) -> Any:
+        try:
+            step = here.memo[op, x._place]
+            value = step.run(x._value, *steering, **attrs)
+        except Exception:
+            return apply(op, (x, *steering), attrs, name)
+        note(step.assignment)
+        return wrap(value, step.place, step.assignment)
 
     return call
 

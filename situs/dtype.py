@@ -234,7 +234,7 @@ def as_dtype(value: object) -> DType:
 def _from_numpy(value: object) -> DType | None:
     import numpy as np
 
-    if not isinstance(value, (type, str, np.dtype)):
+    if not isinstance(value, (type, np.dtype)):
         return None
     try:
         dtype: np.dtype[Any] = np.dtype(value)

@@ -5,6 +5,13 @@ from __future__ import annotations
 from situs.devices.inventory import process
 from situs.devices.physical import torch_has_cuda
 
+__all__ = [
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_gpu_available",
+]
+
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
     """Whether there is a GPU, of at least some compute capability if given. Touches no card.

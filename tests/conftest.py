@@ -24,8 +24,9 @@ os.environ.pop("CUDA_VISIBLE_DEVICES", None)
 import pytest
 from hypothesis import settings
 
-from situs.devices import scope
+from situs.devices import inventory, scope
 from situs.eager import execute
+from situs.memory import policy
 from situs.placement import options
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +34,11 @@ LOCAL = "/job:localhost/replica:0/task:0"
 
 settings.register_profile("situs", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("situs")
+
+
+if os.environ.get("SITUS_TEST_CARD"):  # several test processes may share the card
+    for gpu in inventory.process.physical("GPU"):
+        policy.set_growth(gpu, True)
 
 
 @pytest.fixture(params=["CPU:0", "GPU:0"])

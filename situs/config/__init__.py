@@ -15,3 +15,21 @@ from situs.config.devices import set_visible_devices as set_visible_devices
 from situs.devices.logical import LogicalDevice as LogicalDevice
 from situs.devices.logical import LogicalDeviceConfiguration as LogicalDeviceConfiguration
 from situs.devices.physical import PhysicalDevice as PhysicalDevice
+
+__all__ = [
+    "LogicalDevice",
+    "LogicalDeviceConfiguration",
+    "PhysicalDevice",
+    "experimental",
+    "get_logical_device_configuration",
+    "get_soft_device_placement",
+    "get_visible_devices",
+    "gpu",
+    "list_logical_devices",
+    "list_physical_devices",
+    "set_logical_device_configuration",
+    "set_soft_device_placement",
+    "set_virtual_gpus",
+    "set_visible_devices",
+    "threading",
+]

@@ -5,6 +5,11 @@ from __future__ import annotations
 from situs.devices.inventory import process
 from situs.memory import policy
 
+__all__ = [
+    "set_per_process_memory_fraction",
+    "set_per_process_memory_growth",
+]
+
 
 def set_per_process_memory_growth(enabled: bool = True) -> None:
     """Starts with little memory of each GPU and takes more as the program needs it."""

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from situs.devices import threads
 
+__all__ = [
+    "get_inter_op_parallelism_threads",
+    "get_intra_op_parallelism_threads",
+    "set_inter_op_parallelism_threads",
+    "set_intra_op_parallelism_threads",
+]
+
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
     """Bounds the threads that one CPU kernel uses; 0 leaves the choice to the runtime."""

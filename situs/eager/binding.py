@@ -18,7 +18,7 @@ from situs.devices.logical import Device
 from situs.dtype import DType
 from situs.eager.bridge import place
 from situs.eager.convert import PYTHON_NUMBERS, scalar, to_tensor
-from situs.eager.tensor import EagerTensor
+from situs.eager.tensor import EagerTensor, to_numpy
 from situs.errors import DTypeError
 from situs.registry.kernel import dtype_list
 from situs.registry.op import Op
@@ -26,8 +26,7 @@ from situs.registry.signature import Arg
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
-
-_PLAIN = frozenset({int, float, bool, str})
+_PLAIN = frozenset({int, float, bool, str, bytes})
 
 
 class BoundInputs(NamedTuple):
@@ -70,7 +69,7 @@ def host_value(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(host_value(item) for item in value)
     if isinstance(value, EagerTensor):
-        return _freeze(value.numpy().tolist() if value.dtype.kind != "s" else value.numpy())
+        return _freeze(to_numpy(value).tolist())
     if isinstance(value, TensorShape):
         return tuple(value)
     if isinstance(value, np.ndarray):

@@ -91,7 +91,7 @@ def execute(
     try:
         result = wrap_results(step, step.run(*values, **attrs))
     except OpError as error:
-        raise error.in_op(op.name)
+        raise error.in_op(op.name) from None
     except Exception as error:
         raise translate(error, op, bound, attrs, step.assignment) from None
     if _verifying():

@@ -14,6 +14,8 @@ from situs.devices.logical import Device
 from situs.memory import policy
 
 MIB = 2**20
+# PyTorch refuses a block that fills a fraction to the last byte, because it rounds blocks up.
+SLACK = 32 * MIB
 
 
 def reserve(device: Device, ordinal: int) -> None:
@@ -28,8 +30,8 @@ def reserve(device: Device, ordinal: int) -> None:
     if fraction is not None:
         torch.cuda.set_per_process_memory_fraction(fraction, ordinal)
     if not policy.current.growth.get(device.physical, False):
-        wanted = nearly_all(free) if fraction is None else min(int(fraction * total), nearly_all(free))
-        _take(wanted, ordinal)
+        share = nearly_all(free) if fraction is None else min(int(fraction * total) - SLACK, nearly_all(free))
+        _take(share, ordinal)
 
 
 def nearly_all(free: int) -> int:
@@ -40,7 +42,7 @@ def nearly_all(free: int) -> int:
 
 def _take(size: int, ordinal: int) -> None:
     try:
-        block = torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", ordinal))
+        block = torch.empty(max(0, size), dtype=torch.uint8, device=torch.device("cuda", ordinal))
     except torch.OutOfMemoryError:
         return  # another process was quicker; the memory will be taken as it is needed
     del block

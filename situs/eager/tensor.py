@@ -199,6 +199,8 @@ def copy_to(tensor: EagerTensor, device: Device) -> EagerTensor:
     """The tensor on another device; itself if it is there already."""
     if tensor._place.device is device:
         return tensor
+    if tensor._place.dtype is dt.string and device.type != "CPU":
+        raise InvalidArgumentError(f"Strings live on the CPU; they cannot be copied to {device.name}.")
     copy = copier(tensor._place.device, device)
     value = tensor._value if copy is None else copy(tensor._value)
     return wrap(value, place(device, tensor._place.dtype), tensor._made_by)

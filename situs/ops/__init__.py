@@ -3,7 +3,7 @@
 Importing the package declares all of them and gives tensors their operators.
 """
 
-from situs.ops import (
+from situs.ops import (  # noqa: F401
     array,
     cast,
     clip,
@@ -12,6 +12,7 @@ from situs.ops import (
     contract,
     count,
     cumulative,
+    debug,
     decompose,
     diagonal,
     gather,
@@ -23,6 +24,7 @@ from situs.ops import (
     nn,
     norms,
     operators,
+    printing,
     random,
     rearrange,
     reduce,

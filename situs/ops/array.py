@@ -22,6 +22,7 @@ from situs.eager.binding import host_value
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.define import CPU, GPU, op, unary
+from situs.ops.spelling import renamed
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -330,7 +331,7 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
 
 def expand_dims_v1(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Returns `input` with a dimension of size 1 put in at `axis`, which TensorFlow 1 also calls `dim`."""
-    return expand_dims(input, either(axis, dim, "axis", "dim"), name)
+    return expand_dims(input, renamed("axis", axis, "dim", dim, required=True), name)
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
@@ -341,15 +342,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
 
 def squeeze_v1(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
     """Returns `input` without dimensions of size 1; TensorFlow 1 also calls the axes `squeeze_dims`."""
-    both = axis is None and squeeze_dims is None
-    return squeeze(input, None if both else either(axis, squeeze_dims, "axis", "squeeze_dims"), name)
-
-
-def either(new: Any, old: Any, new_name: str, old_name: str) -> Any:
-    """The argument that was given, of a new and an old name for one thing."""
-    if (new is None) == (old is None):
-        raise InvalidArgumentError(f"Give one of {new_name!r} and its old name {old_name!r}.")
-    return old if new is None else new
+    return squeeze(input, renamed("axis", axis, "squeeze_dims", squeeze_dims), name)
 
 
 # Transpose. Where the rank is not known yet, `perm` is a word: all axes, or the last two.

@@ -133,7 +133,8 @@ def _gather_strings(params: Any, indices: torch.Tensor, axis: Any, batch_dims: i
     _check_in_range(indices, params.shape[place])
     # Strings are gathered through their positions.
     positions = torch.arange(params.size).reshape(params.shape)
-    return np.asarray(params.reshape(-1)[_take(positions, indices, place, batch).numpy()])
+    taken = _take(positions, indices, place, batch)
+    return params.reshape(-1)[taken.reshape(-1).numpy()].reshape(tuple(taken.shape))
 
 
 _gather.kernel(CPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_cpu))

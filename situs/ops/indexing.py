@@ -23,11 +23,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.devices.scope import here
+from situs import dispatch
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED, int16, int32, int64
 from situs.dtype import bool as bool_
-from situs.eager.execute import note
-from situs.eager.tensor import EagerTensor, wrap
+from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import as_integer, as_integers, by_bits, host_shape
 from situs.ops.define import CPU, GPU, op
@@ -260,7 +259,7 @@ def strided_slice(
         name: A name for the op.
     """
     if strides is None:
-        strides = [1] * len(begin) if hasattr(begin, "__len__") else 1
+        strides = [1] * len(begin) if np.ndim(begin) else 1
     return _strided_slice(
         input_,
         begin,
@@ -293,25 +292,15 @@ def getitem(tensor: Any, key: Any) -> Tensor:
         InvalidArgumentError: the key does not fit the tensor's shape.
     """
     if type(key) is int:
-        return _run(tensor, (key,), (key + 1,), _ONE, _SELECT)
+        return _sliced(tensor, (key,), (key + 1,), _ONE, shrink_axis_mask=1)
     if _is_mask(key):
         return boolean_mask(tensor, key)
-    return _run(tensor, *_entries(key if isinstance(key, (tuple, list)) else (key,)))
+    begin, end, strides, masks = _entries(key if isinstance(key, (tuple, list)) else (key,))
+    return _sliced(tensor, begin, end, strides, **masks)
 
 
 _ONE = (1,)
-_SELECT = {"shrink_axis_mask": 1}
-
-
-def _run(tensor: Any, begin: Any, end: Any, strides: Any, masks: dict[str, Any]) -> Tensor:
-    """Runs the op: by a remembered step if there is one, as `situs.dispatch` does for ops without host inputs."""
-    try:
-        step = here.scope.memo[_strided_slice, tensor._place]
-        value = step.run(tensor._value, begin, end, strides, **masks)
-    except Exception:
-        return _strided_slice(tensor, begin, end, strides, **masks)
-    note(step.assignment)
-    return wrap(value, step.place, step.assignment)
+_sliced = dispatch.steered(_strided_slice)
 
 
 def _is_mask(key: Any) -> bool:

@@ -545,7 +545,8 @@ def _folded(places: torch.Tensor, size: int, edge: int) -> torch.Tensor:
 @_mirror_pad.kernel(CPU, T=STRING)
 def _mirror_pad_strings(input: Any, paddings: Any, mode: str) -> Any:
     _mirror_pad_shape(TensorShape(input.shape), paddings, mode=mode)
-    return np.pad(input, _pairs(paddings, input.ndim), mode="reflect" if mode == "REFLECT" else "symmetric")
+    kind: Any = "reflect" if mode == "REFLECT" else "symmetric"
+    return np.pad(input, _pairs(paddings, input.ndim), kind) if input.ndim else input
 
 
 _pad.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pad_kernel))

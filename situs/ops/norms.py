@@ -16,7 +16,8 @@ from situs.ops.decompose import svd
 from situs.ops.math import abs as abs_
 from situs.ops.math import divide, multiply, sqrt
 from situs.ops.math import pow as pow_
-from situs.ops.reduce import reduce_euclidean_norm, reduce_max, reduce_sum, renamed
+from situs.ops.reduce import reduce_euclidean_norm, reduce_max, reduce_sum
+from situs.ops.spelling import renamed
 from situs.shapes import normalize_axis
 from situs.tensor import Tensor
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
-from situs.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
+from situs.dtype import FIXED, FLOATING, INDEX, STRING, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.constant import convert_to_tensor, read, zeros_like
@@ -324,7 +324,7 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
     return _shuffle(value, seed=next_seed(seed), name=name)
 
 
-_crop = op("RandomCrop", "image: T, size: host -> output: T", T=FIXED - WIDE_UNSIGNED, stateful=True, seed=0)
+_crop = op("RandomCrop", "image: T, size: host -> output: T", T=FIXED, stateful=True, seed=0)
 
 
 @_crop.shape

@@ -16,8 +16,9 @@ from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED
 from situs.eager.binding import host_value
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, either, host_shape
+from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
 from situs.ops.define import CPU, GPU, op
+from situs.ops.spelling import renamed
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -57,7 +58,8 @@ def _reverse_kernel(tensor: torch.Tensor, axis: Any) -> torch.Tensor:
 
 @_reverse.kernel(CPU, T=STRING)
 def _reverse_strings(tensor: Any, axis: Any) -> Any:
-    return np.flip(tensor, _reversed_axes(axis, tensor.ndim))
+    axes = _reversed_axes(axis, tensor.ndim)
+    return np.flip(tensor, axes) if axes else tensor
 
 
 _reverse.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_kernel))
@@ -188,8 +190,9 @@ def reverse_sequence_v1(
     batch_dim: Any = None,
 ) -> Tensor:
     """Reverses sequences like `reverse_sequence`; TensorFlow 1 also calls the axes `seq_dim` and `batch_dim`."""
-    batch = batch_dim if batch_axis is None else batch_axis
-    return reverse_sequence(input, seq_lengths, either(seq_axis, seq_dim, "seq_axis", "seq_dim"), batch, name)
+    batch = renamed("batch_axis", batch_axis, "batch_dim", batch_dim)
+    axis = renamed("seq_axis", seq_axis, "seq_dim", seq_dim, required=True)
+    return reverse_sequence(input, seq_lengths, axis, batch, name)
 
 
 # SpaceToDepth and DepthToSpace.
@@ -415,6 +418,8 @@ def required_space_to_batch_paddings(
     sizes = as_integers(host_value(input_shape), "input_shape")
     blocks = as_integers(host_value(block_shape), "block_shape")
     base = ((0, 0),) * len(blocks) if base_paddings is None else host_value(base_paddings)
+    if len(sizes) != len(blocks):
+        raise InvalidArgumentError(f"input_shape has {len(sizes)} dimensions, but block_shape has {len(blocks)}")
     _, pairs = _blocks(1 + len(sizes), blocks, base, "base_paddings")
     ends = [-(size + low + high) % block for size, block, (low, high) in zip(sizes, blocks, pairs, strict=True)]
     paddings = [[low, high + end] for (low, high), end in zip(pairs, ends, strict=True)]

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from situs import dispatch
 from situs import dtype as dt
 from situs.dtype import ALL, BOOL, FLOATING, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
@@ -27,6 +28,7 @@ from situs.ops.cast import real
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import conj, multiply, sqrt, subtract
+from situs.ops.spelling import renamed
 from situs.registry.op import Op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -94,8 +96,11 @@ def _reduction(
 
 
 def _public(declared: Op, doc: str) -> ReduceFunction:
+    run = dispatch.steered(declared)
+
     def call(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
-        return declared(input_tensor, EVERY_AXIS if axis is None else axis, keep_dims=bool(keepdims), name=name)
+        axes = EVERY_AXIS if axis is None else tuple(axis) if type(axis) is list else axis
+        return run(input_tensor, axes, keep_dims=bool(keepdims), name=name)
 
     call.__doc__ = doc
     return call
@@ -360,17 +365,6 @@ def count_nonzero(
 
 
 # TensorFlow 1's spellings.
-
-
-def renamed(new_name: str, new: Any, old_name: str, old: Any) -> Any:
-    """The argument that was given, of two names for it.
-
-    Raises:
-        ValueError: both were given.
-    """
-    if new is not None and old is not None:
-        raise InvalidArgumentError(f"Cannot specify both '{old_name}' and '{new_name}'.")
-    return old if new is None else new
 
 
 class ReduceFunctionV1(Protocol):

@@ -39,7 +39,17 @@ Attrs = Mapping[str, Any]
 class Op:
     """One kind of operation. Compared by identity; there is one object per op name."""
 
-    __slots__ = ("attr_names", "attrs", "given_types", "kernels", "name", "shape_rule", "signature", "stateful", "types")
+    __slots__ = (
+        "attr_names",
+        "attrs",
+        "given_types",
+        "kernels",
+        "name",
+        "shape_rule",
+        "signature",
+        "stateful",
+        "types",
+    )
 
     # Installed by situs.dispatch: runs the op, or adds it to a graph.
     apply: Callable[..., Any]

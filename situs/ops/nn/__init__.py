@@ -1,1 +1,14 @@
 """Neural-network ops: activations, losses, convolution, pooling, normalisation, embeddings."""
+
+from situs.ops.nn import (  # noqa: F401
+    activation,
+    bias,
+    conv,
+    conv_transpose,
+    depthwise,
+    dropout,
+    embedding,
+    loss,
+    normalize,
+    pool,
+)

@@ -19,7 +19,7 @@ from situs.errors import InvalidArgumentError
 from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, op, same_shape, unary
 from situs.ops.nn.attribute import NUMBERS, as_bool, as_float, as_int
-from situs.ops.reduce import renamed
+from situs.ops.spelling import renamed
 from situs.shapes import TensorShape, broadcast, normalize_axis
 from situs.tensor import Tensor
 

@@ -25,7 +25,7 @@ from situs.ops.nn.window import (
     slide,
     split_shape,
 )
-from situs.ops.reduce import renamed
+from situs.ops.spelling import renamed
 from situs.registry.op import Op
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor

@@ -20,7 +20,7 @@ from situs.ops.nn.window import (
     slide,
     split_shape,
 )
-from situs.ops.reduce import renamed
+from situs.ops.spelling import renamed
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 

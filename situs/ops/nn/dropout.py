@@ -14,7 +14,7 @@ from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import subtract
 from situs.ops.nn.attribute import NUMBERS
-from situs.ops.reduce import renamed
+from situs.ops.spelling import renamed
 from situs.shapes import TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 

@@ -18,7 +18,8 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.math import add, maximum, multiply, negative, rsqrt, square, squared_difference, subtract
 from situs.ops.nn.attribute import as_bool, as_float, as_int, as_word
 from situs.ops.nn.window import as_given, channels_first
-from situs.ops.reduce import reduce_mean, reduce_sum, renamed
+from situs.ops.reduce import reduce_mean, reduce_sum
+from situs.ops.spelling import renamed
 from situs.shapes import SCALAR, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 

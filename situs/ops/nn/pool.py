@@ -34,7 +34,7 @@ from situs.ops.nn.window import (
     split_shape,
     vector,
 )
-from situs.ops.reduce import renamed
+from situs.ops.spelling import renamed
 from situs.registry.op import Op
 from situs.shapes import Dim, TensorShape, brackets
 from situs.tensor import Tensor

@@ -173,9 +173,9 @@ def test_squeeze_refuses_axes_of_other_sizes(words):
 
 
 def test_old_and_new_names_of_an_argument_exclude_each_other():
-    with pytest.raises(InvalidArgumentError, match="Give one of 'axis' and its old name 'dim'"):
+    with pytest.raises(InvalidArgumentError, match="Cannot specify both 'dim' and 'axis'"):
         array.expand_dims_v1(X, 0, dim=0)
-    with pytest.raises(InvalidArgumentError, match="Give one of 'axis' and its old name 'dim'"):
+    with pytest.raises(InvalidArgumentError, match="Give 'axis', or 'dim', its old name"):
         array.expand_dims_v1(X)
 
 

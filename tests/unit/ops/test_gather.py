@@ -59,6 +59,15 @@ def test_strings_can_be_picked_on_the_cpu():
     with scope.device("/CPU:0"):
         for ours, theirs in PICKS:
             check(ours(to_tensor(WORDS)), theirs(WORDS))
+        for one in (
+            gather.gather(["a", "b"], 1),
+            gather.gather_nd(["a", "b"], [1]),
+            gather.where(True, "b", "a"),
+            gather.where_v1(True, "b", "a"),
+        ):
+            assert one.shape == ()
+            assert type(one.numpy()) is bytes
+            assert one.numpy() == b"b"
 
 
 # Gather.

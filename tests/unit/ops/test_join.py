@@ -74,6 +74,8 @@ def test_strings_move_on_the_cpu():
     check(join.pad(["a"], [[1, 1]]), [b"", b"a", b""])
     check(join.pad(["a"], [[1, 0]], constant_values="xy"), [b"xy", b"a"])
     assert join.unstack(["a", "b"])[1].numpy() == b"b"
+    for scalar in (join.tile("a", []), join.pad("a", []), join.pad("a", [], "REFLECT")):
+        assert scalar.numpy() == b"a"
     assert [part.numpy().tolist() for part in join.split(["a", "b"], [0, 2])] == [[], [b"a", b"b"]]
 
 

@@ -45,6 +45,7 @@ def test_strings_are_reversed_and_rolled_on_the_cpu():
     words = np.array([[b"a", b"b"], [b"c", b"d"]], object)
     check(rearrange.reverse(words, [0, 1]), words[::-1, ::-1])
     check(rearrange.roll(words, [1, 1], [0, 1]), np.roll(words, (1, 1), (0, 1)))
+    assert rearrange.reverse("a", []).numpy() == b"a"
 
 
 # ReverseV2 and Roll.
@@ -202,6 +203,8 @@ def test_required_paddings_make_space_divisible():
     assert paddings.numpy().tolist() == crops.numpy().tolist() == [[0, 1], [0, 0]]  # recorded from TensorFlow
     paddings, crops = rearrange.required_space_to_batch_paddings([5], [4], [[1, 1]])
     assert (paddings.numpy().tolist(), crops.numpy().tolist()) == ([[1, 2]], [[0, 1]])
+    with pytest.raises(InvalidArgumentError, match="input_shape has 2 dimensions, but block_shape has 1"):
+        rearrange.required_space_to_batch_paddings([5, 5], [4])
     with pytest.raises(DTypeError):
         rearrange.required_space_to_batch_paddings([5.5], [4])
 

@@ -1,0 +1,25 @@
+"""The layers, as far as imports alone do not tell: what loads PyTorch and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import situs",
+        "import situs as tf; tf.config.list_logical_devices(); tf.test.is_gpu_available(); tf.device('/cpu:0')",
+        "import situs as tf; tf.DeviceSpec.from_string('/gpu:0'); tf.float32; tf.errors.OpError; tf.TensorShape([1])",
+        "import situs.placement.candidates, situs.placement.explain, situs.registry.op",
+        "from situs.python.client import device_lib; device_lib.list_local_devices()",
+    ],
+)
+def test_asking_about_devices_loads_no_kernel_library(run_python, statement):
+    assert (
+        run_python(f"{statement}\nimport sys; print('torch' in sys.modules, 'numpy' in sys.modules)") == "False False\n"
+    )
+
+
+def test_the_first_op_loads_it(run_python):
+    assert run_python("import situs as tf; tf.add(1, 2)\nimport sys; print('torch' in sys.modules)") == "True\n"

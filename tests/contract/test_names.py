@@ -1,0 +1,60 @@
+"""The public names: pinned, loadable, documented, and not hidden by modules of our own.
+
+After adding or removing a public name on purpose: python -m tests.contract.pin_names
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import situs
+from situs.lazy import read_stub
+from tests.contract.pin_names import PINNED, public_names
+
+NAMES = public_names()
+
+
+def test_the_public_names_are_the_pinned_ones():
+    assert PINNED.read_text().split() == NAMES
+
+
+@pytest.mark.parametrize("space", sorted({name.rpartition(".")[0] for name in NAMES}))
+def test_every_public_name_can_be_loaded(space):
+    for name in (name for name in NAMES if name.rpartition(".")[0] == space):
+        value = situs
+        for part in name.split("."):
+            value = getattr(value, part)
+
+
+def test_every_public_function_and_class_is_documented():
+    undocumented = []
+    for name in NAMES:
+        value = situs
+        for part in name.split("."):
+            value = getattr(value, part)
+        if (inspect.isroutine(value) or inspect.isclass(value) or isinstance(value, ModuleType)) and not value.__doc__:
+            undocumented.append(name)
+    assert undocumented == []
+
+
+def test_no_module_of_ours_hides_a_public_name():
+    """Importing ``situs.x`` sets the attribute ``x`` of the package: it must be the public ``x``, if there is one."""
+    sources = read_stub(Path(situs.__file__).with_suffix(".pyi"))
+    for module in pkgutil.iter_modules(situs.__path__):
+        if module.name in sources:
+            assert sources[module.name] == ("situs", module.name)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'situs' has no attribute 'nonsense'"):
+        situs.nonsense
+
+
+def test_dir_and_star_know_the_names():
+    assert "matmul" in dir(situs)
+    assert "matmul" in situs.__all__
