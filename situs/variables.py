@@ -15,20 +15,16 @@ from typing import Any
 import torch
 
 from situs import dtype as dt
-from situs.devices.inventory import process
-from situs.devices.scope import here
 from situs.dtype import ALL, FIXED, NUMERIC, as_dtype
 from situs.eager.bridge import Place
 from situs.eager.convert import to_tensor
-from situs.eager.execute import OpInfo, execute, note
+from situs.eager.execute import decide, execute, log, note
 from situs.eager.tensor import EagerTensor, copy_to
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import operators
 from situs.ops.array import identity
 from situs.ops.constant import read
 from situs.ops.define import CPU, GPU, op, same_shape
-from situs.placement import options
-from situs.placement.candidates import assign
 from situs.registry.op import Op
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
@@ -238,9 +234,7 @@ def _placed(value: Any, dtype: dt.DType | None, name: str) -> EagerTensor:
     """The first value, on the device that the placement rules give to the variable."""
     value = read(value)
     tensor = value if isinstance(value, EagerTensor) and dtype is None else to_tensor(value, dtype)
-    request = here.scope.eager_request(OpInfo(_variable, name))
-    assignment = assign(_variable, {"dtype": tensor.dtype}, process.devices(), request, options.current.soft)
+    assignment = decide(_variable, {"dtype": tensor.dtype}, name)
     note(assignment)
-    if options.current.log:
-        print(f"Executing op Variable in device {assignment.device.name}", flush=True)
+    log(assignment)
     return copy_to(tensor, assignment.device)

@@ -25,8 +25,8 @@ import pytest
 from hypothesis import settings
 
 from situs.devices import inventory, scope
+from situs.devices.logical import LogicalDeviceConfiguration
 from situs.eager import execute
-from situs.memory import policy
 from situs.placement import options
 
 ROOT = Path(__file__).parent.parent
@@ -36,9 +36,9 @@ settings.register_profile("situs", deadline=None, max_examples=60, derandomize=T
 settings.load_profile("situs")
 
 
-if os.environ.get("SITUS_TEST_CARD"):  # several test processes may share the card
-    for gpu in inventory.process.physical("GPU"):
-        policy.set_growth(gpu, True)
+if os.environ.get("SITUS_TEST_CARD"):  # small logical GPUs: several test processes may share the card
+    first = inventory.process.physical("GPU")[0]
+    inventory.process.set_split(first, [LogicalDeviceConfiguration(memory_limit=2048)] * 4)
 
 
 @pytest.fixture(params=["CPU:0", "GPU:0"])

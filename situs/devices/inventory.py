@@ -81,12 +81,13 @@ class Inventory:
         chosen = list(devices)
         for device in chosen:
             self._check_known(device, self.physical(device_type))
-        kept = [] if device_type is None else [d for d in self.visible() if d.device_type != device_type]
-        self._change(
-            self.visible() != kept + chosen,
-            "Visible devices cannot be modified after being initialized",
-            lambda: setattr(self, "_visible", kept + chosen),
-        )
+        with self._lock:
+            kept = [] if device_type is None else [d for d in self.visible() if d.device_type != device_type]
+            self.change(
+                self.visible() != kept + chosen,
+                "Visible devices cannot be modified after being initialized",
+                lambda: setattr(self, "_visible", kept + chosen),
+            )
 
     def split_of(self, device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
         """How a physical device is split into logical ones; None if nothing was said."""
@@ -99,11 +100,12 @@ class Inventory:
         self._check_known(device, self.physical())
         wanted = tuple(parts)
         _check_parts(device, wanted, self.card_of(device))
-        self._change(
-            self._split.get(device) != wanted,
-            "Virtual devices cannot be modified after being initialized",
-            lambda: self._split.__setitem__(device, wanted),
-        )
+        with self._lock:
+            self.change(
+                self._split.get(device) != wanted,
+                "Virtual devices cannot be modified after being initialized",
+                lambda: self._split.__setitem__(device, wanted),
+            )
 
     def set_virtual_gpus(self, request: settings.VirtualGpus) -> None:
         """Uses virtual GPUs in place of cards."""
@@ -112,20 +114,22 @@ class Inventory:
             self._virtual, self._cards, self._visible = request, None, None
             self._split = {d: parts for d, parts in self._split.items() if d.device_type == "CPU"}
 
-        current = self._virtual or settings.virtual_gpus()
-        self._change(current != request, "Virtual GPUs cannot be modified after being initialized", apply)
-
-    def check_changeable(self, changed: bool, message: str) -> None:
-        """Raises unless the devices are still to be made or nothing changes."""
-        if changed and self.initialized:
-            raise AlreadyInitializedError(
-                f"{message}. Move this call to the top of the program, before the first op, constant or "
-                "tf.config.list_logical_devices(); or start a new process (in a notebook: restart the kernel)."
-            )
-
-    def _change(self, changed: bool, message: str, apply: Callable[[], object]) -> None:
         with self._lock:
-            self.check_changeable(changed, message)
+            current = self._virtual or settings.virtual_gpus()
+            self.change(current != request, "Virtual GPUs cannot be modified after being initialized", apply)
+
+    def change(self, changed: bool, message: str, apply: Callable[[], object]) -> None:
+        """Applies a setting that shapes the devices, if it changes anything.
+
+        Raises:
+            AlreadyInitializedError: it does, and the devices have been made.
+        """
+        with self._lock:
+            if changed and self._devices is not None:
+                raise AlreadyInitializedError(
+                    f"{message}. Move this call to the top of the program, before the first op, constant or "
+                    "tf.config.list_logical_devices(); or start a new process (in a notebook: restart the kernel)."
+                )
             if changed:
                 apply()
 
@@ -142,8 +146,11 @@ class Inventory:
         return self._devices is not None
 
     def on_start(self, hook: Callable[[tuple[Device, ...]], None]) -> None:
-        """Calls `hook` with the devices once they are made: how upper layers prepare for them."""
-        self._on_start.append(hook)
+        """Calls `hook` with the devices once they are made, at once if they are: how upper layers prepare."""
+        with self._lock:
+            self._on_start.append(hook)
+            if self._devices is not None:
+                hook(self._devices)
 
     def devices(self) -> tuple[Device, ...]:
         """Every logical device, best first; makes them on the first call."""
@@ -158,7 +165,8 @@ class Inventory:
 
     def preview(self) -> tuple[Device, ...]:
         """The logical devices as they are, or as they would be made now."""
-        return self._make_devices() if self._devices is None else self._devices
+        with self._lock:
+            return self._make_devices() if self._devices is None else self._devices
 
     def _make_devices(self) -> tuple[Device, ...]:
         numbers = {"CPU": count(), "GPU": count()}

@@ -193,13 +193,19 @@ def _cpu_name() -> str:
 
 
 def _ram() -> int:
+    """The bytes of memory that this process may use: the machine's, or its container's if that has fewer."""
     for line in _lines("/proc/meminfo"):
         if line.startswith("MemTotal:"):
-            return int(line.split()[1]) * 1024
+            return min([int(line.split()[1]) * 1024, *_container_limits()])
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 0
+
+
+def _container_limits() -> Iterable[int]:
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        yield from (int(line) for line in _lines(path) if line.strip().isdecimal())
 
 
 def _lines(path: str) -> Iterable[str]:

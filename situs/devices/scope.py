@@ -12,8 +12,9 @@ Eager code completes a request with the local host's ``CPU:0``, so ``/gpu`` mean
 ``GPU:0`` and ``''`` at the top means ``CPU:0``, as in TensorFlow.
 
 A `Scope` is interned: entering the same scope again gives the same object. ``memo`` is a
-dictionary for the layer above, which keeps there what it decided under this scope; `forget`
-empties them all.
+dictionary for the layer above, which keeps there what it decided under this scope. `forget`
+empties them all when the rules of placement change; `remember` keeps nothing that was decided
+before that.
 """
 
 from __future__ import annotations
@@ -64,14 +65,17 @@ class Scope:
     def child(self, request: Request) -> Scope:
         """The scope for `request` inside this one.
 
-        Scopes with functions are not kept: a function may be made anew in every turn of a loop.
+        None leads out of all scopes. Where functions are called, scopes are not kept: a function may be made
+        anew in every turn of a loop, and nothing is remembered under it anyway.
         """
-        if callable(request):
+        if request is None:
+            return ROOT
+        if callable(request) or self.calls_functions:
             return Scope(self, request)
-        found = self._children.get(request)
-        if found is None:
-            with _lock:
-                found = self._children.setdefault(request, Scope(self, request))
+        with _lock:
+            found = self._children.get(request)
+            if found is None:
+                found = self._children[request] = Scope(self, request)
                 _all_scopes.append(found)
         return found
 
@@ -114,12 +118,28 @@ class _Here(threading.local):
 here = _Here()
 
 
+_generation = 0  # how often the rules have changed
+
+
+def generation() -> int:
+    """Which version of the rules holds now; to be asked before deciding what `remember` shall keep."""
+    return _generation
+
+
+def remember(scope: Scope, key: Any, decision: Any, decided_under: int) -> None:
+    """Keeps a decision in a scope's memo, unless the rules have changed since it was made."""
+    with _lock:
+        if decided_under == _generation:
+            scope.memo[key] = decision
+
+
 def forget() -> None:
     """Empties every memo: the rules of placement have changed."""
+    global _generation
     with _lock:
-        for scope in _all_scopes:
+        _generation += 1
+        for scope in (ROOT, *_all_scopes):
             scope.memo.clear()
-        ROOT.memo.clear()
 
 
 def _enter(scope: Scope) -> None:
@@ -152,9 +172,21 @@ class device:  # noqa: N801 - the name programs use
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not here.entered or here.entered[-1][0] is not self:
-            raise FailedPreconditionError("Exiting device scope without proper scope nesting")
-        _enter(here.entered.pop()[1])
+        if here.entered and here.entered[-1][0] is self:
+            _enter(here.entered.pop()[1])
+            return
+        _leave_out_of_order(self)
+        raise FailedPreconditionError("Exiting device scope without proper scope nesting")
+
+
+def _leave_out_of_order(left: device) -> None:
+    """Goes back to where `left` was entered, so that the thread is not left in a scope that nobody exits."""
+    for position in reversed(range(len(here.entered))):
+        entered, outer = here.entered[position]
+        if entered is left:
+            del here.entered[position:]
+            _enter(outer)
+            return
 
 
 def as_request(name: object) -> Request:

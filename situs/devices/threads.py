@@ -26,15 +26,15 @@ current = Threads()
 def set_intra(count: int) -> None:
     """Bounds the threads inside one CPU kernel; before the devices are made."""
     count = _checked(count)
-    process.check_changeable(count != current.intra, "Intra op parallelism cannot be modified after initialization")
-    current.intra = count
+    message = "Intra op parallelism cannot be modified after initialization"
+    process.change(count != current.intra, message, lambda: setattr(current, "intra", count))
 
 
 def set_inter(count: int) -> None:
     """Bounds the ops that run side by side in a graph; before the devices are made."""
     count = _checked(count)
-    process.check_changeable(count != current.inter, "Inter op parallelism cannot be modified after initialization")
-    current.inter = count
+    message = "Inter op parallelism cannot be modified after initialization"
+    process.change(count != current.inter, message, lambda: setattr(current, "inter", count))
 
 
 def _checked(count: int) -> int:

@@ -107,12 +107,17 @@ def _cuda_ordinal(uuid: str) -> int:
     if not torch.cuda.is_available():
         raise UnavailableError("The driver lists a GPU, but PyTorch cannot use it: torch.cuda.is_available() is False.")
     for ordinal in range(torch.cuda.device_count()):
-        if f"GPU-{torch.cuda.get_device_properties(ordinal).uuid}" == uuid:
+        if cuda_uuid(ordinal) == uuid:
             return ordinal
     raise UnavailableError(
         f"PyTorch does not see the card {uuid}. CUDA_VISIBLE_DEVICES was probably changed after CUDA had started; "
         "set it before the program starts."
     )
+
+
+def cuda_uuid(ordinal: int) -> str:
+    """The UUID, as NVML writes it, of the card that PyTorch gives this number."""
+    return f"GPU-{torch.cuda.get_device_properties(ordinal).uuid}"
 
 
 def copier(source: Device, target: Device) -> Copy | None:

@@ -20,15 +20,18 @@ from functools import partial
 from typing import Any, Protocol
 
 from situs import settings
+from situs.devices import scope
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import here
+from situs.dtype import DType
 from situs.eager import policy
 from situs.eager.binding import BoundInputs, bind, host_value
 from situs.eager.bridge import Copy, Place, copier, host, place_of, torch_device
+from situs.eager.capacity import check_fits, may_be_large
 from situs.eager.failure import translate
 from situs.eager.tensor import EagerTensor, wrap
-from situs.eager.verify import verify
+from situs.eager.verify import verify_dtypes, verify_shapes
 from situs.errors import OpError
 from situs.placement import explain, options
 from situs.placement.candidates import Assignment, assign
@@ -82,23 +85,43 @@ def execute(
 
     An op on `state` (a variable) runs where the state is, whatever the scope says.
     """
+    rules = scope.generation()
     attrs = op.complete_attrs(attrs)
     bound = bind(op, inputs, attrs)
-    step = _prepare(bound, _decide(op, bound, name, state))
-    if options.current.log:
-        print(f"Executing op {op.name} in device {step.assignment.device.name}", flush=True)
+    step = _prepare(bound, decide(op, bound.types, name) if state is None else _follow(op, bound.types, state))
+    log(step.assignment)
     values = [_value(item) for item in bound.inputs]
     try:
-        result = wrap_results(step, step.run(*values, **attrs))
+        check_fits(op, bound, attrs, step.assignment)
+        made = step.run(*values, **attrs)
     except OpError as error:
         raise error.in_op(op.name) from None
     except Exception as error:
         raise translate(error, op, bound, attrs, step.assignment) from None
+    verify_dtypes(op, bound, made, step.assignment)
+    result = wrap_results(step, made)
     if _verifying():
-        verify(op, bound, attrs, result, step.assignment)
+        verify_shapes(op, bound, attrs, result, step.assignment)
     elif state is None and _may_keep(bound, step):
-        here.scope.memo[_key(op, bound)] = step  # only now: other threads may use what is in a memo at once
+        scope.remember(here.scope, _key(op, bound), step, rules)
     return result
+
+
+def decide(op: Op, types: dict[str, DType], name: str | None) -> Assignment:
+    """Where the scopes around a call, the kernels and the devices of this process put an op."""
+    request = here.scope.eager_request(OpInfo(op, name))
+    return assign(op, types, process.devices(), request, options.current.soft)
+
+
+def _follow(op: Op, types: dict[str, DType], state: State) -> Assignment:
+    pinned = assign(op, types, process.devices(), state.place.device.spec, soft=False)
+    return replace(pinned, kind="state", detail=f"follows variable '{state.name}'", requested="")
+
+
+def log(assignment: Assignment) -> None:
+    """Prints where an op runs, if the program wants to see it."""
+    if options.current.log:
+        print(f"Executing op {assignment.op} in device {assignment.device.name}", flush=True)
 
 
 def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Step, list[Any]]:
@@ -109,9 +132,12 @@ def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Step, 
     """
     key: list[Any] = [op]
     values: list[Any] = []
+    steering: list[Any] = []
     for arg, item in zip(op.signature.inputs, inputs, strict=True):
         if arg.type is HOST:
-            values.append(host_value(item))
+            value = host_value(item)
+            steering.append(value)
+            values.append(value)
         elif arg.is_list:
             key.append(tuple([tensor._place for tensor in item]))
             values.append([tensor._value for tensor in item])
@@ -120,7 +146,7 @@ def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Step, 
             values.append(item._value)
     for given in op.given_types:
         key.append(attrs[given])
-    if not attrs.keys() <= op.attr_names:
+    if not attrs.keys() <= op.attr_names or (steering and may_be_large(steering)):
         raise KeyError(op)
     return here.memo[tuple(key)], values
 
@@ -138,14 +164,6 @@ def _value(item: Any) -> Any:
     if isinstance(item, EagerTensor):
         return item._value
     return [tensor._value for tensor in item] if isinstance(item, list) else item
-
-
-def _decide(op: Op, bound: BoundInputs, name: str | None, state: State | None) -> Assignment:
-    if state is not None:
-        pinned = assign(op, bound.types, process.devices(), state.place.device.spec, soft=False)
-        return replace(pinned, kind="state", detail=f"follows variable '{state.name}'", requested="")
-    request = here.scope.eager_request(OpInfo(op, name))
-    return assign(op, bound.types, process.devices(), request, options.current.soft)
 
 
 def _prepare(bound: BoundInputs, decided: Assignment) -> Step:
@@ -173,7 +191,7 @@ def _input_copies(op: str, bound: BoundInputs, device: Device) -> list[Copy | li
 
 
 def _copy_of(op: str, number: int, tensor: EagerTensor, device: Device) -> Copy | None:
-    if tensor._place.device is not device:
+    if tensor._place.device is not device and tensor._made_by is not None:  # else a value of the program's
         policy.check(op, number, tensor._place, device)
     return copier(tensor._place.device, device)
 

@@ -13,7 +13,7 @@ import torch.utils.dlpack
 
 from situs.devices.inventory import process
 from situs.devices.logical import Device
-from situs.eager.bridge import FROM_TORCH, place, torch_device
+from situs.eager.bridge import FROM_TORCH, cuda_uuid, host, place
 from situs.eager.tensor import EagerTensor, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 
@@ -42,6 +42,9 @@ def _import(source: Any) -> torch.Tensor:
         raise InvalidArgumentError(
             f"Expected an object with __dlpack__ or a DLPack capsule, got {type(source).__name__}."
         )
+    if any(stride < 0 for stride in getattr(source, "strides", ())):
+        # PyTorch ends the process on these, past all exception handlers. A capsule does not show its strides.
+        raise InvalidArgumentError("Memory that runs backwards cannot be shared; use tf.constant for a copy.")
     try:
         return torch.utils.dlpack.from_dlpack(source)
     except (BufferError, RuntimeError, TypeError) as error:
@@ -49,8 +52,10 @@ def _import(source: Any) -> torch.Tensor:
 
 
 def _device_of(value: torch.Tensor) -> Device:
-    kind = "CPU" if value.device.type == "cpu" else "GPU"
+    if value.device.type == "cpu":
+        return host()
+    uuid = cuda_uuid(value.device.index or 0)
     for device in process.devices():
-        if device.type == kind and torch_device(device) == value.device:
+        if device.card is not None and device.card.uuid == uuid:
             return device
     raise InvalidArgumentError(f"No device of this process lies on PyTorch's {value.device}.")

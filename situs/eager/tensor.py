@@ -19,7 +19,7 @@ from situs.devices.logical import Device
 from situs.dtype import DType
 from situs.eager.bridge import Place, Value, copier, host, place
 from situs.errors import InvalidArgumentError, UnknownDeviceError
-from situs.placement.candidates import Assignment, unknown_device_text
+from situs.placement.candidates import LOCAL, Assignment, unknown_device_text
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
@@ -73,9 +73,10 @@ class EagerTensor(Tensor):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = to_numpy(self)
-        if dtype is not None and array.dtype != np.dtype(dtype):
-            if copy is False:
-                raise ValueError("A tensor cannot be given to NumPy as another dtype without a copy.")
+        casts = dtype is not None and array.dtype != np.dtype(dtype)
+        if copy is False and (casts or getattr(self._value, "is_cuda", False)):
+            raise InvalidArgumentError("A tensor on a card, or as another dtype, reaches NumPy only by a copy.")
+        if casts:
             return array.astype(dtype)
         if copy:
             return array.copy()
@@ -95,7 +96,8 @@ class EagerTensor(Tensor):
         return self._value
 
     def __bool__(self) -> bool:
-        return bool(to_numpy(self))
+        array = to_numpy(self)
+        return bool(array) if array.size else False
 
     def __int__(self) -> int:
         return int(self._scalar())
@@ -141,7 +143,7 @@ class EagerTensor(Tensor):
         for device in process.devices():
             if device.type == "GPU" and device.index == gpu_index:
                 return copy_to(self, device)
-        name = f"/job:localhost/replica:0/task:0/device:GPU:{gpu_index}"
+        name = f"{LOCAL}/device:GPU:{gpu_index}"
         raise UnknownDeviceError(unknown_device_text(name, process.devices(), soft=False))
 
     # As an object.
@@ -216,7 +218,8 @@ def _numpy_text(tensor: EagerTensor, repr_of: bool) -> str:
     array = to_numpy(tensor)
     if array.ndim == 0:
         scalar: Any = array[()]
-        text = repr(scalar) if isinstance(scalar, bytes) else str(scalar)
+        # TensorFlow shows a scalar's repr as Python's number, which spells out what float32 cannot hold.
+        text = repr(array.item()) if repr_of or isinstance(scalar, bytes) else str(scalar)
     else:
         text = repr(array) if repr_of else str(array)
     return "\n" + text if "\n" in text else text

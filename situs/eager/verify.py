@@ -1,16 +1,22 @@
-"""Checking kernels against their op's rules: on in the tests, and with ``SITUS_VERIFY=1``.
+"""Checking what kernels return against what their op promises.
 
-A result must have the dtypes that the signature promises and the shapes that the shape rule
-gives. The rules are what graphs are built with, so a rule that disagrees with its kernel is a
-bug even where eager code never asks it.
+Dtypes are checked whenever an op runs the whole way, which includes the first run of every kind of
+call: a kernel that a user registered may return anything. Shapes are checked in the tests, and with
+``SITUS_VERIFY=1``: the shape rules are what graphs are built with, so a rule that disagrees with its
+kernel is a bug even where eager code never asks it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import torch
+
+from situs import dtype as dt
 from situs.dtype import DType
 from situs.eager.binding import BoundInputs
+from situs.eager.bridge import FROM_TORCH
 from situs.eager.failure import rule_inputs
 from situs.eager.tensor import EagerTensor
 from situs.errors import InternalError
@@ -18,33 +24,47 @@ from situs.placement.candidates import Assignment
 from situs.registry.op import Attrs, Op, infer_shapes
 
 
-def verify(op: Op, bound: BoundInputs, attrs: Attrs, result: Any, assignment: Assignment) -> None:
-    """Raises unless the result is what the op promises.
+def verify_dtypes(op: Op, bound: BoundInputs, made: Any, assignment: Assignment) -> None:
+    """Raises unless a kernel returned values of the number and the dtypes that the signature promises.
 
     Raises:
-        InternalError: a dtype or a shape differs.
+        InternalError: it returned something else.
+    """
+    values = list(made) if isinstance(made, (tuple, list)) else [made]
+    declared = op.outputs * len(values) if len(op.outputs) == 1 and op.outputs[0].is_list else op.outputs
+    if len(values) != len(declared):
+        raise _broken(op, assignment, f"{len(values)} results where the signature ({op.signature}) has {len(declared)}")
+    for number, (arg, value) in enumerate(zip(declared, values, strict=True)):
+        promised = arg.type if isinstance(arg.type, DType) else bound.types[arg.type]
+        found = _dtype_of(value)
+        if found is not promised:
+            what = f"a {type(value).__name__}" if found is None else found.name
+            raise _broken(op, assignment, f"{what} as result {number} where the signature promises {promised.name}")
+
+
+def verify_shapes(op: Op, bound: BoundInputs, attrs: Attrs, result: Any, assignment: Assignment) -> None:
+    """Raises unless the results have the shapes that the op's shape rule gives.
+
+    Raises:
+        InternalError: they have not, or there is no rule.
     """
     results: list[EagerTensor] = result if isinstance(result, list) else [result]
-    _verify_dtypes(op, bound, results, assignment)
     if op.shape_rule is None:
         raise InternalError(f"Op {op.name} has no shape rule.")
     shapes = infer_shapes(op, rule_inputs(bound), attrs)
     if len(shapes) != len(results):
-        raise InternalError(f"{op.name}: the shape rule gives {len(shapes)} shapes, the kernel {len(results)} results.")
+        raise _broken(op, assignment, f"{len(results)} results where the shape rule gives {len(shapes)}")
     for number, (shape, tensor) in enumerate(zip(shapes, results, strict=True)):
         if not shape.is_compatible_with(tensor.shape):
-            raise InternalError(
-                f"{op.name}: the shape rule says {shape} for result {number}, the {assignment.device.type} kernel "
-                f"made {tensor.shape}."
-            )
+            raise _broken(op, assignment, f"shape {tensor.shape} as result {number} where the shape rule says {shape}")
 
 
-def _verify_dtypes(op: Op, bound: BoundInputs, results: list[EagerTensor], assignment: Assignment) -> None:
-    declared = op.outputs * len(results) if len(op.outputs) == 1 and op.outputs[0].is_list else op.outputs
-    for number, (arg, tensor) in enumerate(zip(declared, results, strict=True)):
-        promised = arg.type if isinstance(arg.type, DType) else bound.types[arg.type]
-        if tensor.dtype is not promised:
-            raise InternalError(
-                f"{op.name}: the signature promises {promised.name} for result {number}, the "
-                f"{assignment.device.type} kernel made {tensor.dtype.name}."
-            )
+def _dtype_of(value: Any) -> DType | None:
+    if isinstance(value, torch.Tensor):
+        return FROM_TORCH.get(value.dtype)
+    return dt.string if isinstance(value, np.ndarray) and value.dtype == object else None
+
+
+def _broken(op: Op, assignment: Assignment, what: str) -> InternalError:
+    name = getattr(assignment.kernel.function, "__name__", "kernel")
+    return InternalError(f"The {assignment.device.type} kernel {name!r} of op {op.name} returned {what}.")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from situs.devices.inventory import process
+from situs.devices.logical import Device
 from situs.devices.physical import PhysicalDevice
 from situs.errors import InvalidArgumentError
 
@@ -35,8 +36,8 @@ def set_growth(device: PhysicalDevice, enable: bool) -> None:
         raise InvalidArgumentError("Cannot set memory growth on non-GPU and non-Pluggable devices")
     if process.split_of(device) is not None:
         raise InvalidArgumentError("Cannot set memory growth on device when virtual devices configured")
-    process.check_changeable(current.growth.get(device, False) != bool(enable), _TOO_LATE)
-    current.growth[device] = bool(enable)
+    wanted = bool(enable)
+    process.change(get_growth(device) != wanted, _TOO_LATE, lambda: current.growth.__setitem__(device, wanted))
 
 
 def get_growth(device: PhysicalDevice) -> bool:
@@ -53,5 +54,18 @@ def set_fraction(fraction: float) -> None:
             f"The fraction of a GPU's memory is a number above 0 and at most 1, got {fraction!r}. "
             "For example 0.4 takes 40 % of each card."
         )
-    process.check_changeable(current.fraction != float(fraction), _TOO_LATE)
-    current.fraction = float(fraction)
+    wanted = float(fraction)
+    process.change(current.fraction != wanted, _TOO_LATE, lambda: setattr(current, "fraction", wanted))
+
+
+def _check_growth_agrees(devices: tuple[Device, ...]) -> None:
+    """TensorFlow's rule: either the memory of all GPUs grows, or that of none."""
+    physical = {device.physical for device in devices if device.type == "GPU"}
+    if len({current.growth.get(device, False) for device in physical}) > 1:
+        raise InvalidArgumentError(
+            "Memory growth cannot differ between GPU devices. Set it for all of them, or hide the others with "
+            "tf.config.set_visible_devices."
+        )
+
+
+process.on_start(_check_growth_agrees)

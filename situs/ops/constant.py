@@ -15,18 +15,17 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
-from situs.devices.inventory import process
+from situs.devices import scope as scopes
 from situs.devices.scope import here
 from situs.dtype import FIXED, FLOATING, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype
 from situs.eager.bridge import TORCH_DTYPE, Place, place
 from situs.eager.convert import array_to_value, to_array
-from situs.eager.execute import OpInfo, note
+from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import as_sizes
 from situs.ops.define import CPU, GPU, op, same_shape
-from situs.placement import options
-from situs.placement.candidates import Assignment, assign
+from situs.placement.candidates import Assignment
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor
 
@@ -131,11 +130,11 @@ def _constant_place(dtype: DType, name: str) -> tuple[Place, Assignment]:
     scope = here.scope
     found = scope.memo.get((_const, dtype))
     if found is None:
-        request = scope.eager_request(OpInfo(_const, name))
-        assignment = assign(_const, {"dtype": dtype}, process.devices(), request, options.current.soft)
+        rules = scopes.generation()
+        assignment = decide(_const, {"dtype": dtype}, name)
         found = place(assignment.device, dtype), assignment
         if not scope.calls_functions:
-            scope.memo[_const, dtype] = found
+            scopes.remember(scope, (_const, dtype), found, rules)
     return found
 
 

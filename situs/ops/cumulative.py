@@ -17,7 +17,7 @@ import torch
 
 from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import reshape
+from situs.ops.array import SIGNED_TWIN, reshape
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import divide, maximum, sqrt
@@ -331,7 +331,8 @@ def _combining(combine: Combine, fill: Fill, gaps: float) -> SegmentKernel:
         if fill(data.dtype) == gaps:
             return result
         empty = _sizes(segment_ids, count, data.ndim) == 0
-        return torch.where(empty, torch.full_like(result, gaps), result)
+        bits = SIGNED_TWIN.get(result.dtype, result.dtype)  # PyTorch 2.11 fills no wide unsigned integers
+        return result.view(bits).masked_fill(empty, gaps).view(result.dtype)
 
     return kernel
 

@@ -16,6 +16,7 @@ from situs import dtype as dt
 from situs.dtype import FIXED, FLOATING, INDEX, STRING, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.array import SIGNED_TWIN
 from situs.ops.constant import convert_to_tensor, read, zeros_like
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
@@ -25,7 +26,6 @@ from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
 _MOST_ELEMENTS = 2**63 - 1
-_SIGNED_TWIN = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
 # Shapes of samples.
@@ -307,7 +307,7 @@ def _shuffle_kernel(value: torch.Tensor, *, seed: int) -> torch.Tensor:
     if value.ndim == 0:
         return value
     order = torch.randperm(len(value), device=value.device, generator=generator(seed, value.device))
-    twin = _SIGNED_TWIN.get(value.dtype, value.dtype)
+    twin = SIGNED_TWIN.get(value.dtype, value.dtype)
     return value.view(twin).index_select(0, order).view(value.dtype)
 
 

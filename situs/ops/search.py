@@ -49,7 +49,17 @@ def _argsort_kernel(values: torch.Tensor, axis: Any, direction: str) -> torch.Te
 
 def _sorted(values: torch.Tensor, axis: Any, direction: str) -> tuple[torch.Tensor, torch.Tensor]:
     place = normalize_axis(as_integer(axis, "The axis of sort"), values.ndim)
-    return torch.sort(values, dim=place, descending=direction == DESCENDING, stable=True)
+    return _stable_sort(values, place, direction == DESCENDING)
+
+
+def _stable_sort(values: torch.Tensor, axis: int, descending: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sorts with NaN as the largest and zeros of both signs as equal, on every device."""
+    if values.is_floating_point() and values.device.type != "cpu":
+        # On a card PyTorch sorts by bits, to which NaNs and zeros of different signs differ.
+        keys = values.masked_fill(values.isnan(), torch.nan) + 0.0
+        order = torch.sort(keys, dim=axis, descending=descending, stable=True).indices
+        return values.gather(axis, order), order
+    return torch.sort(values, dim=axis, descending=descending, stable=True)
 
 
 def sort(values: Any, axis: Any = -1, direction: str = ASCENDING, name: str | None = None) -> Tensor:
@@ -139,7 +149,7 @@ def _top_k_kernel(input: torch.Tensor, k: Any, sorted: bool, index_type: DType) 
     if input.ndim == 0 or count > input.shape[-1]:
         raise ValueError("not that many")
     if input.shape[-1] < _LONG_ROW or input.dtype.itemsize > 4 or input.dtype in SIGNED_TWIN:
-        values, indices = (each[..., :count] for each in input.sort(dim=-1, descending=True, stable=True))
+        values, indices = (each[..., :count] for each in _stable_sort(input, -1, descending=True))
     else:
         indices = 0xFFFFFFFF - (_keys(input).topk(count, dim=-1).values & 0xFFFFFFFF)
         values = input.gather(-1, indices)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from situs.devices import scope as scopes
 from situs.devices.logical import LogicalDevice
 from situs.devices.scope import device, here
 from situs.devices.spec import DeviceSpec, MutableDeviceSpec
@@ -128,9 +129,28 @@ def test_leaving_out_of_order_is_an_error():  # check 57
     inner.__enter__()
     with pytest.raises(RuntimeError, match="Exiting device scope without proper scope nesting"):
         outer.__exit__(None, None, None)
-    inner.__exit__(None, None, None)
-    outer.__exit__(None, None, None)
+    assert eager() is None  # back outside the scope that was left
+    with pytest.raises(RuntimeError, match="proper scope nesting"):
+        inner.__exit__(None, None, None)
     assert eager() is None
+
+
+def test_scopes_inside_functions_are_not_kept():
+    before = len(scopes._all_scopes)
+    for _ in range(20):
+        with device(lambda op: ""), device("/gpu:1"), device("/task:0"):
+            pass
+    assert len(scopes._all_scopes) == before
+
+
+def test_a_decision_made_before_the_rules_changed_is_not_kept():
+    under = scopes.generation()
+    scopes.remember(here.scope, "key", "decision", under)
+    assert here.scope.memo["key"] == "decision"
+    scopes.forget()
+    assert "key" not in here.scope.memo
+    scopes.remember(here.scope, "key", "decision", under)
+    assert "key" not in here.scope.memo
 
 
 def test_one_scope_object_may_be_entered_again_inside_itself():

@@ -175,7 +175,7 @@ def test_least_squares_of_a_matrix_without_full_rank(on_device):
     slow = d.lstsq(np.ones((3, 2)), [[1.0], [2.0], [4.0]], fast=False)
     np.testing.assert_allclose(slow.numpy(), [[7 / 6], [7 / 6]])
     with pytest.raises(InvalidArgumentError, match="Cholesky decomposition was not successful"):
-        d.lstsq(np.ones((3, 2), np.float32), np.ones((3, 1), np.float32) * 0)
+        d.lstsq(np.zeros((3, 2), np.float32), np.ones((3, 1), np.float32))
 
 
 # QR and LU factors.

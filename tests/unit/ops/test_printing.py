@@ -82,7 +82,7 @@ PRINTED = [
     (((1, c(2)), [3], {4: 5}), {}, "(1, 2) [3] {4: 5}"),
     (((c(1),), (), [()]), {}, "(1,) () [()]"),
     ((Pair(1, c(2)),), {}, "Pair(a=1, b=2)"),
-    ((collections.OrderedDict([("b", 1), ("a", 2)]),), {}, "OrderedDict([('b', 1), ('a', 2)])"),
+    ((collections.OrderedDict([("b", 1), ("a", 2)]),), {}, str(collections.OrderedDict([("b", 1), ("a", 2)]))),
     ((range(3), {1}, b"abc"), {}, "[0, 1, 2] {1} b'abc'"),
     (("{}", c(1), "%s {}"), {}, "{} 1 %s {}"),
     ((np.array([1, 2]), [np.array([1])]), {}, "array([1, 2]) [array([1])]"),

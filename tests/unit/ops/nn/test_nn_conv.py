@@ -111,8 +111,9 @@ def test_figures_are_tensorflows(on_device, call, first, total):
     result = call()
     assert result.device == on_device
     y = result.numpy()
-    np.testing.assert_allclose(y.ravel()[: len(first)], first, rtol=1e-5, atol=1e-6)
-    assert y.sum() == pytest.approx(total, rel=1e-4, abs=1e-4)
+    on_card = result._value.device.type != "cpu"  # where convolutions round to TF32, as TensorFlow's do
+    np.testing.assert_allclose(y.ravel()[: len(first)], first, rtol=2e-3 if on_card else 1e-5, atol=1e-6)
+    assert y.sum() == pytest.approx(total, rel=2e-3 if on_card else 1e-4, abs=1e-4)
 
 
 cases = st.integers(1, 3).flatmap(

@@ -1,0 +1,69 @@
+"""Results that no memory can hold, refused before the operating system is asked for it.
+
+Linux promises memory that it does not have and ends the process that uses it. A program that asks
+for ``tf.zeros([10**13])`` should get an error instead. Only host inputs (shapes, sizes, repeats) make
+large results out of small ones, so only where their product is large is the shape rule asked. A real
+card needs no such care: its driver says no by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+from situs.devices.inventory import process
+from situs.dtype import DType
+from situs.eager.binding import BoundInputs
+from situs.eager.failure import rule_inputs
+from situs.eager.tensor import EagerTensor
+from situs.errors import ResourceExhaustedError
+from situs.placement.candidates import Assignment
+from situs.registry.op import Attrs, Op, infer_shapes
+from situs.shapes import TensorShape, brackets
+
+_INTEGERS = frozenset({int})
+LARGE = 2**26  # elements: half a gigabyte of float64
+
+
+def may_be_large(steering: Iterable[Any]) -> bool:
+    """Whether host values of this size could make a result of `LARGE` elements."""
+    return abs(_product(steering)) > LARGE
+
+
+def _product(steering: Iterable[Any]) -> int:
+    total = 1
+    for value in steering:
+        if type(value) is int:
+            total *= value or 1
+        elif type(value) is tuple:
+            total *= (prod(value) if _INTEGERS.issuperset(map(type, value)) else _product(value)) or 1
+    return total
+
+
+def check_fits(op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment) -> None:
+    """Raises if the results of an op are larger than the memory of the host.
+
+    Raises:
+        ResourceExhaustedError: they are.
+    """
+    device = assignment.device
+    steering = [item for item in bound.inputs if not isinstance(item, (EagerTensor, list))]
+    if (device.card is not None and not device.card.is_virtual) or not may_be_large(steering):
+        return
+    shapes = infer_shapes(op, rule_inputs(bound), attrs)
+    wanted = sum(_bytes(shape, dtype) for shape, dtype in zip(shapes, _dtypes(op, bound, len(shapes)), strict=True))
+    if wanted > process.processor.memory_bytes:
+        raise ResourceExhaustedError(
+            f"OOM when allocating tensor with shape{brackets(shapes[0])} on {device.name} by {op.name}: it takes "
+            f"{wanted / 2**30:.1f} GiB, and the host has {process.processor.memory_bytes / 2**30:.1f} GiB."
+        )
+
+
+def _bytes(shape: TensorShape, dtype: DType) -> int:
+    return (shape.num_elements() or 0) * max(dtype.size, 1)
+
+
+def _dtypes(op: Op, bound: BoundInputs, count: int) -> list[DType]:
+    declared = op.outputs * count if len(op.outputs) == 1 else op.outputs
+    return [arg.type if isinstance(arg.type, DType) else bound.types[arg.type] for arg in declared]
