@@ -1,6 +1,7 @@
 """The public names of the eager front door; `situs.lazy` loads them from here when they are used."""
 
 from situs import bitwise as bitwise
+from situs import compat as compat
 from situs import config as config
 from situs import debugging as debugging
 from situs import dtypes as dtypes

@@ -191,8 +191,8 @@ STRING: Final[DTypes] = frozenset({string})
 FLOATING: Final[DTypes] = frozenset({float16, bfloat16, float32, float64})
 COMPLEX: Final[DTypes] = frozenset({complex64, complex128})
 SIGNED: Final[DTypes] = frozenset({int8, int16, int32, int64})
-# PyTorch computes with uint8 everywhere, but has few kernels for the wider unsigned
-# dtypes; ops serve those through `situs.ops.unsigned`.
+# PyTorch computes with uint8 everywhere, but has few kernels for the wider unsigned dtypes;
+# ops serve those through NumPy, see `situs.ops.define`.
 WIDE_UNSIGNED: Final[DTypes] = frozenset({uint16, uint32, uint64})
 UNSIGNED: Final[DTypes] = WIDE_UNSIGNED | {uint8}
 INTEGER: Final[DTypes] = SIGNED | UNSIGNED

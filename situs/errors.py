@@ -69,12 +69,15 @@ class OpError(SitusError):
 
     code: ClassVar[int] = UNKNOWN
 
-    def __init__(self, node_def: object = None, op: object = None, message: str | None = None) -> None:
+    def __init__(
+        self, node_def: object = None, op: object = None, message: str | None = None, error_code: int | None = None
+    ) -> None:
         if message is None and isinstance(node_def, str):
             node_def, message = None, node_def
         self.node_def = node_def
         self.op = op
         self.message = message or ""
+        self._error_code = self.code if error_code is None else error_code
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -83,12 +86,13 @@ class OpError(SitusError):
     @property
     def error_code(self) -> int:
         """The integer code TensorFlow gives this kind of error."""
-        return self.code
+        return self._error_code
 
     def in_op(self, name: str) -> Self:
         """This error, with the name of the op that failed at the end of its message."""
         if "[Op:" not in self.message:
             self.message = f"{self.message} [Op:{name}]"
+            self.args = (self.message,)
         return self
 
     def __reduce__(self) -> tuple[type[OpError], tuple[None, None, str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from situs import ops as ops  # declares every op
 from situs.eager.tensor import EagerTensor
@@ -19,11 +20,11 @@ from situs.registry.kernel import Kernel
 from situs.registry.op import Op, find_op
 
 
-def explain(what: EagerTensor | int | None = None) -> Explanation:
+def explain(what: Any = None) -> Explanation:
     """Says why ops ran where they ran.
 
     Args:
-        what: A tensor, for the op that made it; a number, for that many of the last ops; nothing,
+        what: A tensor or variable, for the op that made it; a number, for that many of the last ops; nothing,
             for all that are remembered.
 
     Returns:
@@ -35,6 +36,8 @@ def explain(what: EagerTensor | int | None = None) -> Explanation:
         ...     tf.explain(tf.add(1, 2))[0].reason
         'requested: /device:CPU:0'
     """
+    if hasattr(what, "__tensor__"):
+        what = what.__tensor__()
     if isinstance(what, EagerTensor):
         return Explanation([] if what._made_by is None else [what._made_by])
     if what is None or (isinstance(what, int) and not isinstance(what, bool) and what >= 0):
@@ -52,7 +55,7 @@ class KernelList(Sequence[Kernel]):
     def __len__(self) -> int:
         return len(self.kernels)
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+    def __getitem__(self, index: Any) -> Any:
         return self.kernels[index]
 
     def __str__(self) -> str:
@@ -67,5 +70,7 @@ def kernels(op: str | Op) -> KernelList:
     Raises:
         NotFoundError: there is no such op; the message names near ones.
     """
+    if not isinstance(op, (str, Op)):
+        raise InvalidArgumentError(f"kernels takes the name of an op, such as 'MatMul', got {op!r}.")
     found = op if isinstance(op, Op) else find_op(op)
     return KernelList(found, tuple(found.kernels))

@@ -17,17 +17,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+_attached: set[str] = set()
+
 
 def attach(package: str, stub: Path) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Returns ``__getattr__``, ``__dir__`` and ``__all__`` for a package whose names stand in `stub`."""
     sources = read_stub(stub)
+    _attached.add(package)
 
     def load(name: str) -> Any:
         if name not in sources:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, attribute = sources[name]
-        if module == package:
-            value = importlib.import_module(f"{package}.{attribute}")
+        if module in _attached:  # what a front door imports from a front door is a namespace, a module
+            value = importlib.import_module(f"{module}.{attribute}")
         else:
             value = getattr(importlib.import_module(module), attribute)
         setattr(sys.modules[package], name, value)  # the next use finds it at once

@@ -7,6 +7,7 @@ four virtual GPUs. The program is the same in all three.
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 from situs.devices.inventory import process
@@ -61,9 +62,11 @@ def _provide_gpus() -> str:
     """Makes sure that there are four GPUs of some kind; returns a sentence about them."""
     gpus = process.physical("GPU")
     if not gpus:
+        # CUDA_VISIBLE_DEVICES chooses among virtual GPUs too; with no card there is nothing it should hide.
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
         process.set_virtual_gpus(VirtualGpus(GPUS))
-        return f"No GPU on this machine: {GPUS} virtual ones stand in."
+        return f"No GPU for this process: {GPUS} virtual ones stand in."
     if len(gpus) >= GPUS:
-        return f"{len(gpus)} GPUs on this machine."
+        return f"{len(gpus)} GPUs for this process."
     process.set_split(gpus[0], [LogicalDeviceConfiguration(memory_limit=256)] * (GPUS - len(gpus) + 1))
-    return f"{len(gpus)} GPU(s) on this machine: the first is split to make {GPUS} logical ones."
+    return f"{len(gpus)} GPU(s) for this process: the first is split to make {GPUS} logical ones."

@@ -184,7 +184,7 @@ def parse_spec(text: str) -> DeviceSpec:
     return DeviceSpec(*parse(text))
 
 
-def parse(text: str) -> Fields:
+def parse(text: str | None) -> Fields:
     """Reads a device name into its fields.
 
     Pieces stand in any order, empty ones are skipped, a repeated job, replica or task
@@ -193,6 +193,8 @@ def parse(text: str) -> Fields:
     Raises:
         ValueError: the text is no device name.
     """
+    if text is None:
+        return Fields()
     if not isinstance(text, str):
         raise InvalidArgumentError(f"Expecting a string device name. Got {type(text)}({text!r})")
     found: dict[str, Any] = {}

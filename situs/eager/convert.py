@@ -65,7 +65,8 @@ def scalar(value: Any, where: Place) -> EagerTensor | None:
         if not _number_fits(value, where.dtype):
             return None
         found = to_tensor(value, where.dtype, where.device)
-        if value:  # 0.0 and -0.0 are equal keys, so zeros are made anew
+        # Equal keys for different values: 0.0 and -0.0, also as parts of complex numbers. NaN equals no key at all.
+        if value and value == value and type(value) is not complex:
             if len(_scalars) >= _SCALAR_CACHE_SIZE:
                 _scalars.clear()
             _scalars[key] = found

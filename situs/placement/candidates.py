@@ -95,14 +95,18 @@ def assign(op: Op, bound: Bound, devices: Sequence[Device], request: DeviceSpec 
             if relaxed.matches(device.spec):
                 return Assignment(op.name, device, kernel, "soft", _soft_detail(op, bound, request, exists), name)
     if not exists:
-        raise UnknownDeviceError(unknown_device_text(name, devices, soft, op.name))
+        helps = not soft and any(relaxed.matches(device.spec) for device in devices)
+        raise UnknownDeviceError(unknown_device_text(name, devices, soft, op.name, softness_helps=helps))
     raise InvalidArgumentError(_no_kernel_there_text(op, bound, request, able, devices, soft))
 
 
-def unknown_device_text(name: str, devices: Sequence[Device], soft: bool, op: str = "") -> str:
+def unknown_device_text(
+    name: str, devices: Sequence[Device], soft: bool, op: str = "", softness_helps: bool = False
+) -> str:
     """The message for a device that this machine does not have: the seed's words, then what exists."""
     types = ", ".join(dict.fromkeys(d.type for d in devices))
-    hint = "" if soft else " Pick one of these, or call tf.config.set_soft_device_placement(True)."
+    hint = " Pick one of these"
+    hint += ", or call tf.config.set_soft_device_placement(True)." if softness_helps else "."
     return (
         f"Error copying tensor to device: {name}. {name} unknown device.\n"
         f"Could not satisfy device specification '{name}'. enable_soft_placement={int(soft)}. "
@@ -139,7 +143,8 @@ def _no_kernel_text(op: Op, bound: Bound, devices: Sequence[Device]) -> str:
     return (
         f"Could not find device for node: {{{{node {op.name}}}}} = {op.name}[{attrs}]\n"
         f"All kernels registered for op {op.name}:\n{_kernel_lines(op)}"
-        f"This process has: {_names(devices)}. Cast the inputs to a dtype that has a kernel. [Op:{op.name}]"
+        f"This process has: {_names(devices)}."
+        f"{' Cast the inputs to a dtype that has a kernel.' if op.kernels else ''} [Op:{op.name}]"
     )
 
 
@@ -150,7 +155,8 @@ def _no_kernel_there_text(
     return (
         f"Could not satisfy device specification '{request.to_string()}'. enable_soft_placement={int(soft)}. "
         f"Supported device types [{types}]. All available devices [{_names(devices)}].\n"
-        f"{op.name} of {types_text(bound)} has no supported kernel for {request.device_type} devices. "
+        f"{' of '.join(filter(None, (op.name, types_text(bound))))} has no supported kernel for "
+        f"{request.device_type} devices. "
         f"Registered kernels:\n{_kernel_lines(op)}"
         f"Ask for one of the supported types, or call tf.config.set_soft_device_placement(True). [Op:{op.name}]"
     )

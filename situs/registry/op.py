@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from situs.devices import scope
 from situs.dtype import ALL, DType, DTypes, as_dtype
 from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
-from situs.registry.kernel import Kernel, make_kernel
+from situs.registry.kernel import CPU, GPU, Kernel, make_kernel
 from situs.registry.signature import Arg, Signature, parse_signature
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
@@ -101,8 +101,10 @@ class Op:
             raise InvalidArgumentError(
                 f"Op {self.name} ({self.signature}) has no type variable {sorted(unknown)[0]!r}."
             )
-        if not device_types:
-            raise InvalidArgumentError(f"A kernel for {self.name} needs a device type: 'CPU', 'GPU' or both.")
+        if not device_types or not {CPU, GPU}.issuperset(device_types):
+            raise InvalidArgumentError(
+                f"A kernel for {self.name} needs a device type: 'CPU', 'GPU' or both; got {device_types}."
+            )
 
         def register(function: F) -> F:
             for device_type in device_types:

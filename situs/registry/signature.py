@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from situs.dtype import DType, as_dtype
+from situs.errors import InvalidArgumentError
 
 HOST = "host"
 
@@ -64,8 +65,11 @@ def parse_signature(text: str) -> Signature:
     """
     left, arrow, right = text.partition("->")
     if not arrow:
-        raise ValueError(f"An op signature is written 'inputs -> outputs', got {text!r}.")
-    return Signature(_parse_args(left, "input"), _parse_args(right, "output"))
+        raise InvalidArgumentError(f"An op signature is written 'inputs -> outputs', got {text!r}.")
+    inputs, outputs = _parse_args(left, "input"), _parse_args(right, "output")
+    if len({arg.name for arg in inputs}) != len(inputs):
+        raise InvalidArgumentError(f"The inputs of an op signature need different names, got {text!r}.")
+    return Signature(inputs, outputs)
 
 
 def _parse_args(text: str, default_name: str) -> tuple[Arg, ...]:
@@ -81,7 +85,7 @@ def _parse_arg(piece: str, default_name: str) -> Arg:
     is_list = kind.endswith("*")
     kind = kind.rstrip("*").strip()
     if not kind.isidentifier() or not name.strip().isidentifier():
-        raise ValueError(f"Cannot read {piece!r} in an op signature; write it like 'x: T'.")
+        raise InvalidArgumentError(f"Cannot read {piece!r} in an op signature; write it like 'x: T'.")
     return Arg(name.strip(), _as_type(kind), is_list)
 
 

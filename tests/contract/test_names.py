@@ -55,6 +55,14 @@ def test_an_unknown_name_is_an_attribute_error():
         situs.nonsense
 
 
+def test_the_old_dialect_has_its_own_spellings():
+    v1 = situs.compat.v1
+    assert v1.log is situs.math.log
+    assert v1.DeviceSpec().parse_from_string("/gpu:1").device_index == 1
+    assert v1.nn.dropout is not situs.nn.dropout
+    assert v1.matmul is situs.matmul
+
+
 def test_dir_and_star_know_the_names():
     assert "matmul" in dir(situs)
     assert "matmul" in situs.__all__

@@ -41,12 +41,19 @@ def test_devices_loads_no_kernel_library(run_python):
     assert run_python(program).endswith("False\n")
 
 
-def test_demo_shows_devices_log_results_and_reasons(run_python):
-    out = run_python("from situs.cli.main import main; main(['demo'])")
+@pytest.mark.parametrize("env", [{}, {"CUDA_VISIBLE_DEVICES": "-1"}, {"CUDA_VISIBLE_DEVICES": "0"}])
+def test_demo_shows_devices_log_results_and_reasons(run_python, env):
+    out = run_python("from situs.cli.main import main; main(['demo'])", **env)
     assert "4 virtual ones stand in" in out
     assert "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:3" in out
     assert "[ 98. 128.]], shape=(2, 2), dtype=float32)" in out
     assert "requested: /device:CPU:0" in out
+
+
+def test_demo_splits_what_gpus_there_are(run_python):
+    out = run_python("from situs.cli.main import main; main(['demo'])", SITUS_VIRTUAL_GPUS="2")
+    assert "the first is split to make 4 logical ones" in out
+    assert "device:GPU:3" in out
 
 
 def test_bad_settings_are_one_line_and_a_status(run_python):

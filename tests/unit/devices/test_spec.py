@@ -99,6 +99,10 @@ def test_replace_exchanges_fields_and_refuses_unknown_ones():
         DeviceSpec().replace(foo=1)
 
 
+def test_none_is_the_empty_spec():
+    assert DeviceSpec.from_string(None) == DeviceSpec()
+
+
 def test_an_index_without_a_type_prints_nothing():
     assert DeviceSpec(device_index=1).to_string() == ""
 

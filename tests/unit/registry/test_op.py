@@ -66,8 +66,9 @@ def test_a_missing_op_is_named_with_its_neighbours(scale):
 def test_kernels_for_unknown_variables_or_no_device_are_refused(scale):
     with pytest.raises(InvalidArgumentError, match="no type variable 'U'"):
         scale.kernel(CPU, U=FLOATING)
-    with pytest.raises(InvalidArgumentError, match="needs a device type"):
-        scale.kernel()
+    for device_types in ((), ("TPU",), ("CPU", "gpu")):
+        with pytest.raises(InvalidArgumentError, match="needs a device type"):
+            scale.kernel(*device_types)
 
 
 def test_shape_rules_always_give_a_list(scale):

@@ -42,7 +42,7 @@ def test_it_prints_as_it_is_written():
     assert str(parse_signature(text)) == text
 
 
-@pytest.mark.parametrize("text", ["x: T", "x T -> T", "x: T y -> T", "1: T -> T", "x: -> T"])
+@pytest.mark.parametrize("text", ["x: T", "x T -> T", "x: T y -> T", "1: T -> T", "x: -> T", "x: T, x: T -> T"])
 def test_what_is_no_signature_is_refused(text):
     with pytest.raises(ValueError, match="signature"):
         parse_signature(text)

@@ -1,0 +1,8 @@
+"""``tf.compat.v1.bitwise``."""
+
+from situs.ops.compare import bitwise_and as bitwise_and
+from situs.ops.compare import bitwise_invert as invert
+from situs.ops.compare import bitwise_or as bitwise_or
+from situs.ops.compare import bitwise_xor as bitwise_xor
+from situs.ops.compare import left_shift as left_shift
+from situs.ops.compare import right_shift as right_shift

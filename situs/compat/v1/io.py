@@ -1,0 +1,4 @@
+"""``tf.compat.v1.io``."""
+
+from situs.ops.strings import decode_base64 as decode_base64
+from situs.ops.strings import encode_base64 as encode_base64

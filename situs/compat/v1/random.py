@@ -1,0 +1,24 @@
+"""``tf.compat.v1.random``."""
+
+from situs.ops.generator import Algorithm as Algorithm
+from situs.ops.generator import Generator as Generator
+from situs.ops.generator import get_global_generator as get_global_generator
+from situs.ops.generator import set_global_generator as set_global_generator
+from situs.ops.random import categorical as categorical
+from situs.ops.random import gamma as gamma
+from situs.ops.random import multinomial as multinomial
+from situs.ops.random import normal as normal
+from situs.ops.random import poisson_v1 as poisson
+from situs.ops.random import shuffle as shuffle
+from situs.ops.random import truncated_normal as truncated_normal
+from situs.ops.random import uniform as uniform
+from situs.ops.seeds import set_seed as set_random_seed
+from situs.ops.seeds import set_seed as set_seed
+from situs.ops.stateless import fold_in as fold_in
+from situs.ops.stateless import split as split
+from situs.ops.stateless import stateless_categorical as stateless_categorical
+from situs.ops.stateless import stateless_gamma as stateless_gamma
+from situs.ops.stateless import stateless_normal as stateless_normal
+from situs.ops.stateless import stateless_poisson as stateless_poisson
+from situs.ops.stateless import stateless_truncated_normal as stateless_truncated_normal
+from situs.ops.stateless import stateless_uniform as stateless_uniform
