@@ -18,6 +18,7 @@ from situs.placement import explain as explanations
 from situs.placement.explain import Explanation
 from situs.registry.kernel import Kernel
 from situs.registry.op import Op, find_op
+from situs.tensor import read
 
 
 def explain(what: Any = None) -> Explanation:
@@ -36,8 +37,7 @@ def explain(what: Any = None) -> Explanation:
         ...     tf.explain(tf.add(1, 2))[0].reason
         'requested: /device:CPU:0'
     """
-    if hasattr(what, "__tensor__"):
-        what = what.__tensor__()
+    what = read(what)
     if isinstance(what, EagerTensor):
         return Explanation([] if what._made_by is None else [what._made_by])
     if what is None or (isinstance(what, int) and not isinstance(what, bool) and what >= 0):

@@ -84,6 +84,16 @@ class Tensor:
         def __getitem__(self, key: Any) -> Tensor: ...
 
 
+def read(value: Any) -> Any:
+    """The tensor inside what stands for one, such as a variable; other values as they are."""
+    return value.__tensor__() if hasattr(value, "__tensor__") else value
+
+
+def is_tensor(value: object) -> bool:
+    """Whether `value` is a tensor, or stands for one as a variable does."""
+    return isinstance(value, Tensor) or hasattr(value, "__tensor__")
+
+
 class Reference:
     """Stands for one tensor by identity, so that tensors can be keys."""
 

@@ -26,7 +26,7 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
 
 def gpu_device_name() -> str:
     """The name of the first GPU, ``/device:GPU:0``; empty if there is none."""
-    return next((f"/device:{d.short_name}" for d in process.preview() if d.type == "GPU"), "")
+    return next((d.local_name for d in process.preview() if d.type == "GPU"), "")
 
 
 def is_built_with_cuda() -> bool:

@@ -15,19 +15,19 @@ from typing import Any
 import torch
 
 from situs import dtype as dt
+from situs.devices.scope import device
 from situs.dtype import ALL, FIXED, NUMERIC, as_dtype
 from situs.eager.bridge import Place
 from situs.eager.convert import to_tensor
 from situs.eager.execute import decide, execute, log, note
 from situs.eager.tensor import EagerTensor, copy_to
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops import operators
 from situs.ops.array import identity
-from situs.ops.constant import read
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.registry.op import Op
 from situs.shapes import TensorShape
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 # The ops of state. Their kernels compute the new value; the variable takes it over.
 
@@ -175,6 +175,10 @@ class Variable:
     def __hash__(self) -> int:
         raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        with device(self.device):
+            return Variable(self._tensor, self.trainable, name=self._name, shape=self._shape)
+
     def ref(self) -> Any:
         """A hashable reference to this variable."""
         return Tensor.ref(self)  # type: ignore[arg-type]
@@ -227,7 +231,16 @@ class Variable:
         return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}, numpy={inside}"
 
 
+def _refuse_in_place(variable: Variable, other: object) -> Variable:
+    raise UnimplementedError(
+        "Variable += value not supported. Use `variable.assign_add(value)` to modify the variable value and "
+        "`variable = variable + value` to get a new Tensor object."
+    )
+
+
 operators.install(Variable)
+for _name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"):
+    setattr(Variable, f"__{_name}__", _refuse_in_place)
 
 
 def _placed(value: Any, dtype: dt.DType | None, name: str) -> EagerTensor:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from situs.devices.inventory import process
-from situs.devices.logical import Device
+from situs.devices.logical import Device, in_listing_order
 
 
 def add_command(commands: Any) -> None:
@@ -19,7 +19,7 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Prints the devices, CPU first."""
-    devices = sorted(process.preview(), key=lambda device: (device.type, device.index))
+    devices = in_listing_order(process.preview())
     if arguments.json:
         print(json.dumps([describe(device) for device in devices], indent=2))
     else:
@@ -51,7 +51,7 @@ def _print_table(devices: list[Device]) -> None:
     for device in devices:
         facts = describe(device)
         memory = f"{facts['memory_bytes'] / 2**30:.1f} GiB"
-        table.add_row(f"/device:{device.short_name}", facts["description"], memory, _details(facts))
+        table.add_row(device.local_name, facts["description"], memory, _details(facts))
     Console(soft_wrap=False).print(table)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from situs.devices.inventory import process
-from situs.devices.logical import LogicalDevice, LogicalDeviceConfiguration
+from situs.devices.logical import LogicalDevice, LogicalDeviceConfiguration, in_listing_order
 from situs.devices.physical import PhysicalDevice
 from situs.errors import InvalidArgumentError
 from situs.placement import options
@@ -23,7 +23,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """Lists the devices that programs name, or those of one type; makes them if need be."""
-    devices = sorted(process.devices(), key=lambda device: (device.type, device.index))
+    devices = in_listing_order(process.devices())
     return [d.as_logical_device() for d in devices if device_type is None or d.type == device_type]
 
 

@@ -7,7 +7,7 @@ process's logical devices are made together, once, by `situs.devices.inventory`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -61,6 +61,7 @@ class Device:
         self.spec = DeviceSpec("localhost", 0, 0, self.type, self.index)
         self.name = self.spec.to_string()
         self.short_name = f"{self.type}:{self.index}"
+        self.local_name = f"/device:{self.short_name}"
         # The order of candidates: better type first, then by number.
         self.rank = (TYPE_PRIORITY.get(self.type, len(TYPE_PRIORITY)), self.index)
 
@@ -76,7 +77,12 @@ class Device:
 
     def as_logical_device(self) -> LogicalDevice:
         """The public value that stands for this device."""
-        return LogicalDevice(f"/device:{self.short_name}", self.type)
+        return LogicalDevice(self.local_name, self.type)
 
     def __str__(self) -> str:
         return self.name
+
+
+def in_listing_order(devices: Iterable[Device]) -> list[Device]:
+    """Devices as they are listed for people: the CPU first, then by number."""
+    return sorted(devices, key=lambda device: (device.type, device.index))

@@ -24,7 +24,7 @@ from situs.registry.kernel import dtype_list
 from situs.registry.op import Op
 from situs.registry.signature import Arg
 from situs.shapes import TensorShape
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 _PLAIN = frozenset({int, float, bool, str, bytes})
 
@@ -45,7 +45,7 @@ def bind(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
     """
     if len(inputs) != len(op.inputs):
         raise TypeError(f"{op.name} takes {len(op.inputs)} inputs ({op.signature}), got {len(inputs)}.")
-    inputs = [_read(value) for value in inputs]
+    inputs = [[read(item) for item in value] if isinstance(value, (list, tuple)) else read(value) for value in inputs]
     types = {name: attrs[name] for name in op.given_types}
     _types_from_tensors(op, inputs, types)
     near = _device_of_first(inputs)
@@ -83,13 +83,6 @@ def host_value(value: Any) -> Any:
     if hasattr(value, "__array__"):
         return host_value(np.asarray(value))
     raise DTypeError(f"Expected a number, a shape or a tensor of them, got {value!r} of type {type(value).__name__!r}.")
-
-
-def _read(value: Any) -> Any:
-    """The tensor inside what stands for one, such as a variable; other values as they are."""
-    if isinstance(value, (list, tuple)) and any(hasattr(item, "__tensor__") for item in value):
-        return [_read(item) for item in value]
-    return value.__tensor__() if hasattr(value, "__tensor__") else value
 
 
 def _freeze(value: Any) -> Any:

@@ -24,7 +24,7 @@ from situs.eager.bridge import Place, Value, host, place, torch_device
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.shapes import TensorShape
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 PYTHON_NUMBERS = (builtins.bool, int, float, complex)
 _FLOATS = {float}
@@ -44,8 +44,7 @@ def to_tensor(value: object, dtype: DType | None = None, device: Device | None =
         ValueError, TypeError: the value has no tensor, or not of that dtype.
     """
     device = device or host()
-    if hasattr(value, "__tensor__"):
-        value = value.__tensor__()  # a variable, or another thing that stands for a tensor
+    value = read(value)
     if isinstance(value, EagerTensor):
         if dtype is not None and value.dtype is not dtype:
             raise DTypeError(
@@ -79,8 +78,8 @@ def to_array(value: object, dtype: DType | None = None) -> tuple[np.ndarray[Any,
     Strings become an array of ``bytes`` objects.
     """
     if type(value) is list and dtype is None and set(map(type, value)) == _FLOATS:
-        # By far the most common constant. Python's own array makes a float that is too large infinite, as
-        # TensorFlow does; NumPy would warn, and silencing it costs more than the conversion.
+        # By far the most common constant. Python's own array makes a float that is too large infinite, which
+        # is what it becomes with an explicit dtype too; NumPy would warn, and silencing it costs more than this.
         return np.frombuffer(array.array("f", value), np.float32), dt.float32
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_numpy(value, dtype)
@@ -91,13 +90,17 @@ def to_array(value: object, dtype: DType | None = None) -> tuple[np.ndarray[Any,
 
 def array_to_value(values: np.ndarray[Any, Any], dtype: DType, device: Device) -> Value:
     """A NumPy array as the value of a tensor on a device. Takes over the array's memory."""
+    value = host_to_value(values, dtype)
+    return value if device.type == "CPU" else _place_on(value, device)
+
+
+def host_to_value(values: np.ndarray[Any, Any], dtype: DType) -> Value:
+    """A NumPy array as the value of a tensor on the host. Takes over the array's memory."""
     if dtype is dt.string:
         return values
     if dtype is dt.bfloat16:
-        value = torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
-    else:
-        value = torch.from_numpy(values)
-    return value if device.type == "CPU" else _place_on(value, device)
+        return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(values)
 
 
 def _place_on(value: torch.Tensor, device: Device) -> torch.Tensor:
@@ -152,7 +155,7 @@ def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, An
         value = _tensors_to_arrays(value)
     if wanted.is_integer and natural.is_integer:
         return _integers(value, wanted, fixed=dtype is not None or natural is not dt.int32)
-    with np.errstate(over="ignore"):  # a float that is too large becomes infinite, as in TensorFlow
+    with np.errstate(over="ignore"):  # a float that is too large becomes infinite
         return _rectangular(value, wanted.as_numpy_dtype, wanted), wanted
 
 

@@ -20,14 +20,9 @@ from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops.define import CPU, GPU, numpy_kernel, op, same_shape
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast
-from situs.tensor import Tensor
+from situs.tensor import Tensor, is_tensor
 
 _PARTS = frozenset({dt.float32, dt.float64})  # the dtypes that a complex number is made of
-
-
-def has_dtype(value: Any) -> bool:
-    """Whether `value` is a tensor, or stands for one, so that its dtype is not up for choice."""
-    return isinstance(value, Tensor) or hasattr(value, "__tensor__")
 
 
 def dtype_of(value: Any) -> DType:
@@ -244,7 +239,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
         imag: A tensor of the same dtype.
         name: A name for the op.
     """
-    part = dtype_of(imag if has_dtype(imag) and not has_dtype(real) else real)
+    part = dtype_of(imag if is_tensor(imag) and not is_tensor(real) else real)
     if part not in _PARTS:
         raise DTypeError(
             f"The `real` and `imag` components have incorrect types: {part.name} {dtype_of(imag).name}. "

@@ -19,7 +19,7 @@ from situs.devices import scope as scopes
 from situs.devices.scope import here
 from situs.dtype import FIXED, FLOATING, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype
 from situs.eager.bridge import TORCH_DTYPE, Place, place
-from situs.eager.convert import array_to_value, to_array
+from situs.eager.convert import array_to_value, host_to_value, to_array
 from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError
@@ -27,7 +27,7 @@ from situs.ops.array import as_sizes
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.placement.candidates import Assignment
 from situs.shapes import UNKNOWN, TensorShape
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 # Const.
 
@@ -42,7 +42,9 @@ def _const_shape(*, value: np.ndarray[Any, Any]) -> TensorShape:
 @_const.kernel(CPU)
 @_const.kernel(GPU, dtype=FIXED)
 def _const_kernel(*, value: np.ndarray[Any, Any], dtype: DType, device: torch.device) -> Any:
-    return value if dtype is dt.string else torch.from_numpy(value).to(device)
+    # In eager code `constant` does the same by itself: these are kernels for the placement rules to find.
+    made = host_to_value(value, dtype)
+    return made if dtype is dt.string else made.to(device)
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
@@ -95,16 +97,6 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         except (TypeError, ValueError):
             pass  # a hint is only a hint
     return constant(value, wanted, name=name or "Const")
-
-
-def read(value: Any) -> Any:
-    """The tensor inside what stands for one, such as a variable; other values as they are."""
-    return value.__tensor__() if hasattr(value, "__tensor__") else value
-
-
-def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor."""
-    return isinstance(x, Tensor)
 
 
 def _constant_of_tensor(value: Tensor, wanted: DType | None, shape: Any) -> Tensor:

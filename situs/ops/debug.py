@@ -21,14 +21,14 @@ from situs.eager.tensor import EagerTensor, to_numpy
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import array
 from situs.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
-from situs.ops.constant import convert_to_tensor, read
+from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.math import abs as absolute
 from situs.ops.math import add, multiply, subtract
 from situs.ops.printing import OLD, tensor_text
 from situs.ops.reduce import reduce_all, reduce_any
 from situs.shapes import TensorShape
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 # Assert.
 

@@ -19,11 +19,11 @@ from situs.dispatch import UnaryFunction
 from situs.dtype import COMPLEX, FLOATING, INDEX, INTEGER, NUMERIC, REAL, SIGNED, STRING, WIDE_UNSIGNED, DType, DTypes
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.cast import cast, dtype_of, has_dtype
+from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
 from situs.registry.op import find_op
 from situs.shapes import TensorShape
-from situs.tensor import Tensor
+from situs.tensor import Tensor, is_tensor
 
 HALF: DTypes = frozenset({dt.float16, dt.bfloat16})
 SINGLE_AND_DOUBLE: DTypes = FLOATING - HALF
@@ -81,14 +81,14 @@ def _as_floats(x: Any, y: Any) -> tuple[Any, Any]:
         return x, y
     for operand in (x, y):
         other = dtype_of(operand)
-        if other is not dtype and (has_dtype(operand) or not other.is_integer):
+        if other is not dtype and (is_tensor(operand) or not other.is_integer):
             raise DTypeError(f"`x` and `y` must have the same dtype, got {dtype_of(x)!r} != {dtype_of(y)!r}.")
     return cast(x, quotient), cast(y, quotient)
 
 
 def _operand_dtype(x: Any, y: Any) -> DType:
     """The dtype that two operands are to have: that of a tensor, else that of the first."""
-    return dtype_of(y if has_dtype(y) and not has_dtype(x) else x)
+    return dtype_of(y if is_tensor(y) and not is_tensor(x) else x)
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
@@ -106,7 +106,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def _shape_of(value: Any) -> TensorShape:
-    return value.shape if has_dtype(value) else TensorShape(to_array(value)[0].shape)
+    return value.shape if is_tensor(value) else TensorShape(to_array(value)[0].shape)
 
 
 # Division that has an answer for zero.

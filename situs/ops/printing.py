@@ -27,10 +27,9 @@ from situs.devices import scope
 from situs.dtype import FIXED, STRING
 from situs.errors import DTypeError, InvalidArgumentError, NotFoundError, PermissionDeniedError, UnknownError
 from situs.ops import strings
-from situs.ops.constant import read
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.shapes import SCALAR, TensorShape
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 # One element.
 

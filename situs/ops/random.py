@@ -17,13 +17,13 @@ from situs.dtype import FIXED, FLOATING, INDEX, STRING, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import SIGNED_TWIN
-from situs.ops.constant import convert_to_tensor, read, zeros_like
+from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
 from situs.ops.seeds import generator, next_seed
 from situs.registry.kernel import dtype_list
 from situs.shapes import UNKNOWN, TensorShape, brackets
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 _MOST_ELEMENTS = 2**63 - 1
 

@@ -20,11 +20,11 @@ from situs import dtype as dt
 from situs.dtype import INDEX, STRING, DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, UnimplementedError
 from situs.ops.array import reshape
-from situs.ops.constant import convert_to_tensor, read
+from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, op, same_shape
 from situs.ops.join import unstack
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 Array = np.ndarray[Any, Any]
 

@@ -87,7 +87,6 @@ from situs.ops.compare import not_equal as not_equal
 from situs.ops.constant import constant as constant
 from situs.ops.constant import convert_to_tensor as convert_to_tensor
 from situs.ops.constant import fill as fill
-from situs.ops.constant import is_tensor as is_tensor
 from situs.ops.constant import linspace as linspace
 from situs.ops.constant import ones as ones
 from situs.ops.constant import ones_like as ones_like
@@ -304,4 +303,5 @@ from situs.ops.strings import strip as string_strip
 from situs.ops.strings import substr_v1 as substr
 from situs.shapes import TensorShape as TensorShape
 from situs.tensor import Tensor as Tensor
+from situs.tensor import is_tensor as is_tensor
 from situs.variables import Variable as Variable

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from situs.devices.inventory import process
-from situs.devices.logical import Device
+from situs.devices.logical import Device, in_listing_order
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,12 @@ def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
     Args:
         session_config: Accepted for TensorFlow's programs; the devices are the process's own.
     """
-    devices = sorted(process.preview(), key=lambda device: (device.type, device.index))
-    return [_attributes(device) for device in devices]
+    return [_attributes(device) for device in in_listing_order(process.preview())]
 
 
 def _attributes(device: Device) -> DeviceAttributes:
     return DeviceAttributes(
-        name=f"/device:{device.short_name}",
+        name=device.local_name,
         device_type=device.type,
         memory_limit=device.memory_limit,
         incarnation=device.incarnation,
