@@ -13,6 +13,7 @@ $(BIN)/python:
 
 $(BIN)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m compileall -q situs  # as pip does for packages that are not installed in place
 	touch $@
 
 $(BIN)/.installed-dev: $(BIN)/.installed

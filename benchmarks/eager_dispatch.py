@@ -4,51 +4,54 @@
 
 PYTHON is an interpreter that can import the peer; the current one is tried by default. Raw PyTorch
 and Situs are measured in turns in this process, so that both see the same machine. Figures are the
-best of several rounds, in nanoseconds per call.
+best of several rounds, in nanoseconds per call; beside them stands the ratio to raw PyTorch.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import platform
 import subprocess
 import sys
 import timeit
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
+
+import situs as tf
+
 ROUNDS, CALLS = 15, 5000
 PEERS = Path(__file__).parent / "peers"
 VALUES = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-# Ratio to raw PyTorch that Situs means to stay under, by case.
+# The ratio to raw PyTorch that Situs means to stay under, by case.
 BARS = {
     "matmul 2x3 @ 3x2": 1.5,
     "add 2x3": 1.5,
+    "constant of six floats": 1.5,
     "matmul in device scope": 1.7,
     "add in device scope": 1.7,
-    "constant of six floats": 1.5,
     "matmul on GPU": 1.3,
     "add on GPU": 1.3,
 }
-Case = tuple[Callable[[], object], Callable[[], object]]
+IMPORT_BAR = 0.2
+Case = tuple[Callable[[], object], Callable[[], object]]  # the same in raw PyTorch and in Situs
+Figures = dict[str, dict[str, float]]  # nanoseconds by case and library
 
 
-def measure(cases: dict[str, Case]) -> dict[str, tuple[float, float]]:
-    """Times raw PyTorch and Situs in turns; nanoseconds per call of each."""
-    best = dict.fromkeys(cases, (float("inf"), float("inf")))
+def measure(cases: dict[str, Case]) -> Figures:
+    """Times raw PyTorch and Situs in turns."""
+    best = {name: {"torch": float("inf"), "situs": float("inf")} for name in cases}
     for _ in range(ROUNDS):
         for name, pair in cases.items():
-            times = [timeit.timeit(call, number=CALLS) / CALLS * 1e9 for call in pair]
-            best[name] = (min(best[name][0], times[0]), min(best[name][1], times[1]))
+            for library, call in zip(("torch", "situs"), pair, strict=True):
+                best[name][library] = min(best[name][library], timeit.timeit(call, number=CALLS) / CALLS * 1e9)
     return best
 
 
 def cpu_cases() -> dict[str, Case]:
-    """The calls that the bars are about."""
-    import torch
-
-    import situs as tf
-
+    """Small ops whose inputs are on the CPU."""
     with tf.device("/cpu:0"):
         a, b, c = tf.constant(VALUES, shape=[2, 3]), tf.constant(VALUES, shape=[3, 2]), tf.ones([2, 3])
     ra, rb, rc = (torch.from_dlpack(t) for t in (a, b, c))
@@ -57,23 +60,23 @@ def cpu_cases() -> dict[str, Case]:
     return {
         "matmul 2x3 @ 3x2": (lambda: torch_matmul(ra, rb), lambda: matmul(a, b)),
         "add 2x3": (lambda: torch_add(ra, rc), lambda: add(a, c)),
-        "a + b operator": (lambda: ra + rc, lambda: a + c),
+        "a + b": (lambda: ra + rc, lambda: a + c),
         "a * 2.0": (lambda: ra * 2.0, lambda: a * 2.0),
+        "a[0]": (lambda: ra[0], lambda: a[0]),
+        "reduce_sum": (lambda: ra.sum(), lambda: tf.reduce_sum(a)),
+        "reshape": (lambda: ra.reshape(3, 2), lambda: tf.reshape(a, [3, 2])),
         "constant of six floats": (lambda: torch_tensor(VALUES), lambda: constant(VALUES)),
     }
 
 
 def scope_cases() -> dict[str, Case]:
-    """The same, to be called inside ``with tf.device('/cpu:0')``."""
-    return {f"{name.split()[0]} in device scope": case for name, case in cpu_cases().items() if name in list(BARS)[:2]}
+    """The cases with a bar of their own inside ``with tf.device('/cpu:0')``."""
+    cases = cpu_cases()
+    return {"matmul in device scope": cases["matmul 2x3 @ 3x2"], "add in device scope": cases["add 2x3"]}
 
 
 def gpu_cases() -> dict[str, Case]:
-    """Launches on the first GPU; the queue is long enough that none of them waits."""
-    import torch
-
-    import situs as tf
-
+    """Launches on the first GPU; nothing waits for their results."""
     a, b, c = tf.constant(VALUES, shape=[2, 3]), tf.constant(VALUES, shape=[3, 2]), tf.ones([2, 3])
     ra, rb, rc = (torch.tensor(t.numpy(), device="cuda") for t in (a, b, c))
     return {
@@ -82,69 +85,81 @@ def gpu_cases() -> dict[str, Case]:
     }
 
 
-def peer(name: str, python: str) -> dict[str, float]:
-    """Times the cases in another library, in a process of its own; empty if it cannot be imported."""
-    done = subprocess.run([python, PEERS / f"eager_{name}.py"], capture_output=True, text=True, check=False)
-    return json.loads(done.stdout.strip().splitlines()[-1]) if done.returncode == 0 else {}
+def measure_all() -> Figures:
+    """Every case that this machine has the devices for."""
+    if not torch.cuda.is_available():
+        figures = measure(cpu_cases())
+    else:
+        with tf.device("/cpu:0"):  # without it, code with no device in it would run on the card
+            figures = measure(cpu_cases())
+        figures |= measure(gpu_cases())
+    with tf.device("/cpu:0"):
+        return figures | measure(scope_cases())
+
+
+def add_peer(figures: Figures, name: str, python: str | None) -> None:
+    """Adds the times of another library, measured in a process of its own, where it can be imported."""
+    command = [python or sys.executable, str(PEERS / f"eager_{name}.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        if python is not None:
+            sys.exit(f"{python} cannot run {name}:\n{done.stderr}")
+        return
+    for case, time in json.loads(done.stdout.strip().splitlines()[-1]).items():
+        if case in figures:
+            figures[case][name] = time
+
+
+IMPORTS = """
+from time import perf_counter as now
+start = now(); import torch; middle = now(); import situs; situs.add; print(middle - start, now() - middle)
+"""
 
 
 def import_seconds() -> dict[str, float]:
-    """Seconds to import torch, and torch with Situs and all its ops."""
-    programs = {"torch": "import torch", "torch + situs": "import torch, situs; situs.add"}
-    times = {}
-    for name, program in programs.items():
-        command = [sys.executable, "-c", program]
-        times[name] = min(timeit.repeat(lambda c=command: subprocess.run(c, check=True), number=1, repeat=5))
-    return times
+    """Seconds to import torch, and then Situs with all its ops; the best of several processes."""
+    runs = [
+        subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True) for _ in range(7)
+    ]
+    times = [tuple(map(float, run.stdout.split())) for run in runs]
+    return {"torch": min(t[0] for t in times), "situs": min(t[1] for t in times)}
 
 
-def run(arguments: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """All figures: per case, nanoseconds of each library."""
-    import torch
-
-    import situs as tf
-
-    pairs = measure(cpu_cases()) if not torch.cuda.is_available() else {}
-    if not pairs:
-        with tf.device("/cpu:0"):
-            pairs = measure({k: v for k, v in cpu_cases().items() if "constant" not in k})
-        torch.cuda.synchronize()
-        pairs |= measure(gpu_cases())
-    with tf.device("/cpu:0"):
-        pairs |= measure(scope_cases())
-    figures = {case: {"torch": raw, "situs": ours} for case, (raw, ours) in pairs.items()}
-    for name in ("tensorflow", "jax"):
-        for case, time in peer(name, getattr(arguments, name)).items():
-            figures.setdefault(case, {})[name] = time
-    return figures
-
-
-def report(figures: dict[str, dict[str, float]], imports: dict[str, float]) -> None:
-    """Prints the figures as a table of ratios to raw PyTorch."""
-    print(f"{'case':26}{'torch':>10}{'situs':>10}{'tensorflow':>12}{'jax':>10}   situs/torch  bar")
+def report(figures: Figures, imports: dict[str, float]) -> None:
+    """Prints the figures as a table."""
+    card = f", {torch.cuda.get_device_name(0)}" if torch.cuda.is_available() else ""
+    print(f"Python {platform.python_version()}, torch {torch.__version__}, {torch.get_num_threads()} threads{card}")
+    print(f"{'ns per call (x raw torch)':26}{'torch':>8}{'situs':>16}{'tensorflow':>18}{'jax':>18}   bar")
     for case, times in figures.items():
-        if "situs" not in times:
-            continue
-        cells = "".join(f"{times[p]:>{w}.0f}" if p in times else f"{'-':>{w}}" for p, w in _COLUMNS)
-        ratio = times["situs"] / times["torch"]
-        bar = BARS.get(case)
-        verdict = "" if bar is None else f"{bar:.1f} {'reached' if ratio <= bar else 'MISSED'}"
-        print(f"{case:26}{cells}   {ratio:>10.2f}x  {verdict}")
-    added = imports["torch + situs"] - imports["torch"]
-    print(f"import: torch {imports['torch']:.2f} s, with situs and its ops +{added:.2f} s (bar 0.2 s)")
+        cells = "".join(_cell(times, peer, width) for peer, width in (("situs", 16), ("tensorflow", 18), ("jax", 18)))
+        print(f"{case:26}{times['torch']:>8.0f}{cells}   {_verdict(times['situs'] / times['torch'], BARS.get(case))}")
+    added = imports["situs"]
+    print(f"import: torch {imports['torch']:.2f} s, situs and its ops +{added:.2f} s   {_verdict(added, IMPORT_BAR)}")
 
 
-_COLUMNS = (("torch", 10), ("situs", 10), ("tensorflow", 12), ("jax", 10))
+def _cell(times: dict[str, float], peer: str, width: int) -> str:
+    return (
+        f"{'-':>{width}}"
+        if peer not in times
+        else f"{times[peer]:.0f} ({times[peer] / times['torch']:.2f}x)".rjust(width)
+    )
+
+
+def _verdict(figure: float, bar: float | None) -> str:
+    return "" if bar is None else f"{bar} {'reached' if figure <= bar else 'MISSED'}"
 
 
 def main() -> None:
     """Runs the benchmark from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tensorflow", default=sys.executable, help="an interpreter that has TensorFlow")
-    parser.add_argument("--jax", default=sys.executable, help="an interpreter that has JAX")
+    parser.add_argument("--tensorflow", help="an interpreter that has TensorFlow")
+    parser.add_argument("--jax", help="an interpreter that has JAX")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
-    figures, imports = run(arguments), import_seconds()
+    figures = measure_all()
+    add_peer(figures, "tensorflow", arguments.tensorflow)
+    add_peer(figures, "jax", arguments.jax)
+    imports = import_seconds()
     print(json.dumps({"ns": figures, "import_s": imports})) if arguments.json else report(figures, imports)
 
 

@@ -21,8 +21,11 @@ with jax.default_device(cpu):
     figures = {
         "matmul 2x3 @ 3x2": best(lambda: jnp.matmul(a, b)),
         "add 2x3": best(lambda: jnp.add(a, c)),
-        "a + b operator": best(lambda: a + c),
+        "a + b": best(lambda: a + c),
         "a * 2.0": best(lambda: a * 2.0),
+        "a[0]": best(lambda: a[0]),
+        "reduce_sum": best(lambda: jnp.sum(a)),
+        "reshape": best(lambda: jnp.reshape(a, (3, 2))),
         "constant of six floats": best(lambda: jnp.array(VALUES)),
     }
 print(json.dumps(figures))

@@ -20,8 +20,11 @@ def best(call):
 figures = {
     "matmul 2x3 @ 3x2": best(lambda: tf.matmul(a, b)),
     "add 2x3": best(lambda: tf.add(a, c)),
-    "a + b operator": best(lambda: a + c),
+    "a + b": best(lambda: a + c),
     "a * 2.0": best(lambda: a * 2.0),
+    "a[0]": best(lambda: a[0]),
+    "reduce_sum": best(lambda: tf.reduce_sum(a)),
+    "reshape": best(lambda: tf.reshape(a, [3, 2])),
     "constant of six floats": best(lambda: tf.constant(VALUES)),
 }
 with tf.device("/cpu:0"):

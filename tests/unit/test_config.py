@@ -86,6 +86,26 @@ def test_visible_devices(run_python):
     )
 
 
+def test_threads_are_bounded_even_if_devices_are_listed_first(run_python):
+    out = run_python(
+        "import situs as tf, torch\ntf.config.threading.set_intra_op_parallelism_threads(1)\n"
+        "tf.config.list_logical_devices(); tf.add(1.0, 2.0); print(torch.get_num_threads())"
+    )
+    assert out == "1\n"
+
+
+def test_memory_growth_is_the_same_for_all_gpus(run_python):
+    program = (
+        "import situs as tf\n"
+        "tf.config.experimental.set_memory_growth(tf.config.list_physical_devices('GPU')[0], True)\n{more}\n"
+        "print(len(tf.config.list_logical_devices('GPU')))"
+    )
+    out = run_python(program.format(more=""), fails=True, SITUS_VIRTUAL_GPUS="2")
+    assert "Memory growth cannot differ between GPU devices" in out
+    hide = "tf.config.set_visible_devices(tf.config.list_physical_devices('GPU')[0], 'GPU')"
+    assert run_python(program.format(more=hide), SITUS_VIRTUAL_GPUS="2") == "1\n"
+
+
 def test_threads(run_python):  # check 67
     out = run_python(
         "import situs as tf, torch\ntf.config.threading.set_intra_op_parallelism_threads(1)\n"

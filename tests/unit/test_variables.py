@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 
 import numpy as np
@@ -99,6 +100,21 @@ def test_what_does_not_fit_is_refused_and_leaves_the_value(value, error):
         with pytest.raises(error):
             change(value)
     assert v.numpy().tolist() == [1.0, 2.0]
+
+
+def test_adding_in_place_would_lose_the_variable_and_is_refused():
+    v = tf.Variable(1.0)
+    with pytest.raises(NotImplementedError, match=r"variable.assign_add\(value\)"):
+        v += 1.0
+
+
+def test_a_copy_is_another_variable_on_the_same_device():
+    with tf.device("/gpu:1"):
+        v = tf.Variable([1.0], name="v", trainable=False)
+    other = copy.deepcopy(v)
+    other.assign([2.0])
+    assert (other.device, other.name, other.trainable, v.numpy()) == (GPU1, "v:0", False, [1.0])
+    assert tf.is_tensor(v)
 
 
 def test_unknown_dimensions_may_change():

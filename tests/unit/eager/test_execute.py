@@ -63,6 +63,15 @@ def test_a_missing_device_is_the_seeds_error():
     assert tf.add(1.0, 2.0).device == GPU0  # and the program goes on
 
 
+def test_a_scalar_made_softly_does_not_get_around_hard_placement():  # check 61, which TensorFlow fails
+    tf.config.set_soft_device_placement(True)
+    with tf.device("/gpu:7"):
+        tf.constant(5.0)
+    tf.config.set_soft_device_placement(False)
+    with tf.device("/gpu:7"), pytest.raises(RuntimeError, match="unknown device"):
+        tf.constant(5.0)
+
+
 def test_softly_a_missing_device_is_replaced():  # check 50
     tf.config.set_soft_device_placement(True)
     with tf.device("/gpu:7"):
@@ -149,6 +158,16 @@ class TestPolicy:
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             tf.add(elsewhere, elsewhere)
 
+    def test_values_of_the_program_are_no_tensors_elsewhere(self, elsewhere, capsys):
+        v = tf.Variable([1.0])
+        for policy in ("explicit", "warn"):
+            tf.config.experimental.set_device_policy(policy)
+            assert tf.add([1.0], [2.0]).device == GPU0
+            assert (tf.constant([1.0]) + np.array([1.0])).device == GPU0
+            assert tf.reduce_sum([1.0, 2.0]).numpy() == 3.0
+            v.assign_add([1.0])
+        assert capsys.readouterr().err == ""
+
     def test_warn_copies_and_says_so(self, elsewhere, capsys):
         tf.config.experimental.set_device_policy("warn")
         assert tf.add(elsewhere, elsewhere).device == GPU0
@@ -201,6 +220,39 @@ class TestRemembering:
             assert result.numpy() == [20.0]
         finally:
             del _OPS["TestDouble"]
+
+    def test_a_decision_under_old_rules_is_not_kept(self, fast):
+        slow = declare("TestSlow", "x: T -> y: T")
+        slow.shape(lambda x: x)
+        try:
+            # While the kernel runs, softly on the CPU, placement becomes hard.
+            slow.kernel("CPU")(lambda x: (tf.config.set_soft_device_placement(False), x)[1])
+            tf.config.set_soft_device_placement(True)
+            with tf.device("/gpu:0"):
+                assert slow([1.0]).device == CPU0
+                with pytest.raises(tf.errors.InvalidArgumentError, match="no supported kernel for GPU"):
+                    slow([1.0])
+        finally:
+            del _OPS["TestSlow"]
+
+    @pytest.mark.parametrize(
+        ("kernel", "message"),
+        [
+            (lambda x: 3, "a int as result 0 where the signature promises float32"),
+            (lambda x: None, "a NoneType as result 0"),
+            (lambda x: x.double(), "float64 as result 0 where the signature promises float32"),
+            (lambda x: (x, x), "2 results where the signature"),
+        ],
+    )
+    def test_a_kernel_that_returns_something_else_is_named(self, fast, kernel, message):
+        wrong = declare("TestWrong", "x: T -> y: T")
+        wrong.shape(lambda x: x)
+        try:
+            wrong.kernel("CPU", "GPU")(kernel)
+            with pytest.raises(tf.errors.InternalError, match=rf"kernel '<lambda>' of op TestWrong returned {message}"):
+                wrong([1.0])
+        finally:
+            del _OPS["TestWrong"]
 
     def test_a_failing_kernel_says_what_is_wrong_every_time(self, fast):
         a, b = tf.constant([1.0, 2.0]), tf.constant([1.0, 2.0, 3.0])
@@ -296,6 +348,7 @@ class TestExplain:
     def test_slices_and_bad_questions(self):
         tf.add(1.0, 2.0)
         assert len(tf.explain()[-1:]) == 1
+        assert tf.explain(tf.Variable([1.0]).assign([2.0]))[0].op == "Assign"
         for bad in ("MatMul", -1, 1.5, True):
             with pytest.raises(ValueError, match="explain takes a tensor"):
                 tf.explain(bad)
@@ -307,3 +360,5 @@ def test_kernels_lists_device_types_and_dtypes():
     assert "MatMul(a: T, b: T -> product: T)" in str(listed)
     with pytest.raises(LookupError, match=r"Did you mean MatMul"):
         tf.kernels("Matmul")
+    with pytest.raises(ValueError, match="the name of an op"):
+        tf.kernels(tf.matmul)

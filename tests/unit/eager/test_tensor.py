@@ -45,6 +45,25 @@ def test_tensors_print_as_tensorflows(value, text, shown):
     assert repr(tensor) == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "dtype", "shown"),
+    [  # recorded from TensorFlow 2.21
+        (0.1, "float32", "0.10000000149011612"),
+        (0.1, "float16", "0.0999755859375"),
+        (0.1, "float64", "0.1"),
+        (12345678.0, "float32", "12345678.0"),
+        (0.0, "bfloat16", "0.0"),
+        (float("nan"), "float32", "nan"),
+        (float("-inf"), "float32", "-inf"),
+        (1 + 2j, "complex64", "(1+2j)"),
+        (7, "uint64", "7"),
+        (True, "bool", "True"),
+    ],
+)
+def test_the_repr_of_a_scalar_is_pythons_number(value, dtype, shown):
+    assert repr(tf.constant(value, dtype)) == f"<tf.Tensor: shape=(), dtype={dtype}, numpy={shown}>"
+
+
 def test_bfloat16_prints_its_values():
     assert str(tf.constant([1.5], tf.bfloat16)) == "tf.Tensor([1.5], shape=(1,), dtype=bfloat16)"
     assert repr(tf.constant(1.5, tf.bfloat16)) == "<tf.Tensor: shape=(), dtype=bfloat16, numpy=1.5>"
@@ -113,6 +132,15 @@ def test_dlpack_of_what_cannot_be_shared_is_refused():
         tf.experimental.dlpack.to_dlpack(np.zeros(2))
 
 
+def test_memory_that_runs_backwards_is_refused_without_harm(run_python):
+    out = run_python(
+        "import numpy as np, situs as tf\n"
+        "try: tf.experimental.dlpack.from_dlpack(np.arange(3.)[::-1])\n"
+        "except ValueError as error: print(error)"
+    )
+    assert out == "Memory that runs backwards cannot be shared; use tf.constant for a copy.\n"
+
+
 def test_scalars_are_python_numbers():
     assert int(tf.constant(3)) == 3
     assert float(tf.constant(1.5)) == 1.5
@@ -128,6 +156,7 @@ def test_truth():
     assert tf.constant(True)
     assert not tf.constant(0)
     assert tf.constant([5])
+    assert not tf.constant([])
     with pytest.raises(ValueError, match="truth value"):
         bool(tf.constant([1, 2]))
 
