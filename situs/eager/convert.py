@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import array
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,14 @@ from situs.devices.logical import Device
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import Place, Value, host, place, torch_device
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
 from situs.shapes import TensorShape
-from situs.tensor import Tensor, read
+from situs.tensor import Tensor, is_tensor, read
 
 PYTHON_NUMBERS = (builtins.bool, int, float, complex)
+MAX_RANK = 64  # NumPy's and PyTorch's
 _FLOATS = {float}
+_PYTHON_DTYPES = ((complex, dt.complex128), (float, dt.float32), (int, dt.int32))
 _SCALAR_CACHE_SIZE = 4096
 _scalars: dict[tuple[type, Any, Place], EagerTensor] = {}
 
@@ -47,10 +49,7 @@ def to_tensor(value: object, dtype: DType | None = None, device: Device | None =
     value = read(value)
     if isinstance(value, EagerTensor):
         if dtype is not None and value.dtype is not dtype:
-            raise DTypeError(
-                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: "
-                f"{value!r}. Use tf.cast(tensor, tf.{dtype.name})."
-            )
+            raise _cast_first(value, dtype)
         return copy_to(value, device)
     values, natural = to_array(value, dtype)
     return wrap(array_to_value(values, natural, device), place(device, natural))
@@ -143,16 +142,21 @@ def _from_array_like(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, A
 
 
 def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    kinds = set(_leaf_types(value))
+    try:
+        kinds = set(_leaf_types(value))
+    except RecursionError:
+        raise InvalidArgumentError(
+            "Can't convert a Python sequence that contains itself, or is nested without end, to Tensor."
+        ) from None
     natural = _natural_dtype(value, kinds)
-    if natural is dt.string:
-        if dtype not in (None, dt.string):
-            raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {dtype.name}")
-        return _bytes_array(np.array(value, dtype=object)), dt.string
     wanted = dtype or natural
+    if any(issubclass(k, Tensor) or hasattr(k, "__tensor__") for k in kinds):
+        value = _tensors_to_arrays(value, wanted)
+    if natural is dt.string:
+        if wanted is not dt.string:
+            raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {wanted.name}")
+        return _bytes_array(np.array(value, dtype=object)), dt.string
     _check_kind(value, natural, wanted)
-    if _has_tensors(kinds):
-        value = _tensors_to_arrays(value)
     if wanted.is_integer and natural.is_integer:
         return _integers(value, wanted, fixed=dtype is not None or natural is not dt.int32)
     with np.errstate(over="ignore"):  # a float that is too large becomes infinite
@@ -178,7 +182,14 @@ def _rectangular(value: object, numpy_dtype: Any, wanted: DType) -> np.ndarray[A
             f"Can't convert Python sequence with out-of-range integer to Tensor. Got {_short(value)}, "
             f"which does not fit {wanted.name}."
         ) from None
+    except MemoryError:
+        raise ResourceExhaustedError(f"OOM when making a tensor of {_short(value)}.") from None
     except ValueError:
+        if _depth(value) > MAX_RANK:
+            raise InvalidArgumentError(
+                f"Can't convert a Python sequence nested {_depth(value)} levels deep to Tensor; "
+                f"{MAX_RANK} are the most."
+            ) from None
         raise InvalidArgumentError(
             f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(value)}."
         ) from None
@@ -203,36 +214,61 @@ def _natural_dtype(value: object, kinds: set[type]) -> DType:
     """The dtype for leaves of these Python types."""
     if not kinds:
         return dt.float32  # an empty list
-    texts = {k for k in kinds if issubclass(k, (str, bytes))}
-    if texts:
-        if texts != kinds:
-            raise InvalidArgumentError(
-                f"Can't convert Python sequence with mixed types to Tensor. Got {_short(value)}."
-            )
+    if all(issubclass(k, (str, bytes)) for k in kinds):
         return dt.string
-    rest = [k for k in kinds if not issubclass(k, PYTHON_NUMBERS) or issubclass(k, np.generic)]
-    if rest:
-        return _dtype_of_leaves(value, rest)
-    for python_type, dtype in ((complex, dt.complex128), (float, dt.float32), (int, dt.int32)):
+    if any(not issubclass(k, PYTHON_NUMBERS) or issubclass(k, np.generic) for k in kinds):
+        return _dtype_of_leaves(value)
+    for python_type, dtype in _PYTHON_DTYPES:
         if any(issubclass(k, python_type) and k is not builtins.bool for k in kinds):
             return dtype
     return dt.bool
 
 
-def _dtype_of_leaves(value: object, kinds: Iterable[type]) -> DType:
-    """The dtype when NumPy values or tensors stand among the leaves: the first one's."""
+def _dtype_of_leaves(value: object) -> DType:
+    """The dtype when NumPy values or tensors stand among the leaves.
+
+    It is the first one's, unless a later leaf needs more: a float among integers, a complex number.
+    """
+    fixed: list[DType] = []
+    adapting: list[DType] = []  # of Python numbers, which have no say among their own kind
+    seen: set[type] = set()
     for leaf in _leaves(value):
-        if isinstance(leaf, Tensor):
-            return leaf.dtype
-        if isinstance(leaf, (np.ndarray, np.generic)):
-            return _numpy_dtype(leaf)
-        if isinstance(leaf, torch.Tensor):
-            return to_array(leaf)[1]
-        if not isinstance(leaf, PYTHON_NUMBERS) and not hasattr(leaf, "__index__"):
-            raise InvalidArgumentError(
-                f"Attempt to convert a value ({_short(leaf)}) with an unsupported type ({type(leaf)}) to a Tensor."
-            )
+        kind = type(leaf)
+        if kind in seen:
+            continue
+        if not isinstance(leaf, (np.ndarray, torch.Tensor)) and not is_tensor(leaf):
+            seen.add(kind)  # the type of a scalar says its dtype
+        (adapting if kind in PYTHON_NUMBERS else fixed).append(_dtype_of_leaf(leaf))
+    dtypes = [*fixed, *adapting]
+    if dt.string in dtypes and set(dtypes) != {dt.string}:
+        raise InvalidArgumentError(f"Can't convert Python sequence with mixed types to Tensor. Got {_short(value)}.")
+    return max(dtypes, key=_width_of_kind)
+
+
+def _dtype_of_leaf(leaf: object) -> DType:
+    leaf = read(leaf)
+    if isinstance(leaf, Tensor):
+        return leaf.dtype
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return _numpy_dtype(leaf)
+    if isinstance(leaf, torch.Tensor):
+        return to_array(leaf)[1]
+    if isinstance(leaf, (str, bytes)):
+        return dt.string
+    if isinstance(leaf, builtins.bool):
+        return dt.bool
+    for python_type, dtype in _PYTHON_DTYPES:
+        if isinstance(leaf, python_type):
+            return dtype
+    if not hasattr(type(leaf), "__index__"):
+        raise InvalidArgumentError(
+            f"Attempt to convert a value ({_short(leaf)}) with an unsupported type ({type(leaf)}) to a Tensor."
+        )
     return dt.int32
+
+
+def _width_of_kind(dtype: DType) -> int:
+    return "sbifc".index(dtype.kind.replace("u", "i"))
 
 
 def _leaves(value: object) -> Iterator[object]:
@@ -243,21 +279,28 @@ def _leaves(value: object) -> Iterator[object]:
         yield value
 
 
-def _has_tensors(kinds: set[type]) -> bool:
-    return any(issubclass(k, (Tensor, torch.Tensor)) for k in kinds)
-
-
-def _tensors_to_arrays(value: object) -> object:
+def _tensors_to_arrays(value: object, wanted: DType) -> object:
+    """The same nested lists with arrays for tensors, which must have the dtype: they are not promoted."""
     if isinstance(value, (list, tuple)):
-        return [_tensors_to_arrays(item) for item in value]
-    return to_numpy(value) if isinstance(value, EagerTensor) else value
+        return [_tensors_to_arrays(item, wanted) for item in value]
+    value = read(value)
+    if not isinstance(value, EagerTensor):
+        return value
+    if value.dtype is not wanted:
+        raise _cast_first(value, wanted)
+    return to_numpy(value)
+
+
+def _cast_first(tensor: EagerTensor, wanted: DType) -> DTypeError:
+    return DTypeError(
+        f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: "
+        f"{_short(tensor)}. Use tf.cast(tensor, tf.{wanted.name})."
+    )
 
 
 def _check_kind(value: object, natural: DType, wanted: DType) -> None:
     """Refuses what would lose information: floats as integers, numbers as bools or strings."""
-    order = "bifc"
-    have, want = natural.kind.replace("u", "i"), wanted.kind.replace("u", "i")
-    if want == "s" or order.index(have) > order.index(want):
+    if wanted is dt.string or _width_of_kind(natural) > _width_of_kind(wanted):
         if natural is dt.float32 and not list(_leaves(value)):
             return  # an empty list has no values to lose
         raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {wanted.name}")
@@ -283,7 +326,7 @@ def _bytes_array(texts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _as_bytes(item: object) -> bytes:
     if isinstance(item, str):
-        return item.encode()
+        return _encoded(item)
     if isinstance(item, (bytes, np.bytes_)):
         return bytes(item)
     if isinstance(item, (list, tuple)):
@@ -293,6 +336,26 @@ def _as_bytes(item: object) -> bytes:
     raise DTypeError(f"A string tensor holds str or bytes, got {item!r} of type {type(item).__name__!r}.")
 
 
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(
+            f"Error converting unicode string while converting Python sequence to Tensor: {_short(text)} has half of "
+            f"a surrogate pair at position {error.start}, which UTF-8 cannot hold. Pass bytes instead."
+        ) from None
+
+
+def _depth(value: object) -> int:
+    depth = 0
+    while isinstance(value, (list, tuple)) and value:
+        value, depth = value[0], depth + 1
+    return depth
+
+
 def _short(value: object, limit: int = 80) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # an object of the program, or an integer of thousands of digits
+        text = f"a {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 3] + "..."

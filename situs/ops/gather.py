@@ -512,7 +512,8 @@ def _one_hot_axis(axis: int, rank: int) -> int:
     return rank if axis == -1 else axis
 
 
-@_one_hot.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
+@_one_hot.kernel(CPU, T=FIXED)
+@_one_hot.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _one_hot_kernel(
     indices: torch.Tensor,
     depth: Any,
@@ -525,21 +526,10 @@ def _one_hot_kernel(
     hot, kind = _is_hot(indices, depth, axis), TORCH_DTYPE[T]
     if on_value == 1 and off_value == 0:
         return hot.to(kind)
+    if T in WIDE_UNSIGNED:
+        on, off = (np.array(value, T.as_numpy_dtype) for value in (on_value, off_value))
+        return torch.from_numpy(np.where(hot.numpy(), on, off))
     return torch.full(hot.shape, off_value, dtype=kind, device=hot.device).masked_fill_(hot, on_value)
-
-
-@_one_hot.kernel(CPU, T=WIDE_UNSIGNED)
-def _one_hot_wide(
-    indices: torch.Tensor,
-    depth: Any,
-    on_value: Any,
-    off_value: Any,
-    axis: int,
-    T: DType,  # noqa: N803
-) -> torch.Tensor:
-    _check_scalars(on_value, off_value)
-    on, off = (np.array(value, T.as_numpy_dtype) for value in (on_value, off_value))
-    return torch.from_numpy(np.where(_is_hot(indices, depth, axis).numpy(), on, off))
 
 
 def _is_hot(indices: torch.Tensor, depth: Any, axis: int) -> torch.Tensor:
