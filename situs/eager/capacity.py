@@ -2,8 +2,7 @@
 
 Linux promises memory that it does not have and ends the process that uses it. A program that asks
 for ``tf.zeros([10**13])`` should get an error instead. Only host inputs (shapes, sizes, repeats) make
-large results out of small ones, so only where their product is large is the shape rule asked. A real
-card needs no such care: its driver says no by itself.
+large results out of small ones, so only where their product is large is the shape rule asked.
 """
 
 from __future__ import annotations
@@ -36,27 +35,31 @@ def _product(steering: Iterable[Any]) -> int:
     for value in steering:
         if type(value) is int:
             total *= value or 1
+        elif type(value) is tuple and _INTEGERS.issuperset(map(type, value)):
+            total *= prod(value) or 1  # a shape with a 0 in it is empty
         elif type(value) is tuple:
-            total *= (prod(value) if _INTEGERS.issuperset(map(type, value)) else _product(value)) or 1
+            total *= prod(_product(item) for item in value if type(item) is tuple)
     return total
 
 
 def check_fits(op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment) -> None:
-    """Raises if the results of an op are larger than the memory of the host.
+    """Raises if the results of an op are larger than the memory of its card, or of the host.
 
     Raises:
         ResourceExhaustedError: they are.
     """
     device = assignment.device
     steering = [item for item in bound.inputs if not isinstance(item, (EagerTensor, list))]
-    if (device.card is not None and not device.card.is_virtual) or not may_be_large(steering):
+    if not may_be_large(steering):
         return
     shapes = infer_shapes(op, rule_inputs(bound), attrs)
     wanted = sum(_bytes(shape, dtype) for shape, dtype in zip(shapes, _dtypes(op, bound, len(shapes)), strict=True))
-    if wanted > process.processor.memory_bytes:
+    on_card = device.card is not None and not device.card.is_virtual
+    there = device.memory_limit if on_card else process.processor.memory_bytes
+    if wanted > there:
         raise ResourceExhaustedError(
             f"OOM when allocating tensor with shape{brackets(shapes[0])} on {device.name} by {op.name}: it takes "
-            f"{wanted / 2**30:.1f} GiB, and the host has {process.processor.memory_bytes / 2**30:.1f} GiB."
+            f"{wanted / 2**30:.1f} GiB, and the {'GPU' if on_card else 'host'} has {there / 2**30:.1f} GiB."
         )
 
 
