@@ -234,7 +234,8 @@ def as_dtype(value: object) -> DType:
 def _from_numpy(value: object) -> DType | None:
     import numpy as np
 
-    if not isinstance(value, (type, np.dtype)):
+    # NumPy takes any class for its object dtype, so of classes only its own and Python's are asked about.
+    if not isinstance(value, np.dtype) and not (isinstance(value, type) and issubclass(value, np.generic)):
         return None
     try:
         dtype: np.dtype[Any] = np.dtype(value)

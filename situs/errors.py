@@ -221,11 +221,15 @@ class OperatorNotAllowedInGraphError(TypeError):
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
     """Returns the class for one of TensorFlow's integer error codes."""
+    if not isinstance(error_code, int) or error_code not in _BY_CODE:
+        raise InvalidArgumentError(f"There is no error code {error_code!r}; the codes are {OK + 1} to {max(_BY_CODE)}.")
     return _BY_CODE[error_code]
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:
     """Returns TensorFlow's integer code for an error class."""
+    if not (isinstance(cls, type) and issubclass(cls, OpError)):
+        raise InvalidArgumentError(f"Expected a subclass of tf.errors.OpError, got {cls!r}.")
     return cls.code
 
 

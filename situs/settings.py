@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 _VIRTUAL = re.compile(r"\s*(\d+)\s*(?:[xX*]\s*(\S.*?))?\s*")
@@ -41,7 +41,8 @@ def parse_bytes(text: str) -> int:
         )
     number, prefix, binary = match.groups()
     base = 1024 if binary or (prefix and not text.strip().upper().endswith("B")) else 1000
-    return int(float(number) * base ** " KMGT".index(prefix.upper() or " "))
+    factor = base ** " KMGT".index(prefix.upper() or " ")
+    return int(float(number) * factor) if "." in number else int(number) * factor
 
 
 def parse_virtual_gpus(text: str) -> VirtualGpus:
@@ -90,3 +91,14 @@ def cuda_device_order() -> str:
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")
+
+
+def switch(value: object, name: str) -> bool:
+    """A setting that is on or off, as the program gives it.
+
+    Raises:
+        DTypeError: it is neither.
+    """
+    if not isinstance(value, (bool, int)) and type(value).__name__ != "bool":  # which NumPy's is called, too
+        raise DTypeError(f"Expected bool for argument '{name}' not {value!r}.")
+    return bool(value)

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError
 
 Dim = int | None
+MAX_RANK = 254  # TensorFlow's
 
 
 class TensorShape:
@@ -34,7 +35,7 @@ class TensorShape:
             self._dims = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
-        elif isinstance(dims, Iterable) and not isinstance(dims, (str, bytes)):
+        elif isinstance(dims, Iterable) and not isinstance(dims, (str, bytes)) and getattr(dims, "ndim", None) != 0:
             self._dims = tuple(_as_dim(d) for d in dims)
         else:
             self._dims = (_as_dim(dims),)
@@ -93,7 +94,7 @@ class TensorShape:
 
     def assert_has_rank(self, rank: int) -> None:
         """Raises ``ValueError`` unless the rank is, or may be, `rank`."""
-        if self.rank not in (None, rank):
+        if self.rank not in (None, _as_rank(rank)):
             raise InvalidArgumentError(f"Shape {self} must have rank {rank}")
 
     def with_rank(self, rank: int) -> TensorShape:
@@ -102,11 +103,12 @@ class TensorShape:
         Raises:
             ValueError: the rank is known and different.
         """
-        return self.merge_with(TensorShape([None] * rank))
+        self.assert_has_rank(rank)
+        return TensorShape([None] * _as_rank(rank)) if self._dims is None else self
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape, if its rank is unknown or at least `rank`."""
-        if self.rank is not None and self.rank < rank:
+        if self.rank is not None and self.rank < _as_rank(rank):
             raise InvalidArgumentError(f"Shape {self} must have rank at least {rank}")
         return self
 
@@ -152,7 +154,14 @@ class TensorShape:
     def __getitem__(self, key: int | slice) -> Dim | TensorShape:
         if self._dims is None:
             return TensorShape(None) if isinstance(key, slice) else None
-        return TensorShape(self._dims[key]) if isinstance(key, slice) else self._dims[key]
+        if isinstance(key, slice):
+            return TensorShape(self._dims[key])
+        try:
+            return self._dims[key]
+        except IndexError:
+            raise OutOfRangeError(f"Shape {self} has {self.rank} dimensions; there is no dimension {key}.") from None
+        except TypeError:
+            raise DTypeError(f"A dimension of a shape is named by an integer or a slice, got {key!r}.") from None
 
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
@@ -181,6 +190,12 @@ class TensorShape:
 
 UNKNOWN = TensorShape(None)
 SCALAR = TensorShape([])
+
+
+def _as_rank(rank: Any) -> int:
+    if not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
+        raise InvalidArgumentError(f"A rank is an integer from 0 to {MAX_RANK}, got {rank!r}.")
+    return rank
 
 
 def _as_dim(value: Any) -> Dim:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from situs.devices.inventory import process
 from situs.devices.physical import torch_has_cuda
+from situs.errors import InvalidArgumentError
 
 __all__ = [
     "gpu_device_name",
@@ -20,8 +21,10 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
         cuda_only: Accepted for TensorFlow's programs; all GPUs here are CUDA's or stand in for one.
         min_cuda_compute_capability: (major, minor).
     """
-    wanted = tuple(min_cuda_compute_capability or (0, 0))
-    return any(d.card is not None and d.card.compute_capability >= wanted for d in process.preview())
+    wanted = (0, 0) if min_cuda_compute_capability is None else min_cuda_compute_capability
+    if not isinstance(wanted, (tuple, list)) or [type(number) for number in wanted] != [int, int]:
+        raise InvalidArgumentError(f"A compute capability is a pair of integers such as (8, 0), got {wanted!r}.")
+    return any(d.card is not None and d.card.compute_capability >= tuple(wanted) for d in process.preview())
 
 
 def gpu_device_name() -> str:

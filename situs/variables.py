@@ -24,6 +24,7 @@ from situs.eager.tensor import EagerTensor, copy_to
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops import operators
 from situs.ops.array import identity
+from situs.ops.attribute import as_bool, as_word
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.registry.op import Op
 from situs.shapes import TensorShape
@@ -90,8 +91,8 @@ class Variable:
         if initial_value is None:
             raise InvalidArgumentError("The `initial_value` arg to `tf.Variable` must be specified.")
         value = initial_value() if callable(initial_value) and not isinstance(initial_value, Tensor) else initial_value
-        self._name = name or "Variable"
-        self.trainable = True if trainable is None else bool(trainable)
+        self._name = "Variable" if name is None else as_word(name, "name") or "Variable"
+        self.trainable = True if trainable is None else as_bool(trainable, "trainable")
         self.constraint = constraint
         self._lock = threading.Lock()
         self._tensor = _placed(value, None if dtype is None else as_dtype(dtype), self._name)
@@ -173,7 +174,7 @@ class Variable:
         return iter(self._tensor)
 
     def __hash__(self) -> int:
-        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+        raise DTypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         with device(self.device):

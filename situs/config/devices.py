@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from situs.devices.inventory import process
+from situs.devices.inventory import check_type, process
 from situs.devices.logical import LogicalDevice, LogicalDeviceConfiguration, in_listing_order
 from situs.devices.physical import PhysicalDevice
 from situs.errors import InvalidArgumentError
@@ -23,6 +23,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """Lists the devices that programs name, or those of one type; makes them if need be."""
+    check_type(device_type)
     devices = in_listing_order(process.devices())
     return [d.as_logical_device() for d in devices if device_type is None or d.type == device_type]
 
@@ -75,7 +76,9 @@ def set_virtual_gpus(count: int, memory: int | str = DEFAULT_VIRTUAL_GPU_BYTES) 
     """
     if not isinstance(count, int) or isinstance(count, bool):
         raise InvalidArgumentError(f"The number of virtual GPUs is an integer, got {count!r}.")
-    size = parse_bytes(memory) if isinstance(memory, str) else int(memory)
+    if not isinstance(memory, (int, str)):
+        raise InvalidArgumentError(f"The memory of a virtual GPU is bytes, or text such as '2GiB', got {memory!r}.")
+    size = parse_bytes(memory) if isinstance(memory, str) else memory
     process.set_virtual_gpus(check_virtual_gpus(count, size))
 
 
@@ -95,6 +98,6 @@ def get_soft_device_placement() -> bool:
 def _as_devices(devices: Any) -> list[PhysicalDevice]:
     if isinstance(devices, PhysicalDevice):
         return [devices]
-    if not isinstance(devices, Iterable) or isinstance(devices, str):
+    if not isinstance(devices, Iterable) or isinstance(devices, str) or getattr(devices, "ndim", None) == 0:
         raise InvalidArgumentError(f"Expected a PhysicalDevice or a list of them, got {devices!r}.")
     return list(devices)

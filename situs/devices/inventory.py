@@ -78,6 +78,7 @@ class Inventory:
 
     def set_visible(self, devices: Iterable[PhysicalDevice], device_type: str | None = None) -> None:
         """Chooses which physical devices (of one type, if given) this process uses."""
+        check_type(device_type)
         chosen = list(devices)
         for device in chosen:
             self._check_known(device, self.physical(device_type))
@@ -98,7 +99,10 @@ class Inventory:
     def set_split(self, device: PhysicalDevice, parts: Iterable[LogicalDeviceConfiguration]) -> None:
         """Makes one logical device per entry of `parts` out of a physical one."""
         self._check_known(device, self.physical())
-        wanted = tuple(parts)
+        try:
+            wanted = tuple(parts)
+        except TypeError:
+            raise InvalidArgumentError(f"Expected a list of LogicalDeviceConfiguration, got {parts!r}.") from None
         _check_parts(device, wanted, self.card_of(device))
         with self._lock:
             self.change(
@@ -134,7 +138,7 @@ class Inventory:
                 apply()
 
     def _check_known(self, device: PhysicalDevice, known: Sequence[PhysicalDevice]) -> None:
-        if device not in known:
+        if not isinstance(device, PhysicalDevice) or device not in known:
             names = ", ".join(d.name for d in known) or "none"
             raise InvalidArgumentError(f"Unrecognized device: {device!r}. The physical devices are: {names}.")
 
@@ -189,7 +193,14 @@ class Inventory:
         return Device("GPU", index, physical, limit, card, _number(physical))
 
 
+def check_type(device_type: str | None) -> None:
+    """Raises ``ValueError`` unless this is a word that may be a type of device, or None for all."""
+    if device_type is not None and not isinstance(device_type, str):
+        raise InvalidArgumentError(f"A device type is a word such as 'CPU' or 'GPU', got {device_type!r}.")
+
+
 def _of_type(devices: Sequence[PhysicalDevice], device_type: str | None) -> list[PhysicalDevice]:
+    check_type(device_type)
     return [d for d in devices if device_type is None or d.device_type == device_type]
 
 

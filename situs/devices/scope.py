@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 from situs.devices.logical import Device, LogicalDevice
 from situs.devices.spec import EMPTY, DeviceSpec, MutableDeviceSpec, parse_spec
-from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
 
 
 class PlacedOp(Protocol):
@@ -211,11 +211,11 @@ def as_request(name: object) -> Request:
 def _function_result(function: Any, op: PlacedOp) -> DeviceSpec:
     result = function(op)
     if result is None:
-        raise TypeError(
+        raise DTypeError(
             f"The device function {getattr(function, '__name__', function)!r} returned None for op {op.type}. "
             "Expected a device name; return '' to leave the op to the scopes around it."
         )
     spec = as_request(result)
     if not isinstance(spec, DeviceSpec):
-        raise TypeError(f"A device function returns a device name, got {result!r} for op {op.type}.")
+        raise DTypeError(f"A device function returns a device name, got {result!r} for op {op.type}.")
     return spec

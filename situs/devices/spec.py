@@ -18,7 +18,7 @@ fields can be set; it exists for the programs that do so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from situs.errors import InvalidArgumentError
@@ -37,6 +37,13 @@ class Fields(NamedTuple):
     device_index: int | None = None
 
 
+def _number(field: str, value: Any) -> int | None:
+    try:
+        return None if value is None else int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgumentError(f"The {field} of a device spec is an integer, got {value!r}.") from None
+
+
 class _SpecBase:
     """What both spellings of a device spec share: everything that does not change one."""
 
@@ -53,10 +60,10 @@ class _SpecBase:
     ) -> None:
         self._fields = Fields(
             None if job is None else str(job),
-            None if replica is None else int(replica),
-            None if task is None else int(task),
+            _number("replica", replica),
+            _number("task", task),
             None if device_type is None else _upper_common(str(device_type)),
-            None if device_index is None else int(device_index),
+            _number("device_index", device_index),
         )
 
     def to_string(self) -> str:
@@ -120,13 +127,17 @@ class DeviceSpec(_SpecBase):
     @classmethod
     def parse_from_string(cls, spec: str) -> DeviceSpec:
         """The same as ``from_string``."""
-        return parse_spec(spec)
+        return DeviceSpec(*parse(spec))
 
     def make_merged_spec(self, dev: _SpecBase) -> DeviceSpec:
         """Returns this spec with every field that `dev` sets taken from `dev`.
 
         The index is inherited on its own: ``/cpu:2`` merged with ``/gpu`` is ``/device:GPU:2``.
         """
+        if not isinstance(dev, _SpecBase):
+            raise InvalidArgumentError(
+                f"A device spec merges with another one, got {dev!r}. Use DeviceSpec.from_string."
+            )
         merged = [mine if theirs is None else theirs for mine, theirs in zip(self._fields, dev._fields, strict=True)]
         return DeviceSpec(**dict(zip(Fields._fields, merged, strict=True)))  # type: ignore[arg-type]
 
@@ -163,10 +174,10 @@ class MutableDeviceSpec(_SpecBase):
     __hash__ = _SpecBase.__hash__
 
     job = _settable("job", str)
-    replica = _settable("replica", int)
-    task = _settable("task", int)
+    replica = _settable("replica", partial(_number, "replica"))
+    task = _settable("task", partial(_number, "task"))
     device_type = _settable("device_type", lambda value: _upper_common(str(value)))
-    device_index = _settable("device_index", int)
+    device_index = _settable("device_index", partial(_number, "device_index"))
 
     def parse_from_string(self, spec: str) -> MutableDeviceSpec:
         """Reads a device name into this object and returns it."""

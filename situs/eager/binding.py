@@ -17,9 +17,9 @@ import numpy as np
 from situs.devices.logical import Device
 from situs.dtype import DType
 from situs.eager.bridge import place
-from situs.eager.convert import PYTHON_NUMBERS, scalar, to_tensor
+from situs.eager.convert import PYTHON_NUMBERS, scalar, short, to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
-from situs.errors import DTypeError
+from situs.errors import DTypeError, InvalidArgumentError
 from situs.registry.kernel import dtype_list
 from situs.registry.op import Op
 from situs.registry.signature import Arg
@@ -67,7 +67,11 @@ def host_value(value: Any) -> Any:
     if (kind is list or kind is tuple) and _PLAIN.issuperset(map(type, value)):
         return tuple(value)
     if isinstance(value, (list, tuple)):
-        return tuple(host_value(item) for item in value)
+        try:
+            return _rectangular(tuple(host_value(item) for item in value))
+        except RecursionError:
+            raise InvalidArgumentError("Expected a number or a shape, got a list that contains itself.") from None
+    value = read(value)
     if isinstance(value, EagerTensor):
         return _freeze(to_numpy(value).tolist())
     if isinstance(value, TensorShape):
@@ -78,11 +82,17 @@ def host_value(value: Any) -> Any:
         return value.item()
     if isinstance(value, (DType, slice)):
         return value
-    if hasattr(value, "__index__"):
+    if hasattr(kind, "__index__"):
         return int(value)
-    if hasattr(value, "__array__"):
+    if hasattr(kind, "__array__"):
         return host_value(np.asarray(value))
-    raise DTypeError(f"Expected a number, a shape or a tensor of them, got {value!r} of type {type(value).__name__!r}.")
+    raise DTypeError(f"Expected a number, a shape or a tensor of them, got {short(value)} of type {kind.__name__!r}.")
+
+
+def _rectangular(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len({len(item) if isinstance(item, tuple) else None for item in values}) > 1:
+        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {short(values)}.")
+    return values
 
 
 def _freeze(value: Any) -> Any:

@@ -150,13 +150,11 @@ def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, An
         ) from None
     natural = _natural_dtype(value, kinds)
     wanted = dtype or natural
+    _check_kind(value, natural, wanted)
     if any(issubclass(k, Tensor) or hasattr(k, "__tensor__") for k in kinds):
         value = _tensors_to_arrays(value, wanted)
-    if natural is dt.string:
-        if wanted is not dt.string:
-            raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {wanted.name}")
+    if wanted is dt.string:
         return _bytes_array(np.array(value, dtype=object)), dt.string
-    _check_kind(value, natural, wanted)
     if wanted.is_integer and natural.is_integer:
         return _integers(value, wanted, fixed=dtype is not None or natural is not dt.int32)
     with np.errstate(over="ignore"):  # a float that is too large becomes infinite
@@ -169,7 +167,7 @@ def _integers(value: object, wanted: DType, fixed: bool) -> tuple[np.ndarray[Any
     low, high = wanted.limits
     if wide.size and not (low <= int(wide.min()) and int(wide.max()) <= high):
         if fixed:
-            raise DTypeError(f"{_short(value)} does not fit {wanted.name}, which holds {low} to {high}.")
+            raise DTypeError(f"{short(value)} does not fit {wanted.name}, which holds {low} to {high}.")
         wanted = dt.int64
     return wide.astype(wanted.as_numpy_dtype), wanted
 
@@ -177,13 +175,13 @@ def _integers(value: object, wanted: DType, fixed: bool) -> tuple[np.ndarray[Any
 def _rectangular(value: object, numpy_dtype: Any, wanted: DType) -> np.ndarray[Any, Any]:
     try:
         return np.array(value, dtype=numpy_dtype)
-    except OverflowError:
+    except (OverflowError, TypeError):  # TypeError: bfloat16's word for an overflow
         raise DTypeError(
-            f"Can't convert Python sequence with out-of-range integer to Tensor. Got {_short(value)}, "
+            f"Can't convert Python sequence with out-of-range integer to Tensor. Got {short(value)}, "
             f"which does not fit {wanted.name}."
         ) from None
     except MemoryError:
-        raise ResourceExhaustedError(f"OOM when making a tensor of {_short(value)}.") from None
+        raise ResourceExhaustedError(f"OOM when making a tensor of {short(value)}.") from None
     except ValueError:
         if _depth(value) > MAX_RANK:
             raise InvalidArgumentError(
@@ -191,7 +189,7 @@ def _rectangular(value: object, numpy_dtype: Any, wanted: DType) -> np.ndarray[A
                 f"{MAX_RANK} are the most."
             ) from None
         raise InvalidArgumentError(
-            f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(value)}."
+            f"Can't convert non-rectangular Python sequence to Tensor. Got {short(value)}."
         ) from None
 
 
@@ -241,7 +239,7 @@ def _dtype_of_leaves(value: object) -> DType:
         (adapting if kind in PYTHON_NUMBERS else fixed).append(_dtype_of_leaf(leaf))
     dtypes = [*fixed, *adapting]
     if dt.string in dtypes and set(dtypes) != {dt.string}:
-        raise InvalidArgumentError(f"Can't convert Python sequence with mixed types to Tensor. Got {_short(value)}.")
+        raise InvalidArgumentError(f"Can't convert Python sequence with mixed types to Tensor. Got {short(value)}.")
     return max(dtypes, key=_width_of_kind)
 
 
@@ -262,7 +260,7 @@ def _dtype_of_leaf(leaf: object) -> DType:
             return dtype
     if not hasattr(type(leaf), "__index__"):
         raise InvalidArgumentError(
-            f"Attempt to convert a value ({_short(leaf)}) with an unsupported type ({type(leaf)}) to a Tensor."
+            f"Attempt to convert a value ({short(leaf)}) with an unsupported type ({type(leaf)}) to a Tensor."
         )
     return dt.int32
 
@@ -294,16 +292,16 @@ def _tensors_to_arrays(value: object, wanted: DType) -> object:
 def _cast_first(tensor: EagerTensor, wanted: DType) -> DTypeError:
     return DTypeError(
         f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: "
-        f"{_short(tensor)}. Use tf.cast(tensor, tf.{wanted.name})."
+        f"{short(tensor)}. Use tf.cast(tensor, tf.{wanted.name})."
     )
 
 
 def _check_kind(value: object, natural: DType, wanted: DType) -> None:
-    """Refuses what would lose information: floats as integers, numbers as bools or strings."""
-    if wanted is dt.string or _width_of_kind(natural) > _width_of_kind(wanted):
-        if natural is dt.float32 and not list(_leaves(value)):
-            return  # an empty list has no values to lose
-        raise DTypeError(f"Cannot convert {_short(value)} to EagerTensor of dtype {wanted.name}")
+    """Refuses what would lose information: floats as integers, numbers as bools or strings, strings as numbers."""
+    if (wanted is dt.string) is (natural is dt.string) and _width_of_kind(natural) <= _width_of_kind(wanted):
+        return
+    if natural is not dt.float32 or list(_leaves(value)):  # an empty list has nothing to lose
+        raise DTypeError(f"Cannot convert {short(value)} to EagerTensor of dtype {wanted.name}")
 
 
 def _number_fits(value: Any, dtype: DType) -> bool:
@@ -325,14 +323,14 @@ def _bytes_array(texts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _as_bytes(item: object) -> bytes:
+    if isinstance(item, np.ndarray) and item.ndim == 0:
+        item = item[()]
     if isinstance(item, str):
         return _encoded(item)
     if isinstance(item, (bytes, np.bytes_)):
         return bytes(item)
     if isinstance(item, (list, tuple)):
-        raise InvalidArgumentError(
-            f"Can't convert non-rectangular Python sequence to Tensor. Got {_short(item)} in it."
-        )
+        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {short(item)} in it.")
     raise DTypeError(f"A string tensor holds str or bytes, got {item!r} of type {type(item).__name__!r}.")
 
 
@@ -341,7 +339,7 @@ def _encoded(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise InvalidArgumentError(
-            f"Error converting unicode string while converting Python sequence to Tensor: {_short(text)} has half of "
+            f"Error converting unicode string while converting Python sequence to Tensor: {short(text)} has half of "
             f"a surrogate pair at position {error.start}, which UTF-8 cannot hold. Pass bytes instead."
         ) from None
 
@@ -353,7 +351,8 @@ def _depth(value: object) -> int:
     return depth
 
 
-def _short(value: object, limit: int = 80) -> str:
+def short(value: object, limit: int = 80) -> str:
+    """The value as an error message shows it."""
     try:
         text = repr(value)
     except Exception:  # an object of the program, or an integer of thousands of digits

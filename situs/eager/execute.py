@@ -74,7 +74,7 @@ class OpInfo:
 
     def __init__(self, op: Op, name: str | None) -> None:
         self.type = op.name
-        self.name = name or op.name
+        self.name = op.name if name is None else str(name)
         self.device = ""
 
 

@@ -1,8 +1,9 @@
 """What a kernel's exception means, in our words.
 
 PyTorch's messages speak of its own functions. When a kernel fails, the op's shape rule is asked
-about the inputs: it knows the rule that was broken and says it. Only when the rule is content is
-the kernel's own message passed on, inside an error of ours.
+about the inputs: it knows the rule that was broken and says it. Only when the rule is content, and
+the failure is no shortage of memory or of digits, is the kernel's own message passed on, inside an
+error of ours that names the inputs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from situs.eager.binding import BoundInputs
+from situs.eager.convert import short
 from situs.eager.tensor import EagerTensor
 from situs.errors import (
     InvalidArgumentError,
@@ -39,14 +41,23 @@ def _rule_input(item: Any) -> Any:
 
 def translate(error: Exception, op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment) -> SitusError:
     """The error to raise in place of a kernel's exception."""
-    if isinstance(error, torch.OutOfMemoryError) or _is_allocation_failure(error):
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or _says(error, _NO_MEMORY):
         return ResourceExhaustedError(_memory_text(error, op, bound, assignment))
     broken = _broken_rule(op, bound, attrs)
     if broken is not None:
         return broken
-    kind = _kind_of(error)
+    if _says(error, _NO_END):  # only now: a negative size, too, overflows
+        return ResourceExhaustedError(_memory_text(error, op, bound, assignment))
+    reason = _first_line(error)
+    missing = [arg.name for arg, item in zip(op.inputs, bound.inputs, strict=True) if item is None]
+    if missing and "NoneType" in str(error):
+        reason = f"{missing[0]} is None, and nothing stands in for it."
+    if isinstance(error, OverflowError) or _says(error, _TOO_LARGE):
+        reason = "a number among them is too large."
     where = assignment.device.name
-    return kind(f"{op.name} failed on {where} with inputs {_inputs_text(bound)}: {_first_line(error)} [Op:{op.name}]")
+    return _kind_of(error)(
+        f"{op.name} failed on {where} with inputs {_inputs_text(op, bound)}: {reason} [Op:{op.name}]"
+    )
 
 
 def _broken_rule(op: Op, bound: BoundInputs, attrs: Attrs) -> SitusError | None:
@@ -64,28 +75,41 @@ def _broken_rule(op: Op, bound: BoundInputs, attrs: Attrs) -> SitusError | None:
 def _kind_of(error: Exception) -> type[OpError]:
     if isinstance(error, NotImplementedError) or "not implemented for" in str(error):
         return UnimplementedError
-    if isinstance(error, (RuntimeError, ValueError, IndexError, TypeError)):
+    if isinstance(error, (RuntimeError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)):
         return InvalidArgumentError
     return UnknownError
 
 
-def _is_allocation_failure(error: Exception) -> bool:
-    return (
-        isinstance(error, MemoryError) or "can't allocate memory" in str(error) or "DefaultCPUAllocator" in str(error)
-    )
+_NO_MEMORY = ("can't allocate memory", "DefaultCPUAllocator")
+_NO_END = ("Storage size calculation overflowed", "integer multiplication overflow", "array is too big")
+_TOO_LARGE = ("Overflow when unpacking", "without overflow", "Overflow when parsing")
+
+
+def _says(error: Exception, phrases: tuple[str, ...]) -> bool:
+    text = str(error)
+    return any(phrase in text for phrase in phrases)
 
 
 def _memory_text(error: Exception, op: Op, bound: BoundInputs, assignment: Assignment) -> str:
     return (
-        f"OOM when running {op.name} with inputs {_inputs_text(bound)} on {assignment.device.name}: "
+        f"OOM when running {op.name} with inputs {_inputs_text(op, bound)} on {assignment.device.name}: "
         f"{_first_line(error)} Free tensors or use smaller ones. [Op:{op.name}]"
     )
 
 
-def _inputs_text(bound: BoundInputs) -> str:
-    flat = [t for item in bound.inputs for t in (item if isinstance(item, list) else (item,))]
-    texts = [f"{t.dtype.name}{brackets(t.shape)}" if isinstance(t, EagerTensor) else repr(t) for t in flat[:6]]
-    return ", ".join(texts) + (f", ... ({len(flat)} in all)" if len(flat) > 6 else "")
+def _inputs_text(op: Op, bound: BoundInputs) -> str:
+    """The inputs as the reader knows them: tensors by dtype and shape, shapes and axes by name and value."""
+    texts: list[str] = []
+    for arg, item in zip(op.inputs, bound.inputs, strict=True):
+        tensors = item if isinstance(item, list) else (item,)
+        texts += [_input_text(arg.name, tensor) for tensor in tensors]
+    return ", ".join(texts[:6]) + (f", ... ({len(texts)} in all)" if len(texts) > 6 else "")
+
+
+def _input_text(name: str, item: Any) -> str:
+    if isinstance(item, EagerTensor):
+        return f"{item.dtype.name}{brackets(item.shape)}"
+    return f"{name}={short(item)}"
 
 
 def _first_line(error: Exception) -> str:

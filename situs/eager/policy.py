@@ -44,7 +44,7 @@ def set_policy(policy: str | None) -> None:
     """
     global _ever_strict
     wanted = SILENT if policy is None else policy
-    if wanted not in POLICIES:
+    if not isinstance(wanted, str) or wanted not in POLICIES:
         raise InvalidArgumentError(
             f"Invalid argument `device_policy`: {policy!r}. The policies are: {', '.join(POLICIES)}, or None."
         )

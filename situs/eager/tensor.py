@@ -18,7 +18,13 @@ from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.dtype import DType
 from situs.eager.bridge import Place, Value, copier, host, place
-from situs.errors import InvalidArgumentError, UnknownDeviceError
+from situs.errors import (
+    DTypeError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownDeviceError,
+)
 from situs.placement.candidates import LOCAL, Assignment, unknown_device_text
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
@@ -69,7 +75,10 @@ class EagerTensor(Tensor):
     def numpy(self) -> Any:
         """A copy of the value as a NumPy array; a NumPy scalar, or bytes, for a scalar."""
         array = to_numpy(self)
-        return array[()] if array.ndim == 0 else array.copy()
+        try:
+            return array[()] if array.ndim == 0 else array.copy()
+        except MemoryError:
+            raise ResourceExhaustedError(f"OOM when copying a tensor of shape {self.shape} to NumPy.") from None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = to_numpy(self)
@@ -85,7 +94,12 @@ class EagerTensor(Tensor):
         return view
 
     def __dlpack__(self, **arguments: Any) -> Any:
-        return self._numeric("__dlpack__").__dlpack__(**arguments)
+        try:
+            return self._numeric("__dlpack__").__dlpack__(**arguments)
+        except (AssertionError, BufferError, RuntimeError) as error:
+            raise InvalidArgumentError(
+                f"This tensor cannot be given to another library as {arguments}: {error}"
+            ) from None
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         return self._numeric("__dlpack__").__dlpack_device__()
@@ -97,6 +111,10 @@ class EagerTensor(Tensor):
 
     def __bool__(self) -> bool:
         array = to_numpy(self)
+        if array.size > 1:
+            raise InvalidArgumentError(
+                f"The truth value of a tensor of shape {self.shape} is ambiguous. Use tf.reduce_any or tf.reduce_all."
+            )
         return bool(array) if array.size else False
 
     def __int__(self) -> int:
@@ -110,22 +128,24 @@ class EagerTensor(Tensor):
 
     def __index__(self) -> int:
         if not self.dtype.is_integer:
-            raise TypeError(f"Only integer tensors can be used as an index, this one is {self.dtype.name}.")
+            raise DTypeError(f"Only integer tensors can be used as an index, this one is {self.dtype.name}.")
         return int(self._scalar())
 
     def _scalar(self) -> Any:
         if self._value.ndim != 0:
-            raise TypeError(f"Only scalar tensors can be converted to Python numbers, this one has shape {self.shape}.")
+            raise DTypeError(
+                f"Only scalar tensors can be converted to Python numbers, this one has shape {self.shape}."
+            )
         return to_numpy(self)[()]
 
     def __len__(self) -> int:
         if self._value.ndim == 0:
-            raise TypeError("Scalar tensor has no `len()`")
+            raise DTypeError("Scalar tensor has no `len()`")
         return int(self._value.shape[0])
 
     def __iter__(self) -> Iterator[Tensor]:
         if self._value.ndim == 0:
-            raise TypeError("Cannot iterate over a scalar tensor.")
+            raise DTypeError("Cannot iterate over a scalar tensor.")
         return (self[i] for i in range(len(self)))
 
     # Where it is.
@@ -156,7 +176,7 @@ class EagerTensor(Tensor):
             )
 
     def __hash__(self) -> int:
-        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+        raise DTypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
     def __copy__(self) -> EagerTensor:
         return self
@@ -194,7 +214,10 @@ def to_numpy(tensor: EagerTensor) -> np.ndarray[Any, Any]:
     value = value.detach().cpu().resolve_conj().resolve_neg()
     if tensor._place.dtype is dt.bfloat16:
         return value.view(torch.int16).numpy().view(dt.bfloat16.as_numpy_dtype)
-    return value.numpy()
+    try:
+        return value.numpy()
+    except ValueError:
+        raise UnimplementedError(f"NumPy's arrays have at most 64 dimensions, this tensor has {value.ndim}.") from None
 
 
 def copy_to(tensor: EagerTensor, device: Device) -> EagerTensor:

@@ -15,6 +15,7 @@ from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.physical import PhysicalDevice
 from situs.errors import InvalidArgumentError
+from situs.settings import switch
 
 _TOO_LATE = "Physical devices cannot be modified after being initialized"
 
@@ -36,7 +37,7 @@ def set_growth(device: PhysicalDevice, enable: bool) -> None:
         raise InvalidArgumentError("Cannot set memory growth on non-GPU and non-Pluggable devices")
     if process.split_of(device) is not None:
         raise InvalidArgumentError("Cannot set memory growth on device when virtual devices configured")
-    wanted = bool(enable)
+    wanted = switch(enable, "enable")
     process.change(get_growth(device) != wanted, _TOO_LATE, lambda: current.growth.__setitem__(device, wanted))
 
 

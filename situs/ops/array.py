@@ -21,6 +21,7 @@ from situs.dtype import bool as bool_
 from situs.eager.binding import host_value
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.attribute import as_bool, as_word
 from situs.ops.define import CPU, GPU, op, unary
 from situs.ops.spelling import renamed
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
@@ -410,7 +411,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
         conjugate: Whether to conjugate complex elements too.
         name: A name for the op.
     """
-    return _transpose(a, _REVERSE if perm is None else perm, conjugate=bool(conjugate), name=name)
+    return _transpose(a, _REVERSE if perm is None else perm, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
 
 def transpose_v1(a: Any, perm: Any = None, name: str | None = None, conjugate: bool = False) -> Tensor:
@@ -420,7 +421,7 @@ def transpose_v1(a: Any, perm: Any = None, name: str | None = None, conjugate: b
 
 def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -> Tensor:
     """Returns `a` with its last two dimensions swapped."""
-    return _transpose(a, _MATRIX, conjugate=bool(conjugate), name=name)
+    return _transpose(a, _MATRIX, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
 
 # BroadcastTo and BroadcastArgs.
@@ -548,7 +549,7 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[
             ``"ij"``: it runs along the first, as in a matrix.
         name: A name for the op.
     """
-    if indexing not in ("xy", "ij"):
+    if as_word(indexing, "indexing") not in ("xy", "ij"):
         raise InvalidArgumentError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got {indexing!r}")
     return _meshgrid.many(list(args), indexing=indexing, name=name) if args else []
 

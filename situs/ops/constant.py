@@ -22,7 +22,7 @@ from situs.eager.bridge import TORCH_DTYPE, Place, place
 from situs.eager.convert import array_to_value, host_to_value, to_array
 from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
 from situs.ops.array import as_sizes
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.placement.candidates import Assignment
@@ -92,8 +92,9 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
             )
         return value
     if wanted is None and dtype_hint is not None:
+        hint = as_dtype(dtype_hint)
         try:
-            return constant(value, dtype_hint, name=name or "Const")
+            return constant(value, hint, name=name or "Const")
         except (TypeError, ValueError):
             pass  # a hint is only a hint
     return constant(value, wanted, name=name or "Const")
@@ -139,7 +140,10 @@ def _shaped(array: np.ndarray[Any, Any], shape: Any, value: object) -> np.ndarra
     if array.size == count:
         return array.reshape(sizes)
     if array.size == 1:
-        return np.ascontiguousarray(np.broadcast_to(array.reshape(()), sizes))
+        try:
+            return np.broadcast_to(array.reshape(()), sizes).copy()
+        except (MemoryError, ValueError):  # ValueError: more elements than NumPy can count
+            raise ResourceExhaustedError(f"OOM when making a constant of shape {wanted}.") from None
     raise DTypeError(
         f"Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {value}) has "
         f"{array.size} elements, but got `shape` {wanted} with {count} elements)."
@@ -175,6 +179,8 @@ def _fill_kernel(dims: Any, value: torch.Tensor) -> torch.Tensor:
 
 @_fill.kernel(CPU, T=STRING)
 def _fill_strings(dims: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if value.ndim:
+        raise ValueError("value must be a scalar")
     return np.broadcast_to(value, _checked_dims(dims)).copy()
 
 
@@ -311,12 +317,10 @@ _linspace = op("LinSpace", "start: host, stop: host, num: host -> output: T", T=
 
 @_linspace.shape
 def _linspace_shape(start: Any, stop: Any, num: Any) -> TensorShape:
-    if num is None:
-        return TensorShape([None])
     if not isinstance(num, int) or num <= 0:
         raise InvalidArgumentError(f"Requires num > 0: {num}")
     for value in (start, stop):
-        if value is not None and not isinstance(value, (int, float)):
+        if not isinstance(value, (int, float)):
             raise InvalidArgumentError(f"linspace takes scalars, got start={start!r}, stop={stop!r}")
     return TensorShape([num])
 
@@ -330,7 +334,8 @@ def _linspace_kernel(start: Any, stop: Any, num: Any, *, T: DType, device: torch
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
     """Makes `num` evenly spaced values from `start` to `stop`, both included."""
     given = [v.dtype for v in (start, stop) if isinstance(v, (Tensor, np.ndarray, np.generic))]
-    dtype = as_dtype(given[0]) if given else dt.float32
+    whole = isinstance(start, int) and isinstance(stop, int)
+    dtype = as_dtype(given[0]) if given else dt.int32 if whole else dt.float32
     if dtype.is_integer:
         dtype = dt.float64  # as TensorFlow: there are no integer steps
     return _linspace(start, stop, num, T=dtype, name=name)

@@ -188,7 +188,8 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     if a.shape.rank is None or b.shape.rank is None:
         raise InvalidArgumentError("tensordot needs to know the ranks of its operands.")
-    pairs = _axis_pairs(host_value(axes), a.shape.rank, b.shape.rank)
+    axes = tuple(map(host_value, axes)) if isinstance(axes, (list, tuple)) else host_value(axes)
+    pairs = _axis_pairs(axes, a.shape.rank, b.shape.rank)
     return _einsum([a, b], equation=_tensordot_equation(a.shape.rank, b.shape.rank, pairs), name=name)
 
 

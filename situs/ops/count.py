@@ -11,6 +11,7 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
 from situs.ops.array import as_attribute, as_integer
+from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -192,9 +193,10 @@ def bincount(
         raise InvalidArgumentError(
             f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported."
         )
+    binary_output = as_bool(binary_output, "binary_output")
     if binary_output and weights is not None:
         raise InvalidArgumentError("Arguments `binary_output` and `weights` are mutually exclusive.")
-    attrs: dict[str, Any] = {"binary_output": bool(binary_output), "per_row": axis == -1}
+    attrs: dict[str, Any] = {"binary_output": binary_output, "per_row": axis == -1}
     each = to_tensor([], as_dtype(dtype)) if weights is None else weights
     return _bincount(arr, each, minlength, maxlength, name=name, **attrs)
 

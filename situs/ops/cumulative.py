@@ -18,6 +18,7 @@ import torch
 from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import SIGNED_TWIN, reshape
+from situs.ops.attribute import as_bool
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import divide, maximum, sqrt
@@ -50,7 +51,8 @@ def _scan(
         declared.kernel(CPU, T=WIDE_UNSIGNED)(_scan_kernel(_scan_by_numpy(wide), start))
 
     def call(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
-        return declared(x, axis, exclusive=bool(exclusive), reverse=bool(reverse), name=name)
+        switches = {"exclusive": as_bool(exclusive, "exclusive"), "reverse": as_bool(reverse, "reverse")}
+        return declared(x, axis, name=name, **switches)
 
     call.__doc__ = doc
     return call
@@ -178,7 +180,10 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 
 def _tensors(inputs: Any) -> list[Any]:
-    listed = list(inputs) if isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes)) else []
+    sequence = (
+        isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes)) and getattr(inputs, "ndim", None) != 0
+    )
+    listed = list(inputs) if sequence else []
     if not listed or any(item is None for item in listed):
         raise InvalidArgumentError(
             f"Inputs must be an iterable of at least one Tensor with the same dtype and shape, got {inputs!r}."
@@ -431,7 +436,7 @@ def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: A
 
 
 def _num_segments(value: Any) -> int:
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidArgumentError(f"num_segments should be a scalar integer, got {value!r}")
     if value < 0:
         raise InvalidArgumentError(f"Input num_segments == {value} must not be negative.")

@@ -16,10 +16,11 @@ from situs import dtype as dt
 from situs.devices import scope
 from situs.dtype import FLOATING, NUMERIC, DType, as_dtype
 from situs.eager.binding import host_value
-from situs.eager.convert import to_tensor
+from situs.eager.convert import short, to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import array
+from situs.ops.attribute import as_int
 from situs.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op, same_shape
@@ -88,7 +89,8 @@ def _truth(condition: Any) -> bool:
 
 
 def _count(summarize: int | None, size: int) -> int:
-    return 3 if summarize is None else size if summarize < 0 else summarize
+    wanted = 3 if summarize is None else as_int(summarize, "summarize")
+    return size if wanted < 0 else wanted
 
 
 def _values(item: Any) -> np.ndarray[Any, Any]:
@@ -131,8 +133,13 @@ def _assert_all(
             *_differences(_values(holds), _values(x), _values(y), summarize),
         ]
     else:
-        said = [_datum(read(item), summarize) for item in data]
-    raise InvalidArgumentError("\n".join([*([message] if message else []), *said]))
+        said = [_datum(read(item), summarize) for item in _listed(data, "data")]
+    raise InvalidArgumentError("\n".join([*_opening(message), *said]))
+
+
+def _opening(message: str | None) -> list[str]:
+    text = "" if message is None else str(message)
+    return [text] if text else []
 
 
 def _differences(holds: Any, left: Any, right: Any, summarize: int | None) -> list[str]:
@@ -255,7 +262,7 @@ assert_non_positive_v1 = _sign(*_NON_POSITIVE, old=True)
 
 
 def _prefix(message: str | None) -> str:
-    return f"{message}.  " if message else ""
+    return "".join(f"{text}.  " for text in _opening(message))
 
 
 def _description(tensor: Tensor) -> str:
@@ -361,7 +368,8 @@ def assert_all_finite_v1(
     t: Any = None, msg: str | None = None, name: str | None = None, x: Any = None, message: str | None = None
 ) -> Tensor:
     """Returns a tensor whose numbers are all finite: with TensorFlow 1's arguments."""
-    return check_numerics(t if x is None else x, (msg if message is None else message) or "", name)
+    said = msg if message is None else message
+    return check_numerics(t if x is None else x, "" if said is None else said, name)
 
 
 # Ranks and shapes.
@@ -407,7 +415,7 @@ def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: st
 
 def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> Any:
     """Raises ``ValueError`` unless the rank of `x` is one of `ranks`."""
-    wanted = tuple(_as_rank(rank) for rank in ranks)
+    wanted = tuple(_as_rank(rank) for rank in _listed(ranks, "ranks"))
     words = f"in {wanted}"
 
     def holds(found: Tensor) -> Tensor:
@@ -489,8 +497,22 @@ def assert_shapes(
         ValueError: a shape does not fit.
     """
     sizes: dict[Any, tuple[int, str]] = {}  # of each word: the size, and who said so
-    for tensor, wanted in shapes.items() if isinstance(shapes, dict) else shapes:
+    pairs = shapes.items() if isinstance(shapes, dict) else _listed(shapes, "shapes")
+    for tensor, wanted in (_as_pair(each) for each in pairs):
         _assert_shape(_static(_dereferenced(tensor)), wanted, sizes, message)
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise DTypeError(f"Expected a list for argument '{name}' not {short(values)}.") from None
+
+
+def _as_pair(value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise InvalidArgumentError(f"Expected pairs of a tensor and its shape, got {short(value)}.")
+    return value[0], value[1]
 
 
 def _dereferenced(tensor: Any) -> Any:
@@ -576,7 +598,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
         ValueError: they differ, or are no floating-point numbers.
     """
     expected = None if dtype is None else as_dtype(dtype)
-    for tensor in () if tensors is None else tensors:
+    for tensor in () if tensors is None else _listed(tensors, "tensors"):
         found = _static(tensor).dtype
         expected = expected or found
         if found is not expected:

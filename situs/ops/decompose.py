@@ -18,6 +18,7 @@ from situs.dtype import COMPLEX, INDEX, DType, as_dtype, complex64, complex128, 
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import expand_dims
+from situs.ops.attribute import as_bool
 from situs.ops.cast import cast, real
 from situs.ops.compare import greater
 from situs.ops.constant import convert_to_tensor
@@ -102,7 +103,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     Raises:
         ValueError: a matrix is not square, or not invertible.
     """
-    return _inverse(input, adjoint=bool(adjoint), name=name)
+    return _inverse(input, adjoint=as_bool(adjoint, "adjoint"), name=name)
 
 
 _determinant = op("MatrixDeterminant", "input: T -> output: T", T=PRECISE)
@@ -218,7 +219,7 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
     Raises:
         ValueError: the sizes do not match, or a matrix is not invertible.
     """
-    return _solve(matrix, rhs, adjoint=bool(adjoint), name=name)
+    return _solve(matrix, rhs, adjoint=as_bool(adjoint, "adjoint"), name=name)
 
 
 _triangular_solve = op("MatrixTriangularSolve", "matrix: T, rhs: T -> output: T", T=PRECISE, lower=True, adjoint=False)
@@ -262,7 +263,7 @@ def triangular_solve(
         adjoint: Whether to solve with the adjoints of the matrices.
         name: A name for the op.
     """
-    return _triangular_solve(matrix, rhs, lower=bool(lower), adjoint=bool(adjoint), name=name)
+    return _triangular_solve(matrix, rhs, lower=as_bool(lower, "lower"), adjoint=as_bool(adjoint, "adjoint"), name=name)
 
 
 # Least squares.
@@ -306,7 +307,7 @@ def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, n
     matrix = convert_to_tensor(matrix)
     rhs = convert_to_tensor(rhs, matrix.dtype)
     _least_squares_shape(matrix.shape, rhs.shape)
-    if not fast:
+    if not as_bool(fast, "fast"):
         return _least_squares(matrix, rhs, name=name)
     rows, columns = matrix.shape[-2], matrix.shape[-1]
     if rows is None or columns is None:
@@ -351,7 +352,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tupl
         full_matrices: Whether the orthogonal factors are square, or only as wide as needed.
         name: A name for the op.
     """
-    q, r = _qr.many(input, full_matrices=bool(full_matrices), name=name)
+    q, r = _qr.many(input, full_matrices=as_bool(full_matrices, "full_matrices"), name=name)
     return q, r
 
 
@@ -430,7 +431,12 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     Returns:
         ``s, u, v``, where ``tensor`` is ``u diag(s) adjoint(v)``; only ``s`` without `compute_uv`.
     """
-    s, u, v = _svd.many(tensor, compute_uv=bool(compute_uv), full_matrices=bool(full_matrices), name=name)
+    s, u, v = _svd.many(
+        tensor,
+        compute_uv=as_bool(compute_uv, "compute_uv"),
+        full_matrices=as_bool(full_matrices, "full_matrices"),
+        name=name,
+    )
     values = real(s)
     return (values, u, v) if compute_uv else values
 

@@ -20,6 +20,7 @@ from situs.dtype import FIXED, NUMERIC, WIDE_UNSIGNED, DType, as_dtype, float32
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import as_integer, as_sizes, by_bits
+from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, op
 from situs.ops.reduce import reduce_sum
 from situs.shapes import UNKNOWN, TensorShape, brackets
@@ -57,7 +58,7 @@ def _check_band(rows: int, columns: int, low: int, high: int) -> None:
 
 
 def _check_align(align: Any) -> None:
-    if align not in ALIGNMENTS:
+    if as_word(align, "align") not in ALIGNMENTS:
         raise InvalidArgumentError(
             f"Value for attr 'align' of {align!r} is not in the list of allowed values: {', '.join(ALIGNMENTS)}"
         )
@@ -187,6 +188,8 @@ _diag_part = op(
 @_diag_part.shape
 def _diag_part_shape(input: TensorShape, k: Any, padding_value: Any, *, align: str) -> TensorShape:
     _check_align(align)
+    if isinstance(padding_value, tuple):
+        raise InvalidArgumentError(f"padding_value must be a scalar, got {padding_value!r}")
     if input.rank is None or k is None:
         return UNKNOWN
     if input.rank < 2:

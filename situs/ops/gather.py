@@ -30,8 +30,9 @@ from situs.dtype import (
 )
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops.array import as_attribute, as_integer, by_bits, host_shape
+from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor
@@ -177,7 +178,8 @@ def gather_v1(
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """Gathers along the last axis of `indices`, with all dimensions before it as batch dimensions."""
-    return gather(params, indices, batch_dims=-1, axis=len(np.shape(indices)) - 1, name=name)
+    rank = len(indices.shape) if isinstance(indices, Tensor) else to_array(indices)[0].ndim
+    return gather(params, indices, batch_dims=-1, axis=rank - 1, name=name)
 
 
 # GatherNd.
@@ -191,8 +193,10 @@ def _gather_nd_shape(params: TensorShape, indices: TensorShape, *, batch_dims: i
         return UNKNOWN
     if indices.rank == 0:
         raise InvalidArgumentError("indices must be at least a vector")
-    batch = batch_dims + indices.rank if batch_dims < 0 else batch_dims
-    if not 0 <= batch < indices.rank:
+    batch = batch_dims
+    if batch < 0:
+        raise InvalidArgumentError(f"tf.gather_nd does not allow negative batch_dims, got {batch}")
+    if batch >= indices.rank:
         raise InvalidArgumentError(f"batch_dims = {batch_dims} must be less than rank(indices) = {indices.rank}")
     depth = indices[-1] or 0
     if depth > params.rank - batch:
@@ -209,12 +213,11 @@ def _gather_nd_shape(params: TensorShape, indices: TensorShape, *, batch_dims: i
 def _with_batch(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     """Indices that name the batch dimensions too."""
     _gather_nd_shape(TensorShape(params.shape), TensorShape(indices.shape), batch_dims=batch_dims)
-    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
-    if not batch:
+    if not batch_dims:
         return indices
-    lead, shape = indices.shape[:-1], indices.shape[:batch]
+    lead, shape = indices.shape[:-1], indices.shape[:batch_dims]
     grids = torch.meshgrid(*(torch.arange(n, device=indices.device) for n in shape), indexing="ij")
-    ones = [1] * (len(lead) - batch)
+    ones = [1] * (len(lead) - batch_dims)
     columns = [grid.reshape([*shape, *ones]).expand(lead).to(indices.dtype) for grid in grids]
     return torch.cat([torch.stack(columns, -1), indices], -1)
 
@@ -285,6 +288,12 @@ def safe_linear_indices(indices: torch.Tensor, shape: Sequence[int]) -> tuple[to
     return rows, missing
 
 
+def check_bad_indices_policy(policy: Any) -> None:
+    """Refuses a policy other than the default: an error on the CPU, nothing done on a GPU."""
+    if as_word(policy, "bad_indices_policy") not in ("", "DEFAULT"):
+        raise UnimplementedError(f"The only bad_indices_policy is 'DEFAULT', got {policy!r}.")
+
+
 def gather_nd(
     params: Any, indices: Any, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = ""
 ) -> Tensor:
@@ -296,8 +305,9 @@ def gather_nd(
             index that does not exist is an error, on a GPU it gives zeros.
         batch_dims: How many leading dimensions of `params` and `indices` go together.
         name: A name for the op.
-        bad_indices_policy: Not used.
+        bad_indices_policy: ``"DEFAULT"``, or empty.
     """
+    check_bad_indices_policy(bad_indices_policy)
     return _gather_nd(params, indices, batch_dims=as_attribute(batch_dims, "batch_dims"), name=name)
 
 

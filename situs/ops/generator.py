@@ -15,10 +15,11 @@ import numpy as np
 
 from situs import dtype as dt
 from situs.eager.binding import host_value
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, ResourceExhaustedError
 from situs.ops import stateless
+from situs.ops.array import as_attribute
 from situs.ops.constant import constant
-from situs.ops.seeds import as_seed, mix, unpredictable
+from situs.ops.seeds import as_seed, mix, mix_each, unpredictable
 from situs.tensor import Tensor
 
 _WORD = 2**64
@@ -108,7 +109,7 @@ class Generator:
     def skip(self, delta: Any) -> Tensor:
         """Leaves out `delta` draws and returns the state before."""
         before = self.state
-        self._advance(int(host_value(delta)))
+        self._advance(as_attribute(delta, "The number of draws to skip"))
         return before
 
     def _advance(self, count: int) -> tuple[int, int]:
@@ -151,18 +152,22 @@ class Generator:
     def make_seeds(self, count: Any = 1) -> Tensor:
         """Makes seeds for stateless ops: a tensor of shape [2, count], a seed in each column."""
         seeds = self._keys(count)
-        return constant(np.array([seeds, [0] * len(seeds)], np.int64))
+        return constant(np.stack([seeds, np.zeros_like(seeds)]))
 
     def split(self, count: int = 1) -> list[Generator]:
         """Makes generators whose sequences are independent of this one's and of each other's."""
-        return [Generator.from_key_counter(key, [0, 0], self._algorithm) for key in self._keys(count)]
+        return [Generator.from_key_counter(key, [0, 0], self._algorithm) for key in self._keys(count).tolist()]
 
-    def _keys(self, count: Any) -> list[int]:
-        number = int(host_value(count))
+    def _keys(self, count: Any) -> np.ndarray[Any, Any]:
+        number = as_attribute(count, "The number of seeds")
         if number < 0:
             raise InvalidArgumentError(f"Dimension {number} must be >= 0")
+        try:
+            offsets = np.arange(number, dtype=np.uint64)
+        except (MemoryError, ValueError, OverflowError):
+            raise ResourceExhaustedError(f"OOM when making {number} seeds.") from None
         key, counter = self._advance(number)
-        return [mix((5, key, counter + i)) for i in range(number)]
+        return mix_each((5, key), counter, offsets)
 
 
 _global: Generator | None = None

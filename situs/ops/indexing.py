@@ -26,6 +26,7 @@ import torch
 from situs import dispatch
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED, int16, int32, int64
 from situs.dtype import bool as bool_
+from situs.eager.binding import host_value
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import as_integer, as_integers, by_bits, host_shape
@@ -100,6 +101,8 @@ _strided_slice = op(
 
 
 _ANY = object()  # a bound that is not known yet
+_BEYOND = 2**62  # PyTorch warns of numbers that do not fit 64 bits
+_FAR = 2**31  # PyTorch multiplies a step with a stride, which must not overflow
 
 
 def _as_index(
@@ -194,7 +197,7 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
 def _strided_slice_kernel(input: torch.Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> torch.Tensor:
     index = _as_index(begin, end, strides, **masks)
     for entry in index:
-        if type(entry) is builtins.slice and entry.step < 0:
+        if type(entry) is builtins.slice and not 0 < entry.step < _FAR:
             return _backwards(input, index)
     return input[tuple(index)]
 
@@ -209,6 +212,8 @@ def _backwards(input: torch.Tensor, index: list[Any]) -> torch.Tensor:
         if isinstance(entry, builtins.slice) and entry.step < 0:
             entry = _turned(entry, input.shape[axis])
             flipped.append(kept)
+        elif isinstance(entry, builtins.slice) and entry.step >= _FAR:
+            entry = builtins.slice(*entry.indices(input.shape[axis])[:2], max(input.shape[axis], 1))
         forwards.append(entry)
         axis += skipped if entry is Ellipsis else entry is not None
         kept += skipped if entry is Ellipsis else entry is None or isinstance(entry, builtins.slice)
@@ -218,7 +223,7 @@ def _backwards(input: torch.Tensor, index: list[Any]) -> torch.Tensor:
 def _turned(entry: builtins.slice, size: int) -> builtins.slice:
     """The slice that picks the same elements of a dimension in the opposite order."""
     places = range(*entry.indices(size))
-    return builtins.slice(places[-1], places[0] + 1, -entry.step) if places else builtins.slice(0, 0, 1)
+    return builtins.slice(places[-1], places[0] + 1, min(-entry.step, size)) if places else builtins.slice(0, 0, 1)
 
 
 @_strided_slice.kernel(CPU, T=STRING)
@@ -259,6 +264,7 @@ def strided_slice(
         name: A name for the op.
     """
     if strides is None:
+        begin = begin if isinstance(begin, Tensor) else host_value(begin)
         strides = [1] * len(begin) if np.ndim(begin) else 1
     return _strided_slice(
         input_,
@@ -318,7 +324,7 @@ def _entries(key: tuple[Any, ...] | list[Any]) -> tuple[Any, Any, Any, dict[str,
         if isinstance(entry, builtins.slice):
             masks["begin_mask"] |= bit if entry.start is None else 0
             masks["end_mask"] |= bit if entry.stop is None else 0
-            entries.append((_bound(entry.start, 0), _bound(entry.stop, 0), _bound(entry.step, 1)))
+            entries.append((_end(_bound(entry.start, 0)), _end(_bound(entry.stop, 0)), _bound(entry.step, 1)))
         elif entry is None or entry is Ellipsis:
             masks["new_axis_mask" if entry is None else "ellipsis_mask"] |= bit
             entries.append((0, 0, 1))
@@ -329,6 +335,11 @@ def _entries(key: tuple[Any, ...] | list[Any]) -> tuple[Any, Any, Any, dict[str,
         bit <<= 1
     begin, end, strides = zip(*entries, strict=True) if entries else ((), (), ())
     return begin, end, strides, masks
+
+
+def _end(place: Any) -> Any:
+    """One end of a slice; beyond every dimension, all ends are the same."""
+    return place if type(place) is not int or -_BEYOND < place < _BEYOND else _BEYOND if place > 0 else -_BEYOND
 
 
 def _bound(value: Any, default: int | None = None) -> Any:

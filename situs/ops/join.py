@@ -95,10 +95,13 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Tensor:
         name: A name for the op.
     """
     if not isinstance(values, (list, tuple)):
-        return identity(values, name)
+        values = [values]
     if not values:
         raise InvalidArgumentError("concat needs at least one tensor, got an empty list.")
-    return identity(values[0], name) if len(values) == 1 else _concat(list(values), axis, name=name)
+    if len(values) == 1:  # which needs no axis, and may be a scalar
+        as_attribute(axis, "The axis of concat")
+        return identity(values[0], name)
+    return _concat(list(values), axis, name=name)
 
 
 # Pack and Unpack.
@@ -193,7 +196,10 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Tensor:
 
 def _is_plain(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
-        return all(_is_plain(each) for each in value)
+        try:
+            return all(_is_plain(each) for each in value)
+        except RecursionError:
+            return True  # a list that contains itself: its conversion says so
     return isinstance(value, (int, float, complex, str, bytes, np.ndarray, np.generic))
 
 

@@ -16,6 +16,7 @@ from situs import dispatch
 from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, WIDE_UNSIGNED, as_dtype
 from situs.errors import InvalidArgumentError
 from situs.ops.array import expand_dims, matrix_transpose, squeeze
+from situs.ops.attribute import as_bool
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
@@ -85,9 +86,9 @@ def _matmul_kernel(
     adjoint_b: bool = False,
 ) -> torch.Tensor:
     if transpose_a or adjoint_a:
-        a = a.mH if adjoint_a else a.mT
+        a = _turned(a, adjoint_a)
     if transpose_b or adjoint_b:
-        b = b.mH if adjoint_b else b.mT
+        b = _turned(b, adjoint_b)
     if a.ndim == 2:
         try:
             return _mm(a, b)
@@ -95,6 +96,12 @@ def _matmul_kernel(
             if b.ndim == 2:
                 raise
     return _batched(a, b)
+
+
+def _turned(x: torch.Tensor, adjoint: bool) -> torch.Tensor:
+    if x.ndim < 2:
+        raise ValueError("matmul takes matrices")  # the shape rule says it better
+    return x.mH if adjoint else x.mT
 
 
 def _batched(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -139,13 +146,14 @@ def matmul(
     Raises:
         ValueError: the sizes do not match, or a matrix is to be both transposed and adjoint.
     """
-    if transpose_a or transpose_b or adjoint_a or adjoint_b or output_type is not None:
-        _refuse_both("a", transpose_a, adjoint_a)
-        _refuse_both("b", transpose_b, adjoint_b)
+    if not (transpose_a is transpose_b is adjoint_a is adjoint_b is False and output_type is None):
+        flags = {"transpose_a": transpose_a, "transpose_b": transpose_b, "adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
+        flags = {flag: as_bool(value, flag) for flag, value in flags.items()}
+        _refuse_both("a", flags["transpose_a"], flags["adjoint_a"])
+        _refuse_both("b", flags["transpose_b"], flags["adjoint_b"])
         if output_type is not None:
             a, b = cast(a, as_dtype(output_type)), cast(b, as_dtype(output_type))
-        flags = {"transpose_a": transpose_a, "transpose_b": transpose_b, "adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
-        return _matmul(a, b, name=name, **{flag: bool(value) for flag, value in flags.items()})
+        return _matmul(a, b, name=name, **flags)
     return _matmul_as_they_are(a, b, name)
 
 

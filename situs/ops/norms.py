@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs.eager.binding import host_value
+from situs.eager.convert import short
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import expand_dims, squeeze, transpose
+from situs.ops.attribute import NUMBERS, as_bool
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.ops.cumulative import add_n
@@ -39,8 +41,10 @@ def norm(
     Raises:
         ValueError: there is no such norm.
     """
+    if not isinstance(ord, (str, *NUMBERS)):
+        raise InvalidArgumentError(f"'ord' must be a number or the name of a norm, got {short(ord)}")
     axis = host_value(axis)
-    keep = bool(keepdims)
+    keep = as_bool(keepdims, "keepdims")
     x = convert_to_tensor(tensor)
     if axis is None or isinstance(axis, int):
         return _vector_norm(x, ord, axis, keep, name)
@@ -111,8 +115,8 @@ def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str |
         The normalized tensor, and the norms; the other arguments are those of `norm`.
     """
     x = convert_to_tensor(tensor)
-    norms = norm(x, ord, axis, keepdims=True)
-    return divide(x, cast(norms, x.dtype), name), norms
+    norms = cast(norm(x, ord, axis, keepdims=True), x.dtype)
+    return divide(x, norms, name), norms
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 
 from situs.errors import InvalidArgumentError
 from situs.ops import compare, constant, indexing, linalg, math
-from situs.tensor import Tensor
+from situs.tensor import Tensor, is_tensor
 
 Function = Callable[..., Any]
 
@@ -20,7 +20,7 @@ def _logical_or_bitwise(logical: Function, bitwise: Function) -> Function:
     """Booleans combine logically, integers bit by bit."""
 
     def combine(x: Any, *y: Any) -> Any:
-        dtype = next(v.dtype for v in (x, *y) if hasattr(v, "dtype"))
+        dtype = next(v.dtype for v in (x, *y) if is_tensor(v))
         return (logical if dtype.is_bool else bitwise)(x, *y)
 
     return combine

@@ -27,6 +27,7 @@ from situs.devices import scope
 from situs.dtype import FIXED, STRING
 from situs.errors import DTypeError, InvalidArgumentError, NotFoundError, PermissionDeniedError, UnknownError
 from situs.ops import strings
+from situs.ops.attribute import as_int, as_word
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.shapes import SCALAR, TensorShape
 from situs.tensor import Tensor, read
@@ -174,13 +175,13 @@ def _print_shape(input: Any, *, output_stream: Any, end: str) -> list[TensorShap
 
 @_print.kernel(CPU)
 def _print_kernel(input: Any, *, output_stream: Any, end: str) -> tuple[()]:
-    text = input if isinstance(input, bytes) else str(input).encode()
+    text = input if isinstance(input, bytes) else str(input).encode(errors="backslashreplace")
     if callable(output_stream):
         output_stream(text.decode(errors="backslashreplace"))
     elif output_stream.startswith("file://"):
-        _append(Path(output_stream.removeprefix("file://")), text + end.encode())
+        _append(Path(output_stream.removeprefix("file://")), text + end.encode(errors="backslashreplace"))
     else:
-        _write(output_stream, text + end.encode())
+        _write(output_stream, text + end.encode(errors="backslashreplace"))
     return ()
 
 
@@ -266,7 +267,10 @@ def _pieces(value: Any, summarize: int) -> list[Any]:
     if isinstance(value, str):
         return [value]
     tensors: list[Any] = []
-    shown = pprint.pformat(_with_holes(value, tensors))
+    try:
+        shown = pprint.pformat(_with_holes(value, tensors))
+    except RecursionError:
+        raise InvalidArgumentError("Cannot print a structure that contains itself, or is nested without end.") from None
     texts = iter(_HOLE.split(shown))
     pieces: list[Any] = [next(texts)]
     for number, text in zip(texts, texts, strict=True):  # by turns the number of a tensor, and the text behind it
@@ -341,7 +345,10 @@ def Print(  # noqa: N802 - the name programs use
         summarize: How many elements of each tensor to print; 3 by default, -1 for all.
         name: A name for the op.
     """
-    shown = 3 if summarize is None else summarize
+    if not isinstance(data, (list, tuple)):
+        raise DTypeError(f"Print takes a list of tensors to print, got {data!r}.")
+    shown = 3 if summarize is None else as_int(summarize, "summarize")
     texts = [tensor_text(item, shown, OLD) for item in data]
-    limit = -1 if first_n is None else first_n
-    return _print_v1(input_, texts, message=message or "", first_n=limit, turns=itertools.count(), name=name)
+    limit = -1 if first_n is None else as_int(first_n, "first_n")
+    said = "" if message is None else as_word(message, "message")
+    return _print_v1(input_, texts, message=said, first_n=limit, turns=itertools.count(), name=name)

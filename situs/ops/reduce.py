@@ -24,6 +24,7 @@ from situs import dtype as dt
 from situs.dtype import ALL, BOOL, FLOATING, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.attribute import as_bool
 from situs.ops.cast import real
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
@@ -100,7 +101,7 @@ def _public(declared: Op, doc: str) -> ReduceFunction:
 
     def call(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
         axes = EVERY_AXIS if axis is None else tuple(axis) if type(axis) is list else axis
-        return run(input_tensor, axes, keep_dims=bool(keepdims), name=name)
+        return run(input_tensor, axes, keep_dims=as_bool(keepdims, "keepdims"), name=name)
 
     call.__doc__ = doc
     return call
@@ -349,7 +350,7 @@ def _count_nonzero_kernel(input: torch.Tensor, axis: Any, *, keep_dims: bool, dt
 
 @_count_nonzero.kernel(CPU, T=STRING)
 def _count_strings(input: np.ndarray[Any, Any], axis: Any, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
-    return _count_nonzero_kernel(torch.from_numpy(input != b""), axis, keep_dims=keep_dims, dtype=dtype)
+    return _count_nonzero_kernel(torch.from_numpy(np.asarray(input != b"")), axis, keep_dims=keep_dims, dtype=dtype)
 
 
 def _sum_of_bools(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
@@ -361,7 +362,7 @@ def count_nonzero(
 ) -> Tensor:
     """Counts the elements along `axis` that are not zero, not false, or not the empty string."""
     axis = EVERY_AXIS if axis is None else axis
-    return _count_nonzero(input, axis, keep_dims=bool(keepdims), dtype=as_dtype(dtype), name=name)
+    return _count_nonzero(input, axis, keep_dims=as_bool(keepdims, "keepdims"), dtype=as_dtype(dtype), name=name)
 
 
 # TensorFlow 1's spellings.

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from situs.errors import InvalidArgumentError
+from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, op
 from situs.ops.strings import Array, each
 from situs.shapes import TensorShape, brackets
@@ -265,7 +266,13 @@ def regex_replace(
     Raises:
         InvalidArgumentError: the pattern or the rewrite cannot be read.
     """
-    return _replace(input, _host_text(pattern), _host_text(rewrite), replace_global=bool(replace_global), name=name)
+    return _replace(
+        input,
+        _host_text(pattern),
+        _host_text(rewrite),
+        replace_global=as_bool(replace_global, "replace_global"),
+        name=name,
+    )
 
 
 def _host_text(value: Any) -> Any:

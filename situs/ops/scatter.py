@@ -21,7 +21,7 @@ from situs.dtype import ALL, BOOL, FIXED, INDEX, NUMERIC, REAL, STRING, WIDE_UNS
 from situs.errors import InvalidArgumentError
 from situs.ops.array import as_attribute, as_sizes, by_bits
 from situs.ops.define import CPU, GPU, op
-from situs.ops.gather import linear_indices, safe_linear_indices
+from situs.ops.gather import check_bad_indices_policy, linear_indices, safe_linear_indices
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -169,9 +169,10 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str =
             does not exist is an error on the CPU and is left out on a GPU.
         updates: The elements or slices, one for each vector.
         shape: The shape of the result.
-        bad_indices_policy: Not used.
+        bad_indices_policy: ``"DEFAULT"``, or empty.
         name: A name for the op.
     """
+    check_bad_indices_policy(bad_indices_policy)
     return _scatter_nd(indices, updates, shape, name=name)
 
 
@@ -253,6 +254,7 @@ def tensor_scatter_nd_add(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with `updates` added to the elements or slices that `indices` name."""
+    check_bad_indices_policy(bad_indices_policy)
     return _scatter_add(tensor, indices, updates, name=name)
 
 
@@ -260,6 +262,7 @@ def tensor_scatter_nd_sub(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with `updates` subtracted from the elements or slices that `indices` name."""
+    check_bad_indices_policy(bad_indices_policy)
     return _scatter_sub(tensor, indices, updates, name=name)
 
 
@@ -267,6 +270,7 @@ def tensor_scatter_nd_min(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with the elements that `indices` name lowered to those of `updates` that are smaller."""
+    check_bad_indices_policy(bad_indices_policy)
     return _scatter_min(tensor, indices, updates, name=name)
 
 
@@ -274,6 +278,7 @@ def tensor_scatter_nd_max(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with the elements that `indices` name raised to those of `updates` that are larger."""
+    check_bad_indices_policy(bad_indices_policy)
     return _scatter_max(tensor, indices, updates, name=name)
 
 

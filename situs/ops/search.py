@@ -16,6 +16,7 @@ from situs.dtype import INDEX, REAL, WIDE_UNSIGNED, DType, as_dtype, int16, int3
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import InvalidArgumentError
 from situs.ops.array import SIGNED_TWIN, as_integer, as_sizes
+from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import UNKNOWN, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
@@ -205,7 +206,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
         index_type: The dtype of the indices.
         name: A name for the op.
     """
-    return TopKV2(*_top_k.many(input, k, sorted=bool(sorted), index_type=as_dtype(index_type), name=name))
+    return TopKV2(*_top_k.many(input, k, sorted=as_bool(sorted, "sorted"), index_type=as_dtype(index_type), name=name))
 
 
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:

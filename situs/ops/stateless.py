@@ -307,7 +307,7 @@ _ALGORITHMS = ("philox", "threefry", "auto_select")
 def check_algorithm(alg: Any) -> None:
     """Raises ``ValueError`` unless `alg` is one of TensorFlow's algorithms."""
     name = getattr(alg, "value", alg)
-    if name not in (*_ALGORITHMS, 1, 2, 3):
+    if not isinstance(name, (str, int)) or name not in (*_ALGORITHMS, 1, 2, 3):
         raise InvalidArgumentError(
             f"Argument `alg` got unsupported value {alg!r}. Supported values are {', '.join(_ALGORITHMS)}."
         )

@@ -20,6 +20,7 @@ from situs import dtype as dt
 from situs.dtype import INDEX, STRING, DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, UnimplementedError
 from situs.ops.array import reshape
+from situs.ops.attribute import as_bool, as_int, as_word
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, op, same_shape
 from situs.ops.join import unstack
@@ -97,7 +98,8 @@ def _number_texts(input: torch.Tensor, fill: str, width: str, kind: str) -> list
 @_as_string.kernel(CPU, T=STRING)
 def _pad_strings(input: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Array:
     _check_fill(fill)
-    return each(lambda item: item.ljust(width) if fill == "-" else item.rjust(width), input)
+    end = None if precision < 0 else precision
+    return each(lambda item: item[:end].ljust(width) if fill == "-" else item[:end].rjust(width), input)
 
 
 def as_string(
@@ -121,7 +123,13 @@ def as_string(
         name: A name for the op.
     """
     return _as_string(
-        input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill, name=name
+        input,
+        precision=as_int(precision, "precision"),
+        scientific=as_bool(scientific, "scientific"),
+        shortest=as_bool(shortest, "shortest"),
+        width=as_int(width, "width"),
+        fill=as_word(fill, "fill"),
+        name=name,
     )
 
 
@@ -214,7 +222,7 @@ def _join_kernel(inputs: list[Array], *, separator: str) -> Array:
     shape = _join_shape([TensorShape(array.shape) for array in inputs], separator=separator)
     sizes = tuple(size or 0 for size in shape)
     rows = [np.broadcast_to(array, sizes).ravel() for array in inputs]
-    between = separator.encode()
+    between = separator.encode(errors="backslashreplace")
     texts = (between.join(items) for items in zip(*rows, strict=True)) if rows else [b""]
     return strings_of(texts, sizes)
 
@@ -229,7 +237,11 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """
     if not isinstance(separator, str):
         raise DTypeError(f"Expected string for argument 'separator' not {separator!r}.")
-    return _join(unstack(inputs) if isinstance(read(inputs), Tensor) else inputs, separator=separator, name=name)
+    return _join(
+        unstack(inputs) if isinstance(read(inputs), Tensor) else inputs,
+        separator=as_word(separator, "separator"),
+        name=name,
+    )
 
 
 _reduce_join = op(
@@ -269,7 +281,7 @@ def _reduce_join_kernel(inputs: Array, reduction_indices: Any, *, keep_dims: boo
     length = int(np.prod([inputs.shape[axis] for axis in joined], dtype=np.int64))
     count = int(np.prod([inputs.shape[axis] for axis in kept], dtype=np.int64))
     rows = inputs.transpose(kept + joined[::-1]).reshape(count, length)  # the first axis joined varies fastest
-    between = separator.encode()
+    between = separator.encode(errors="backslashreplace")
     return strings_of((between.join(row) for row in rows), shape)
 
 
@@ -285,7 +297,9 @@ def reduce_join(
         separator: What to put between two strings.
         name: A name for the op.
     """
-    return _reduce_join(inputs, axis, keep_dims=bool(keepdims), separator=separator, name=name)
+    return _reduce_join(
+        inputs, axis, keep_dims=as_bool(keepdims, "keepdims"), separator=as_word(separator, "separator"), name=name
+    )
 
 
 def reduce_join_v1(
@@ -299,7 +313,11 @@ def reduce_join_v1(
 ) -> Tensor:
     """Joins the strings of a tensor along some axes: `reduce_join` with TensorFlow 1's argument names."""
     return reduce_join(
-        inputs, reduction_indices if axis is None else axis, bool(keepdims or keep_dims), separator, name
+        inputs,
+        reduction_indices if axis is None else axis,
+        as_bool(keepdims, "keepdims") or as_bool(keep_dims, "keep_dims"),
+        separator,
+        name,
     )
 
 
@@ -317,7 +335,7 @@ def _length_kernel(input: Array, *, unit: str) -> torch.Tensor:
 
 
 def _is_byte(unit: str) -> bool:
-    if unit not in (BYTE, UTF8_CHAR):
+    if as_word(unit, "unit") not in (BYTE, UTF8_CHAR):
         raise InvalidArgumentError(
             f'Value for attr \'unit\' of "{unit}" is not in the list of allowed values: "BYTE", "UTF8_CHAR"'
         )
@@ -348,7 +366,7 @@ def _decoded(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
 
 def _case_kernel(in_bytes: Callable[[bytes], bytes], in_text: Callable[[str], str]) -> Callable[..., Array]:
     def kernel(input: Array, *, encoding: str) -> Array:
-        if encoding not in ("", "utf-8"):
+        if as_word(encoding, "encoding") not in ("", "utf-8"):
             raise InvalidArgumentError(f"only utf-8 or '' (no encoding) is supported, received {encoding}")
         return each(_decoded(in_text) if encoding else in_bytes, input)
 
@@ -535,7 +553,7 @@ def _from_base64(item: bytes) -> bytes:
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
     """Writes each string in URL-safe Base64, ended with ``=`` to a multiple of four if `pad`."""
-    return _encode_base64(input, pad=bool(pad), name=name)
+    return _encode_base64(input, pad=as_bool(pad, "pad"), name=name)
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from situs.devices import scope
+from situs.settings import switch
 
 
 @dataclass
@@ -24,13 +25,13 @@ current = Options()
 
 def set_soft(enabled: bool) -> None:
     """Lets another device be taken where the requested one is missing or has no kernel."""
-    current.soft = bool(enabled)
+    current.soft = switch(enabled, "enabled")
     scope.forget()
 
 
 def set_log(enabled: bool) -> None:
     """Prints a line for every op that runs, with its device; works at any time, both ways."""
-    current.log = bool(enabled)
+    current.log = switch(enabled, "enabled")
     scope.forget()
 
 

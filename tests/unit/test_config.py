@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import situs as tf
@@ -162,3 +163,29 @@ def test_bad_requests_for_virtual_gpus_are_refused(arguments):
 def test_bad_visible_devices_are_refused(devices):
     with pytest.raises(ValueError, match=r"Expected a PhysicalDevice|Unrecognized device"):
         tf.config.set_visible_devices(devices)
+
+
+CPU0 = tf.config.list_physical_devices("CPU")[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tf.config.list_logical_devices(np.zeros(2)), "A device type is a word"),
+        (lambda: tf.config.get_visible_devices(5), "A device type is a word"),
+        (lambda: tf.config.set_visible_devices([], np.zeros(2)), "A device type is a word"),
+        (lambda: tf.config.set_logical_device_configuration(CPU0, 5), "Expected a list of LogicalDeviceConfiguration"),
+        (lambda: tf.config.get_logical_device_configuration(np.zeros(2)), "Unrecognized device"),
+        (lambda: tf.config.set_virtual_gpus(1, None), "memory of a virtual GPU is bytes"),
+        (lambda: tf.config.set_virtual_gpus(1, float("nan")), "memory of a virtual GPU is bytes"),
+        (lambda: tf.config.experimental.set_device_policy(np.zeros(2)), "Invalid argument `device_policy`"),
+        (lambda: tf.config.experimental.set_memory_growth(CPU0, np.zeros(2)), None),
+        (lambda: tf.test.is_gpu_available(min_cuda_compute_capability=5), "pair of integers such as"),
+        (lambda: tf.errors.exception_type_from_error_code(99), "There is no error code 99; the codes are 1 to 16"),
+        (lambda: tf.errors.exception_type_from_error_code([]), "There is no error code"),
+        (lambda: tf.errors.error_code_from_exception_type(ValueError), "Expected a subclass of tf.errors.OpError"),
+    ],
+)
+def test_settings_of_the_wrong_kind_are_refused(call, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        call()

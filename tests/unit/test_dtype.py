@@ -72,3 +72,9 @@ def test_a_dtype_is_one_object_even_through_pickle():
 def test_every_dtype_is_in_one_of_the_sets():
     assert frozenset(dt._INTERNED.values()) == dt.ALL
     assert dt.FLOATING | dt.COMPLEX | dt.SIGNED | dt.UNSIGNED | dt.BOOL | dt.STRING == dt.ALL
+
+
+@pytest.mark.parametrize("value", [type, Exception, list, dt.DType])
+def test_classes_that_are_no_dtype_are_refused(value):  # NumPy takes them for its object dtype
+    with pytest.raises(TypeError, match="Cannot convert the argument"):
+        dt.as_dtype(value)

@@ -56,3 +56,8 @@ def test_unset_and_empty_mean_no_virtual_gpus(monkeypatch):
     assert settings.virtual_gpus() is None
     monkeypatch.delenv("SITUS_VIRTUAL_GPUS")
     assert settings.virtual_gpus() is None
+
+
+def test_sizes_of_many_digits_are_exact():
+    assert settings.parse_bytes("9" * 400) == int("9" * 400)
+    assert settings.parse_bytes("9007199254740993") == 9007199254740993

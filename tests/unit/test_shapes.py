@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, SitusError
 from situs.shapes import TensorShape, brackets, broadcast, normalize_axis
 
 dims = st.lists(st.integers(0, 3), max_size=4)
@@ -77,3 +77,28 @@ def test_axes_count_from_the_end_too():
     assert normalize_axis(-1, 3) == 2
     with pytest.raises(InvalidArgumentError, match=r"out of range \[-3, 3\)"):
         normalize_axis(3, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: TensorShape([2, None])[2], IndexError, r"Shape \(2, None\) has 2 dimensions; there is no dimension 2"),
+        (lambda: TensorShape([2])["a"], TypeError, "named by an integer or a slice, got 'a'"),
+        (lambda: TensorShape([2]).with_rank(None), ValueError, "A rank is an integer from 0 to 254, got None"),
+        (lambda: TensorShape(None).with_rank(2**70), ValueError, "A rank is an integer"),
+        (lambda: TensorShape([2]).with_rank_at_least("a"), ValueError, "A rank is an integer"),
+        (lambda: TensorShape([2]).assert_has_rank(np.zeros(3)), ValueError, "A rank is an integer"),
+        (lambda: TensorShape([2]).with_rank(2), ValueError, "must have rank 2"),
+        (lambda: TensorShape(np.array(1.5)), ValueError, "must be integer or None"),
+    ],
+)
+def test_what_a_shape_cannot_do_is_refused_by_an_error_of_ours(call, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        call()
+    assert isinstance(caught.value, SitusError)
+
+
+def test_ranks_made_known_and_scalars_as_shapes():
+    assert TensorShape(None).with_rank(2).as_list() == [None, None]
+    assert TensorShape([2, None]).with_rank(2).as_list() == [2, None]
+    assert TensorShape(np.array(3)) == TensorShape([3])

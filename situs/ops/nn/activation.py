@@ -16,9 +16,9 @@ from situs import dispatch
 from situs import dtype as dt
 from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
+from situs.ops.attribute import NUMBERS, as_bool, as_float, as_int
 from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, op, same_shape, unary
-from situs.ops.nn.attribute import NUMBERS, as_bool, as_float, as_int
 from situs.ops.spelling import renamed
 from situs.shapes import TensorShape, broadcast, normalize_axis
 from situs.tensor import Tensor
@@ -90,6 +90,7 @@ def _crelu_shape(features: TensorShape, *, axis: int) -> TensorShape:
 
 @_crelu.kernel(CPU, GPU)
 def _crelu_kernel(features: torch.Tensor, *, axis: int) -> torch.Tensor:
+    normalize_axis(axis, features.ndim)  # of an empty vector, PyTorch takes any
     return torch.cat([features, -features], axis).relu_()
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from situs import dispatch
 from situs.dtype import NUMERIC, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
+from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, numpy_kernel, op
 from situs.ops.linalg import matmul
 from situs.ops.nn.activation import relu
-from situs.ops.nn.attribute import as_word
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 

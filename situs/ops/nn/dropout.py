@@ -10,10 +10,10 @@ from situs.dtype import FLOATING, DType
 from situs.errors import InvalidArgumentError
 from situs.ops import random
 from situs.ops.array import shape as shape_op
+from situs.ops.attribute import NUMBERS
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import subtract
-from situs.ops.nn.attribute import NUMBERS
 from situs.ops.spelling import renamed
 from situs.shapes import TensorShape, brackets, broadcast
 from situs.tensor import Tensor

@@ -10,6 +10,7 @@ from typing import Any
 
 from situs.errors import InvalidArgumentError
 from situs.ops.array import expand_dims
+from situs.ops.attribute import as_word
 from situs.ops.compare import equal, greater
 from situs.ops.constant import convert_to_tensor
 from situs.ops.gather import gather, where
@@ -26,7 +27,6 @@ from situs.ops.math import (
     subtract,
     truediv,
 )
-from situs.ops.nn.attribute import as_word
 from situs.ops.nn.window import shape_of
 from situs.ops.reduce import reduce_sum
 from situs.tensor import Tensor

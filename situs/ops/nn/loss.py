@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from situs.dtype import BOOL, FLOATING, INDEX, REAL
 from situs.errors import InvalidArgumentError
+from situs.ops.attribute import as_bool, as_int
 from situs.ops.define import CPU, GPU, op
-from situs.ops.nn.attribute import as_bool, as_int
 from situs.ops.spelling import renamed
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor

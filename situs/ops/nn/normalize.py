@@ -13,10 +13,10 @@ from situs.dtype import ALL, FIXED, FLOATING, STRING, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
 from situs.ops import cast as casts
 from situs.ops.array import stop_gradient
+from situs.ops.attribute import as_bool, as_float, as_int, as_word
 from situs.ops.cast import cast, dtype_of, imag, real
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import add, maximum, multiply, negative, rsqrt, square, squared_difference, subtract
-from situs.ops.nn.attribute import as_bool, as_float, as_int, as_word
 from situs.ops.nn.window import as_given, channels_first
 from situs.ops.reduce import reduce_mean, reduce_sum
 from situs.ops.spelling import renamed

@@ -17,8 +17,8 @@ from situs import dtype as dt
 from situs.dtype import FLOATING, INDEX, SIGNED, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.ops.attribute import as_bool, as_word
 from situs.ops.define import CPU, GPU, op
-from situs.ops.nn.attribute import as_bool, as_word
 from situs.ops.nn.window import (
     FORMATS,
     Slide,

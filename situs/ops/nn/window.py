@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
-from situs.ops.nn.attribute import as_word
+from situs.ops.attribute import as_word
 from situs.shapes import Dim, TensorShape
 
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
@@ -61,7 +62,7 @@ def rank_of(value: Any) -> int | None:
 def shape_of(value: Any) -> TensorShape:
     """The shape of a tensor, or of anything that can become one, as far as it is known."""
     shape = getattr(value, "shape", None)
-    return TensorShape(np.shape(value) if shape is None else shape)
+    return TensorShape(to_array(value)[0].shape if shape is None else shape)
 
 
 def format_of(data_format: str | None, n: int) -> str:

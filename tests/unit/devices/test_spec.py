@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from situs.devices.spec import DeviceSpec, MutableDeviceSpec
+from situs.errors import InvalidArgumentError
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_the_constructor_coerces_and_refuses_a_star():
     assert DeviceSpec(job=3, replica="1", device_type="cpu", device_index="2").to_string() == (  # type: ignore[arg-type]
         "/job:3/replica:1/device:CPU:2"
     )
-    with pytest.raises(ValueError, match="invalid literal"):
+    with pytest.raises(InvalidArgumentError, match=r"device_index of a device spec is an integer, got '\*'"):
         DeviceSpec(device_index="*")  # type: ignore[arg-type]
 
 
@@ -118,3 +119,19 @@ def test_completion_fills_from_the_local_cpu():
     full = "/job:localhost/replica:0/task:0/device:GPU:0"
     assert DeviceSpec.from_string("/gpu").completed().to_string() == full
     assert DeviceSpec.from_string("/task:3").completed().to_string() == "/job:localhost/replica:0/task:3/device:CPU:0"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: DeviceSpec(replica="a"), "replica of a device spec is an integer, got 'a'"),
+        (lambda: DeviceSpec(task=[]), "task of a device spec is an integer"),
+        (lambda: DeviceSpec(device_index=float("inf")), "device_index of a device spec is an integer, got inf"),
+        (lambda: setattr(MutableDeviceSpec(), "task", "a"), "task of a device spec is an integer"),
+        (lambda: DeviceSpec().make_merged_spec("/gpu:0"), "merges with another one, got '/gpu:0'"),
+        (lambda: DeviceSpec.parse_from_string([]), "Expecting a string device name"),
+    ],
+)
+def test_fields_and_names_of_the_wrong_kind_are_refused(call, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        call()

@@ -11,8 +11,9 @@ from hypothesis.extra import numpy as hnp
 
 from situs import dtype as dt
 from situs.eager.convert import to_tensor
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
 from situs.shapes import TensorShape
+from situs.variables import Variable
 
 
 @pytest.mark.parametrize(
@@ -174,3 +175,75 @@ def test_any_nesting_of_numbers_converts_or_is_refused_cleanly(value):
             to_tensor(value)
     else:
         np.testing.assert_array_equal(np.asarray(to_tensor(value).numpy(), np.float32), expected)
+
+
+# Lists of NumPy values, tensors and Python numbers together: nothing is cut off to fit the first of them.
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "dtype"),
+    [
+        ([np.int64(1), 2.5], [1.0, 2.5], dt.float32),
+        ([2.5, np.int64(1)], [2.5, 1.0], dt.float32),
+        ([np.int32(1), np.float64(1.5)], [1.0, 1.5], dt.float64),
+        ([np.array([1, 2]), [3.5, 4]], [[1.0, 2.0], [3.5, 4.0]], dt.float32),
+        ([np.bool_(True), 2], [1, 2], dt.int32),
+        ([np.float32(1.5), 2j], [1.5, 2j], dt.complex128),
+        ([np.float16(1.5), 2.5], [1.5, 2.5], dt.float16),
+        ([np.int8(1), 2], [1, 2], dt.int8),
+        ([Variable(1.0), 2], [1.0, 2.0], dt.float32),
+        ([1, to_tensor(2.5)], [1.0, 2.5], dt.float32),
+        ([to_tensor("a"), "b"], [b"a", b"b"], dt.string),
+        ([np.array("a"), b"b"], [b"a", b"b"], dt.string),
+    ],
+)
+def test_leaves_of_several_kinds_take_a_dtype_that_holds_them_all(value, expected, dtype):
+    made = to_tensor(value)
+    assert made.dtype is dtype
+    assert made.numpy().tolist() == expected
+
+
+def contains_itself():
+    value = [1]
+    value.append(value)
+    return value
+
+
+def nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+class Silent:
+    def __repr__(self):
+        raise KeyError
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        ([to_tensor(1), 2.5], DTypeError, r"requested dtype float32 for Tensor with dtype int32.*Use tf.cast"),
+        ([to_tensor(1), to_tensor(2.5)], DTypeError, "requested dtype float32 for Tensor with dtype int32"),
+        ([to_tensor("a"), 1], InvalidArgumentError, "mixed types"),
+        (contains_itself(), InvalidArgumentError, "contains itself"),
+        (nested(100_000), InvalidArgumentError, "nested without end"),
+        (nested(70), InvalidArgumentError, "nested 70 levels deep to Tensor; 64 are the most"),
+        ("ab\ud800", InvalidArgumentError, "half of a surrogate pair at position 2"),
+        (["\ud800"], InvalidArgumentError, "surrogate"),
+        (int, InvalidArgumentError, "unsupported type"),
+        ([bool], InvalidArgumentError, "unsupported type"),
+        (Silent(), InvalidArgumentError, r"a value \(a Silent\) with an unsupported type"),
+        pytest.param(10**5000, DTypeError, "Got a int, which does not fit int32", id="5000 digits"),
+        (range(10**15), ResourceExhaustedError, "OOM when making a tensor of range"),
+    ],
+)
+def test_values_that_have_no_tensor_are_refused_in_our_words(value, kind, message):
+    with pytest.raises(kind, match=message):
+        to_tensor(value)
+
+
+def test_an_integer_too_large_for_bfloat16_is_refused():
+    with pytest.raises(DTypeError, match="does not fit bfloat16"):
+        to_tensor(2**70, dt.bfloat16)

@@ -362,3 +362,28 @@ def test_kernels_lists_device_types_and_dtypes():
         tf.kernels("Matmul")
     with pytest.raises(ValueError, match="the name of an op"):
         tf.kernels(tf.matmul)
+
+
+# What a kernel cannot make sense of.
+
+LOOP = [1]
+LOOP.append(LOOP)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: tf.eye(2**70), tf.errors.ResourceExhaustedError, "OOM"),
+        (lambda: tf.roll([1, 2], 2**70, 0), tf.errors.InvalidArgumentError, "shift=.*a number among them is too large"),
+        (lambda: tf.broadcast_to(1, [2**40, 2**40]), tf.errors.ResourceExhaustedError, "OOM"),
+        (lambda: tf.unravel_index([1], [2**70]), tf.errors.InvalidArgumentError, "dims=.*is too large"),
+        (lambda: tf.linalg.band_part([[1]], -1, None), tf.errors.InvalidArgumentError, "num_upper is None"),
+        (lambda: tf.random.normal([[1, 2], [3]]), tf.errors.InvalidArgumentError, "non-rectangular"),
+        (lambda: tf.reduce_sum([1], LOOP), tf.errors.InvalidArgumentError, "a list that contains itself"),
+        (lambda: tf.reduce_sum([1], int), tf.errors.DTypeError, "Expected a number, a shape"),
+        (lambda: tf.reshape([1], tf.Variable([[1.5]])), tf.errors.InvalidArgumentError, None),
+    ],
+)
+def test_failures_of_kernels_name_the_inputs(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()

@@ -291,3 +291,27 @@ def test_numbers_that_do_not_fit_the_tensors_dtype_are_refused():
         tf.constant([1.0]) + "a"
     with pytest.raises(ValueError, match="unsupported type"):
         tf.constant([1.0]) + None
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: bool(tf.constant([1, 2])), ValueError, r"shape \(2,\) is ambiguous. Use tf.reduce_any"),
+        (lambda: int(tf.constant([1, 2])), TypeError, "Only scalar tensors"),
+        (lambda: [1, 2][tf.constant(1.0)], TypeError, "Only integer tensors"),
+        (lambda: len(tf.constant(1)), TypeError, "no `len"),
+        (lambda: list(tf.constant(1)), TypeError, "Cannot iterate"),
+        (lambda: hash(tf.constant(1)), TypeError, "unhashable"),
+        (
+            lambda: tf.constant(1)[(None,) * 70].numpy(),
+            NotImplementedError,
+            "at most 64 dimensions, this tensor has 70",
+        ),
+        (lambda: tf.constant(1).cpu().__dlpack__(stream=5), ValueError, "cannot be"),
+        (lambda: np.zeros(3) & tf.constant([1, 2, 3]), TypeError, "cast"),
+    ],
+)
+def test_what_a_tensor_cannot_do_is_refused_by_an_error_of_ours(call, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        call()
+    assert isinstance(caught.value, tf.errors.SitusError)

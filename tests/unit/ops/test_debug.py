@@ -326,3 +326,23 @@ def test_right_types(on_device):
 )
 def test_numeric_tensors(value, numeric):
     assert debug.is_numeric_tensor(value) is numeric
+
+
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        ("Expected int for argument 'summarize'", lambda: debug.assert_less(2, 1, summarize=[3])),
+        ("Expected a list for argument 'data'", lambda: debug.assert_less_v1(2, 1, 5)),
+        ("Expected a list for argument 'ranks'", lambda: debug.assert_rank_in(1, 5)),
+        ("Expected a list for argument 'shapes'", lambda: debug.assert_shapes(5)),
+        ("Expected pairs of a tensor and its shape, got 1", lambda: debug.assert_shapes([1, 2])),
+        ("Expected a list for argument 'tensors'", lambda: debug.assert_same_float_dtype(5)),
+    ],
+)
+def test_assertions_refuse_arguments_of_the_wrong_kind(message, call):
+    fails(InvalidArgumentError, message, call)
+
+
+def test_a_message_may_be_any_value():
+    fails(InvalidArgumentError, "5\nCondition x < y did not hold.", lambda: debug.assert_less(2, 1, 5))
+    fails(InvalidArgumentError, "[0. 0.].  ", lambda: debug.assert_positive(-1, np.zeros(2)))

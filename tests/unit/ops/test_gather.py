@@ -11,8 +11,8 @@ from situs import dtype as dt
 from situs.devices import scope
 from situs.dtype import FIXED, WIDE_UNSIGNED
 from situs.eager.convert import to_tensor
-from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops import gather
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.ops import gather, scatter
 from situs.ops.array import transpose
 from situs.placement import options
 from situs.registry.op import find_op, infer_shapes
@@ -412,3 +412,16 @@ def s(*dims):
 )
 def test_shape_rules_take_partial_shapes(name, inputs, attrs, expected):
     assert infer_shapes(find_op(name), inputs, attrs) == [expected]
+
+
+@pytest.mark.parametrize("policy", ["IGNORE", "ERROR", "x"])
+def test_policies_that_do_not_exist_are_refused(policy):
+    with pytest.raises(UnimplementedError, match="only bad_indices_policy is 'DEFAULT'"):
+        gather.gather_nd([1], [[0]], bad_indices_policy=policy)
+    with pytest.raises(UnimplementedError, match="only bad_indices_policy is 'DEFAULT'"):
+        scatter.scatter_nd([[0]], [1], [1], policy)
+
+
+def test_gather_nd_takes_no_negative_batch_dims():  # as in TensorFlow 2.21
+    with pytest.raises(InvalidArgumentError, match="does not allow negative batch_dims"):
+        gather.gather_nd([[1, 2]], [[0]], -1)

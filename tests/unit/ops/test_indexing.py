@@ -308,3 +308,28 @@ def test_slice_rule_takes_what_is_known():
     ):
         found = infer_shapes(find_op("Slice"), (TensorShape(inputs[0]), *inputs[1:]), {})
         assert found == [TensorShape(expected)]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "key",
+    [
+        slice(None, None, 2**40),
+        slice(None, None, 2**70),
+        slice(1, None, 2**63 - 1),
+        slice(None, None, -(2**63)),
+        slice(1, 0, -(2**40)),
+        slice(-(2**63), 2**63 - 1),
+        slice(-(2**70), 2**70),
+        (slice(None), slice(2**70, None)),
+        (0, slice(None, None, 2**40), slice(None, None, -(2**40))),
+    ],
+)
+def test_slices_far_beyond_the_tensor_are_pythons(on_device, key):
+    clip = [
+        slice(*(None if v is None else max(-99, min(v, 99)) for v in (k.start, k.stop, k.step)))
+        if isinstance(k, slice)
+        else k
+        for k in (key if isinstance(key, tuple) else (key,))
+    ]
+    check(getitem(to_tensor(CUBE), key), CUBE[tuple(clip)])

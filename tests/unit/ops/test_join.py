@@ -370,3 +370,17 @@ def test_shape_rules_take_partial_shapes(name, inputs, attrs, expected):
 def test_the_number_of_parts_must_be_known_when_a_graph_is_built():
     with pytest.raises(InvalidArgumentError, match="Cannot infer argument `num` from shape"):
         infer_shapes(find_op("Unpack"), (TensorShape([None, 2]),), {"num": None, "axis": 0})
+
+
+def test_one_tensor_needs_an_axis_too():
+    with pytest.raises(DTypeError, match="The axis of concat must be a single integer, got 'a'"):
+        join.concat([[1, 2]], "a")
+    with pytest.raises(DTypeError, match="The axis of concat"):
+        join.concat(to_tensor([1, 2]), [0, 1])
+
+
+def test_stacking_a_list_that_contains_itself_is_refused():
+    loop = [1]
+    loop.append(loop)
+    with pytest.raises(InvalidArgumentError, match="contains itself"):
+        join.stack(loop)

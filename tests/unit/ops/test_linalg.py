@@ -221,3 +221,10 @@ def test_cross_products_in_batches(on_device):
 def test_cross_refuses_other_vectors(on_device, a, b, message):
     with pytest.raises(InvalidArgumentError, match=message):
         cross(a, b)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("flag", ["transpose_a", "adjoint_b"])
+def test_scalars_are_refused_transposed_too(on_device, flag):
+    with pytest.raises(InvalidArgumentError, match="ndims must be >= 2"):
+        matmul(1.0, 2.0, **{flag: True})

@@ -141,3 +141,13 @@ def test_global_norm_takes_lists_of_floats(value, message):
 def test_global_norm_does_not_mix_dtypes():
     with pytest.raises(TypeError, match="input #1"):
         global_norm([X, X.astype(np.float64)])
+
+
+@pytest.mark.parametrize("ord", [[2], None, np.zeros(3), dt.float32, object()])
+def test_an_order_that_is_no_number_is_refused(ord):
+    with pytest.raises(InvalidArgumentError, match="'ord' must be a number or the name of a norm"):
+        norm(X, ord)
+
+
+def test_the_norms_of_complex_tensors_come_back_in_their_dtype():  # as in TensorFlow 2.21
+    assert [t.dtype for t in normalize(np.array([1 + 2j, 3j]), 3)] == [dt.complex128, dt.complex128]

@@ -219,3 +219,16 @@ def test_old_print_of_strings_and_nothing(on_device, capsys):
     assert capsys.readouterr().err == "[x y][[a b]][][]\n"
     printing.Print(c(1), [c(1)], first_n=0)
     assert capsys.readouterr().err == ""
+
+
+def test_what_cannot_be_printed_is_refused(capfd):
+    loop = [1]
+    loop.append(loop)
+    with pytest.raises(InvalidArgumentError, match="contains itself"):
+        printing.print(loop)
+    with pytest.raises(SitusError, match="Print takes a list of tensors"):
+        printing.Print(1, 5)
+    with pytest.raises(SitusError, match="Expected int for argument 'summarize'"):
+        printing.Print(1, [5], summarize="a")
+    printing.print("\ud800", end="\ud800")
+    assert capfd.readouterr().err == "\\ud800\\ud800"

@@ -531,3 +531,27 @@ def test_threads_share_a_generator_and_lose_nothing():
 def test_generators_refuse(call, message):
     with pytest.raises(InvalidArgumentError, match=message):
         call()
+
+
+def test_many_seeds_are_those_of_one_after_the_other():
+    key = Generator.from_seed(3)._key
+    assert Generator.from_seed(3).make_seeds(4).numpy()[0].tolist() == [mix((5, key, i)) for i in range(4)]
+    assert [g._key for g in Generator.from_seed(3).split(2)] == [mix((5, key, i)) for i in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda g: g.make_seeds(2**70), ResourceExhaustedError, "OOM when making"),
+        (lambda g: g.split(2**60), ResourceExhaustedError, "OOM when making"),
+        (lambda g: g.split(-1), InvalidArgumentError, "must be >= 0"),
+        (lambda g: g.split("a"), SitusError, "The number of seeds must be a single integer"),
+        (lambda g: g.make_seeds([]), SitusError, "The number of seeds must be a single integer"),
+        (lambda g: g.skip(1.5), SitusError, "The number of draws to skip must be a single integer"),
+        (lambda g: Generator.from_seed(1, alg=dt.float32), InvalidArgumentError, "`alg` got unsupported value"),
+        (lambda g: Generator.from_seed(1, alg=np.zeros(3)), InvalidArgumentError, "`alg` got unsupported value"),
+    ],
+)
+def test_generators_refuse_counts_and_algorithms_that_are_none(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call(Generator.from_seed(1))

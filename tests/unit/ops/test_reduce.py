@@ -353,3 +353,8 @@ def test_reducing_axes_one_by_one_is_reducing_them_together(shape, data):
         step_by_step = r.reduce_sum(step_by_step, axis)
     np.testing.assert_array_equal(r.reduce_sum(x, axes).numpy(), step_by_step.numpy())
     assert r.reduce_max(x, axes, keepdims=True).shape.rank == len(shape)
+
+
+def test_a_single_string_is_counted_too():
+    assert r.count_nonzero("abc").numpy() == 1
+    assert r.count_nonzero("").numpy() == 0

@@ -509,3 +509,7 @@ def test_string_ops_run_on_the_cpu_alone():
     with scope.device("/gpu:0"), pytest.raises(InvalidArgumentError, match="no supported kernel for GPU devices"):
         join(["a", "b"])
     assert lower("A").device.endswith("CPU:0")
+
+
+def test_precision_cuts_strings():  # recorded from TensorFlow 2.21
+    assert strings.as_string(["abcdef", "x"], precision=2, width=4).numpy().tolist() == [b"  ab", b"   x"]

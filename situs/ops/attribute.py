@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from situs.eager.convert import short
 from situs.errors import DTypeError
+from situs.tensor import Tensor
 
 NUMBERS = (int, float, np.integer, np.floating)
 
@@ -26,7 +28,7 @@ def as_int(value: Any, name: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise DTypeError(f"Expected int for argument '{name}' not {value!r}.") from None
+        raise _refusal("int", value, name) from None
 
 
 def as_float(value: Any, name: str) -> float:
@@ -36,18 +38,25 @@ def as_float(value: Any, name: str) -> float:
         DTypeError: the value is no number, or a tensor: attributes are not computed.
     """
     if not isinstance(value, NUMBERS):
-        raise DTypeError(f"Expected float for argument '{name}' not {value!r}.")
-    return float(value)
+        raise _refusal("float", value, name)
+    try:
+        return float(value)
+    except OverflowError:
+        raise _refusal("float", value, name) from None
 
 
 def as_bool(value: Any, name: str) -> bool:
-    """A switch; None stands for off.
+    """A switch; None stands for off, and a number must be 0 or 1.
 
     Raises:
         DTypeError: the value is neither true nor false.
     """
-    if value is not None and not isinstance(value, (bool, int, np.bool_)):
-        raise DTypeError(f"Expected bool for argument '{name}' not {value!r}.")
+    if value is True or value is False:
+        return value
+    if isinstance(value, Tensor) and value.dtype.is_bool and value.ndim == 0:
+        return bool(value)
+    if value is not None and (not isinstance(value, (int, np.integer, np.bool_)) or value not in (0, 1)):
+        raise _refusal("bool", value, name)
     return bool(value)
 
 
@@ -58,5 +67,9 @@ def as_word(value: Any, name: str) -> str:
         DTypeError: the value is no string.
     """
     if not isinstance(value, str):
-        raise DTypeError(f"Expected string for argument '{name}' not {value!r}.")
+        raise _refusal("string", value, name)
     return value
+
+
+def _refusal(wanted: str, value: Any, name: str) -> DTypeError:
+    return DTypeError(f"Expected {wanted} for argument '{name}' not {short(value)}.")
