@@ -164,7 +164,12 @@ def _bincount_size(rows: torch.Tensor, minlength: Any, maxlength: Any) -> int:
         size = high + 1
     if minlength is not None:
         size = max(size, as_integer(minlength, "minlength"))
-    return size if maxlength is None else max(min(size, as_integer(maxlength, "maxlength")), 0)
+    if maxlength is None:
+        return size
+    largest = as_integer(maxlength, "maxlength")
+    if largest < 0:
+        raise InvalidArgumentError(f"maxlength ({largest}) must be non-negative")
+    return min(size, largest)
 
 
 def bincount(

@@ -18,7 +18,7 @@ import torch
 
 from situs import dtype as dt
 from situs.dtype import INDEX, STRING, DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, UnimplementedError
+from situs.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
 from situs.ops.array import reshape
 from situs.ops.attribute import as_bool, as_int, as_word
 from situs.ops.constant import convert_to_tensor
@@ -235,8 +235,6 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
         separator: What to put between two strings.
         name: A name for the op.
     """
-    if not isinstance(separator, str):
-        raise DTypeError(f"Expected string for argument 'separator' not {separator!r}.")
     return _join(
         unstack(inputs) if isinstance(read(inputs), Tensor) else inputs,
         separator=as_word(separator, "separator"),

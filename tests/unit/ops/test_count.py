@@ -190,3 +190,8 @@ def s(*dims):
 )
 def test_shape_rules_take_partial_shapes(name, inputs, attrs, expected):
     assert infer_shapes(find_op(name), inputs, attrs) == [expected]
+
+
+def test_bincount_refuses_a_negative_maxlength():
+    with pytest.raises(InvalidArgumentError, match="must be non-negative"):
+        count.bincount([1, 2, 3], maxlength=-1)
