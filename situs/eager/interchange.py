@@ -14,6 +14,7 @@ import torch.utils.dlpack
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.eager.bridge import FROM_TORCH, cuda_uuid, host, place
+from situs.eager.capsule import runs_backwards
 from situs.eager.tensor import EagerTensor, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 
@@ -38,12 +39,12 @@ def to_dlpack(tensor: EagerTensor) -> Any:
 
 
 def _import(source: Any) -> torch.Tensor:
-    if not hasattr(source, "__dlpack__") and type(source).__name__ != "PyCapsule":
+    is_capsule = type(source).__name__ == "PyCapsule"
+    if not hasattr(source, "__dlpack__") and not is_capsule:
         raise InvalidArgumentError(
             f"Expected an object with __dlpack__ or a DLPack capsule, got {type(source).__name__}."
         )
-    if any(stride < 0 for stride in getattr(source, "strides", ())):
-        # PyTorch ends the process on these, past all exception handlers. A capsule does not show its strides.
+    if runs_backwards(source) if is_capsule else any(stride < 0 for stride in getattr(source, "strides", ())):
         raise InvalidArgumentError("Memory that runs backwards cannot be shared; use tf.constant for a copy.")
     try:
         return torch.utils.dlpack.from_dlpack(source)
