@@ -86,12 +86,12 @@ class Tensor:
 
 def read(value: Any) -> Any:
     """The tensor inside what stands for one, such as a variable; other values as they are."""
-    return value.__tensor__() if hasattr(value, "__tensor__") else value
+    return value.__tensor__() if hasattr(type(value), "__tensor__") else value
 
 
 def is_tensor(value: object) -> bool:
     """Whether `value` is a tensor, or stands for one as a variable does."""
-    return isinstance(value, Tensor) or hasattr(value, "__tensor__")
+    return isinstance(value, Tensor) or hasattr(type(value), "__tensor__")
 
 
 class Reference:

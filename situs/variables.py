@@ -208,6 +208,8 @@ class Variable:
         given = self._as_new_value(read(value))
         self._check_shape(given)
         with self._lock:  # two threads that add must both be counted
+            if reads and given.shape != self._tensor.shape:  # where the shape is partly open, it would broadcast
+                raise self._mismatch(self._tensor.shape, given)
             inputs = (self._tensor, given) if reads else (given,)
             self._tensor = execute(update, inputs, {}, name, state=self)
         return self
@@ -222,10 +224,13 @@ class Variable:
 
     def _check_shape(self, value: Tensor) -> None:
         if not self._shape.is_compatible_with(value.shape):
-            raise InvalidArgumentError(
-                f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {self._shape}, "
-                f"and the assigned value shape {value.shape} are incompatible."
-            )
+            raise self._mismatch(self._shape, value)
+
+    def _mismatch(self, shape: TensorShape, value: Tensor) -> InvalidArgumentError:
+        return InvalidArgumentError(
+            f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {shape}, and the "
+            f"assigned value shape {value.shape} are incompatible."
+        )
 
     def __repr__(self) -> str:
         inside = repr(self._tensor).partition("numpy=")[2]

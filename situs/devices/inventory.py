@@ -82,6 +82,7 @@ class Inventory:
         chosen = list(devices)
         for device in chosen:
             self._check_known(device, self.physical(device_type))
+        chosen = list(dict.fromkeys(chosen))  # naming a card twice does not make two of it
         with self._lock:
             kept = [] if device_type is None else [d for d in self.visible() if d.device_type != device_type]
             self.change(

@@ -82,7 +82,7 @@ def to_array(value: object, dtype: DType | None = None) -> tuple[np.ndarray[Any,
         return np.frombuffer(array.array("f", value), np.float32), dt.float32
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_numpy(value, dtype)
-    if isinstance(value, (torch.Tensor, TensorShape)) or hasattr(value, "__array__"):
+    if isinstance(value, (torch.Tensor, TensorShape)) or hasattr(type(value), "__array__"):
         return _from_array_like(value, dtype)
     return _from_python(value, dtype)
 

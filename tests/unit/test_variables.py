@@ -119,6 +119,8 @@ def test_a_copy_is_another_variable_on_the_same_device():
 
 def test_unknown_dimensions_may_change():
     v = tf.Variable([1.0], shape=[None])
+    with pytest.raises(ValueError, match="Shape mismatch"):
+        v.assign_add([1.0, 2.0])  # would broadcast
     assert v.assign([1.0, 2.0]).numpy().tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match="Shape mismatch"):
         v.assign([[1.0]])

@@ -72,6 +72,11 @@ def test_visible_devices_of_one_type_leave_the_others_alone(inventory):
     assert inventory.devices()[0].physical == GPU1
 
 
+def test_a_card_that_is_named_twice_is_one_device(inventory):
+    inventory.set_visible([GPU1, GPU1], "GPU")
+    assert names(inventory) == ["GPU:0", "CPU:0"]
+
+
 def test_hiding_the_cpu_is_refused_when_the_devices_are_made(inventory):
     inventory.set_visible([], "CPU")
     with pytest.raises(NotFoundError, match="No CPU devices are available in this process"):

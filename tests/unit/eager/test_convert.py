@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import situs as tf
 from situs import dtype as dt
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
@@ -107,6 +108,7 @@ def test_what_does_not_fit_is_a_type_error(value, dtype):
         ([1, None], "unsupported type"),
         (object(), "unsupported type"),
         ({"a": 1}, "unsupported type"),
+        (tf.Variable, "unsupported type"),
         (TensorShape([None]), "partially known"),
     ],
 )
