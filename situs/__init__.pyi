@@ -181,6 +181,17 @@ from situs.ops.strings import as_string as as_string
 from situs.shapes import TensorShape as TensorShape
 from situs.tensor import Tensor as Tensor
 from situs.tensor import is_tensor as is_tensor
-from situs.variables import Variable as Variable
+from situs.variables.eager import Variable as Variable
 
 __version__: str
+from situs.graph.context import control_dependencies as control_dependencies
+from situs.graph.context import init_scope as init_scope
+from situs.graph.context import name_scope as name_scope
+from situs.graph.graph import Graph as Graph
+from situs.graph.node import Operation as Operation
+from situs.ops.control import case as case
+from situs.ops.control import cond as cond
+from situs.ops.control import switch_case as switch_case
+from situs.ops.control import while_loop as while_loop
+from situs.ops.placeholder import group as group
+from situs.ops.placeholder import no_op as no_op

@@ -4,7 +4,8 @@ Every way looks for a remembered step first, which is all that most calls need:
 
     memo[op, place of x, place of y]  ->  Step  ->  kernel  ->  tensor
 
-Anything out of the ordinary (a Python value, a first call, logging, a device function) is not in
+While a graph is being built the memo is empty, and the call becomes an operation of the graph; so it does,
+anywhere, when an input is a tensor of a graph. Anything out of the ordinary (a Python value, a first call, logging, a device function) is not in
 the memo and is executed the whole way. So is a call whose kernel fails: it then meets the same
 failure again, and says what it means.
 
@@ -20,7 +21,9 @@ from situs.devices.scope import here
 from situs.eager.convert import PYTHON_NUMBERS, scalar
 from situs.eager.execute import execute, note, recall, wrap_results
 from situs.eager.tensor import EagerTensor, wrap
+from situs.graph.function import graph_of
 from situs.registry.op import Op
+from situs.symbolic import build
 from situs.tensor import Tensor
 
 
@@ -49,16 +52,21 @@ class BinaryFunction(Protocol):
 
 
 def executing_eagerly() -> bool:
-    """Whether ops run at once: always, through this front door."""
-    return True
+    """Whether ops run at once, rather than being added to a graph."""
+    return here.graph is None
 
 
 def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None) -> Any:
     """Runs an op on inputs of any kind: a remembered step if there is one, else the whole way."""
+    if here.graph is not None:
+        return build.apply(op, inputs, attrs, name, graph=here.graph)
     try:
         step, values = recall(op, inputs, attrs)
         return wrap_results(step, step.run(*values, **{**op.attrs, **attrs}))
     except Exception:
+        graph = graph_of(inputs)
+        if graph is not None:
+            return build.apply(op, inputs, attrs, name, graph=graph)
         return execute(op, inputs, attrs, name)
 
 

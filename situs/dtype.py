@@ -90,7 +90,7 @@ class DType:
             import ml_dtypes
 
             return ml_dtypes.bfloat16
-        if self is string:
+        if self is string or self is resource:
             return np.object_
         return np.dtype(self.name).type
 
@@ -168,6 +168,7 @@ complex64 = DType("complex64", "c", 8, "complex64", 8)
 complex128 = DType("complex128", "c", 16, "complex128", 18)
 bool = DType("bool", "b", 1, "bool", 10)
 string = DType("string", "s", 0, "string", 7)
+resource = DType("resource", "r", 0, "resource", 20)  # a queue, a table: something a session holds, not a value
 
 _ALIASES: Final[dict[object, DType]] = {
     "half": float16,

@@ -20,19 +20,34 @@ from typing import Any
 _attached: set[str] = set()
 
 
-def attach(package: str, stub: Path) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Returns ``__getattr__``, ``__dir__`` and ``__all__`` for a package whose names stand in `stub`."""
+def attach(
+    package: str,
+    stub: Path,
+    wrap: Callable[[Any], Any] | None = None,
+    missing: Callable[[str], str] | None = None,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Returns ``__getattr__``, ``__dir__`` and ``__all__`` for a package whose names stand in `stub`.
+
+    Args:
+        package: The name of the package.
+        stub: The file with the names.
+        wrap: What to make of each value before it is given out.
+        missing: What to say besides of a name that is not there.
+    """
     sources = read_stub(stub)
     _attached.add(package)
 
     def load(name: str) -> Any:
         if name not in sources:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            hint = "" if missing is None else missing(name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module, attribute = sources[name]
         if module in _attached:  # what a front door imports from a front door is a namespace, a module
             value = importlib.import_module(f"{module}.{attribute}")
         else:
             value = getattr(importlib.import_module(module), attribute)
+            if wrap is not None:
+                value = wrap(value)
         setattr(sys.modules[package], name, value)  # the next use finds it at once
         return value
 

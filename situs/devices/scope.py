@@ -93,6 +93,22 @@ class Scope:
         op.device = spec.to_string()
         return spec
 
+    def written(self, op: PlacedOp) -> str:
+        """The request for `op` as graphs keep it: what a function returned stays as it was written.
+
+        So a function that returns nonsense is found out when the graph is placed, as in TensorFlow.
+        """
+        text, scope = "", self
+        while not scope.stops:
+            if isinstance(scope.request, DeviceSpec):
+                text = scope.request.make_merged_spec(parse_spec(text)).to_string()
+            else:
+                op.device = text
+                text = _function_text(scope.request, op)
+            assert scope.parent is not None
+            scope = scope.parent
+        return text
+
     def eager_request(self, op: PlacedOp) -> DeviceSpec | None:
         """The full device name asked for `op`, or None when anything will do."""
         if self.stops:
@@ -113,9 +129,11 @@ class _Here(threading.local):
         self.scope = ROOT
         self.memo = ROOT.memo  # the memo of the scope, one look-up closer: every op asks for it
         self.entered: list[tuple[device, Scope]] = []  # who entered, and the scope around it
+        self.graph: Any = None  # the graph that ops are added to; None where they run at once
 
 
 here = _Here()
+_NOTHING: dict[Any, Any] = {}  # the memo while a graph is built: nothing is remembered, so nothing runs at once
 
 
 _generation = 0  # how often the rules have changed
@@ -144,7 +162,19 @@ def forget() -> None:
 
 def _enter(scope: Scope) -> None:
     here.scope = scope
-    here.memo = scope.memo
+    here.memo = scope.memo if here.graph is None else _NOTHING
+
+
+def build_into(graph: Any, scope: Scope) -> tuple[Any, Scope]:
+    """Lets this thread's ops be added to a graph, under a device scope; None lets them run at once.
+
+    Returns:
+        What held before, to be handed to this function again.
+    """
+    before = here.graph, here.scope
+    here.graph = graph
+    _enter(scope)
+    return before
 
 
 class device:  # noqa: N801 - the name programs use
@@ -208,13 +238,23 @@ def as_request(name: object) -> Request:
     raise InvalidArgumentError(f"Expecting a string device name. Got {type(name)}({name!r})")
 
 
-def _function_result(function: Any, op: PlacedOp) -> DeviceSpec:
+def _function_text(function: Any, op: PlacedOp) -> str:
+    result = _called(function, op)
+    return result if isinstance(result, str) else _function_result(lambda op: result, op).to_string()
+
+
+def _called(function: Any, op: PlacedOp) -> object:
     result = function(op)
     if result is None:
         raise DTypeError(
             f"The device function {getattr(function, '__name__', function)!r} returned None for op {op.type}. "
             "Expected a device name; return '' to leave the op to the scopes around it."
         )
+    return result
+
+
+def _function_result(function: Any, op: PlacedOp) -> DeviceSpec:
+    result = _called(function, op)
     spec = as_request(result)
     if not isinstance(spec, DeviceSpec):
         raise DTypeError(f"A device function returns a device name, got {result!r} for op {op.type}.")

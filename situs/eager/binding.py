@@ -22,7 +22,7 @@ from situs.eager.tensor import EagerTensor, to_numpy
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.registry.kernel import dtype_list
 from situs.registry.op import Op
-from situs.registry.signature import Arg
+from situs.registry.signature import ANY, Arg
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, read
 
@@ -36,24 +36,76 @@ class BoundInputs(NamedTuple):
     types: dict[str, DType]
 
 
-def bind(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
-    """Converts the inputs of a call to what the op's signature asks for.
+class Binder:
+    """How one runtime turns values of the program into inputs; `situs.symbolic.bind` has the other."""
 
-    Raises:
-        TypeError: the number of inputs is wrong.
-        InvalidArgumentError: an input has no tensor, or the wrong dtype.
-    """
-    if len(inputs) != len(op.inputs):
-        raise TypeError(f"{op.name} takes {len(op.inputs)} inputs ({op.signature}), got {len(inputs)}.")
-    inputs = [[read(item) for item in value] if isinstance(value, (list, tuple)) else read(value) for value in inputs]
-    types = {name: attrs[name] for name in op.given_types}
-    _types_from_tensors(op, inputs, types)
-    near = _device_of_first(inputs)
-    bound = tuple(_bind_one(op, number, value, types, near) for number, value in enumerate(inputs))
-    for variable, dtype in types.items():
-        if dtype not in op.types[variable]:
-            raise _not_allowed(op, variable, dtype)
-    return BoundInputs(bound, types)
+    def bind(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
+        """Converts the inputs of a call to what the op's signature asks for.
+
+        Raises:
+            TypeError: the number of inputs is wrong.
+            InvalidArgumentError: an input has no tensor, or the wrong dtype.
+        """
+        if len(inputs) != len(op.inputs):
+            raise TypeError(f"{op.name} takes {len(op.inputs)} inputs ({op.signature}), got {len(inputs)}.")
+        inputs = [[read(item) for item in v] if isinstance(v, (list, tuple)) else read(v) for v in inputs]
+        types = {name: attrs[name] for name in op.given_types}
+        _types_from_tensors(op, inputs, types)
+        bound = tuple([self._bind_one(op, number, value, types) for number, value in enumerate(inputs)])
+        for variable, dtype in types.items():
+            if dtype not in op.types[variable]:
+                raise _not_allowed(op, variable, dtype)
+        return BoundInputs(bound, types)
+
+    def tensor(self, value: Any, wanted: DType | None, arg: Arg) -> Any:
+        """The tensor for a value, of the wanted dtype if the value fits it."""
+        raise NotImplementedError
+
+    def host(self, value: Any) -> Any:
+        """The host value for a value."""
+        raise NotImplementedError
+
+    def _bind_one(self, op: Op, number: int, value: Any, types: dict[str, DType]) -> Any:
+        arg = op.inputs[number]
+        if arg.is_host:
+            return self.host(value)
+        if not arg.is_list:
+            return self._bind_tensor(op, arg, number, value, types)
+        if not isinstance(value, (list, tuple)):
+            raise DTypeError(f"Input {arg.name!r} of {op.name} is a list of tensors, got {type(value).__name__}.")
+        return [self._bind_tensor(op, arg, number + i, item, types) for i, item in enumerate(value)]
+
+    def _bind_tensor(self, op: Op, arg: Arg, number: int, value: Any, types: dict[str, DType]) -> Any:
+        wanted = types.get(arg.type) if isinstance(arg.type, str) else arg.type
+        tensor = self.tensor(value, wanted, arg)
+        if arg.type is ANY:
+            return tensor
+        if wanted is None:
+            assert isinstance(arg.type, str)
+            types[arg.type] = tensor.dtype
+        elif tensor.dtype is not wanted:
+            raise _mismatch(op, arg, number, wanted, tensor.dtype)
+        return tensor
+
+
+class EagerBinder(Binder):
+    """Binds to eager tensors; Python numbers come to lie beside the first one."""
+
+    def __init__(self, near: Device | None) -> None:
+        self.near = near
+
+    def tensor(self, value: Any, wanted: DType | None, arg: Arg) -> EagerTensor:
+        """The eager tensor for a value."""
+        return _as_tensor(value, wanted, self.near)
+
+    def host(self, value: Any) -> Any:
+        """The plain Python value for a value."""
+        return host_value(value)
+
+
+def bind(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
+    """Converts the inputs of an eager call to what the op's signature asks for."""
+    return EagerBinder(_device_of_first(inputs)).bind(op, inputs, attrs)
 
 
 def host_value(value: Any) -> Any:
@@ -101,7 +153,7 @@ def _freeze(value: Any) -> Any:
 
 def _types_from_tensors(op: Op, inputs: Sequence[Any], types: dict[str, DType]) -> None:
     for arg, value in zip(op.inputs, inputs, strict=True):
-        if isinstance(arg.type, str) and not arg.is_host and arg.type not in types:
+        if isinstance(arg.type, str) and not arg.is_host and arg.type is not ANY and arg.type not in types:
             for item in value if arg.is_list and isinstance(value, (list, tuple)) else (value,):
                 if isinstance(item, Tensor):
                     types[arg.type] = item.dtype
@@ -109,34 +161,10 @@ def _types_from_tensors(op: Op, inputs: Sequence[Any], types: dict[str, DType]) 
 
 
 def _device_of_first(inputs: Sequence[Any]) -> Device | None:
-    for value in inputs:
+    for value in map(read, inputs):
         if isinstance(value, EagerTensor):
             return value._place.device
     return None
-
-
-def _bind_one(op: Op, number: int, value: Any, types: dict[str, DType], near: Device | None) -> Any:
-    arg = op.inputs[number]
-    if arg.is_host:
-        return host_value(value)
-    if not arg.is_list:
-        return _bind_tensor(op, arg, number, value, types, near)
-    if not isinstance(value, (list, tuple)):
-        raise DTypeError(f"Input {arg.name!r} of {op.name} is a list of tensors, got {type(value).__name__}.")
-    return [_bind_tensor(op, arg, number + i, item, types, near) for i, item in enumerate(value)]
-
-
-def _bind_tensor(
-    op: Op, arg: Arg, number: int, value: Any, types: dict[str, DType], near: Device | None
-) -> EagerTensor:
-    wanted = types.get(arg.type) if isinstance(arg.type, str) else arg.type
-    tensor = _as_tensor(value, wanted, near)
-    if wanted is None:
-        assert isinstance(arg.type, str)
-        types[arg.type] = tensor.dtype
-    elif tensor.dtype is not wanted:
-        raise _mismatch(op, arg, number, wanted, tensor.dtype)
-    return tensor
 
 
 def _as_tensor(value: Any, wanted: DType | None, near: Device | None) -> EagerTensor:
@@ -147,7 +175,7 @@ def _as_tensor(value: Any, wanted: DType | None, near: Device | None) -> EagerTe
             found = scalar(value, place(near, wanted))
             if found is not None:
                 return found
-        if not _loses(value, wanted):
+        if not loses(value, wanted):
             try:
                 return to_tensor(value, wanted)
             except DTypeError:
@@ -155,7 +183,7 @@ def _as_tensor(value: Any, wanted: DType | None, near: Device | None) -> EagerTe
     return to_tensor(value)
 
 
-def _loses(value: Any, wanted: DType) -> bool:
+def loses(value: Any, wanted: DType) -> bool:
     """Whether a NumPy array would lose its fraction, or its meaning, in this dtype."""
     if not isinstance(value, (np.ndarray, np.generic)):
         return False

@@ -100,11 +100,21 @@ def execute(
         raise translate(error, op, bound, attrs, step.assignment) from None
     verify_dtypes(op, bound, made, step.assignment)
     result = wrap_results(step, made)
-    if _verifying():
+    if verifying():
         verify_shapes(op, bound, attrs, result, step.assignment)
     elif state is None and _may_keep(bound, step):
         scope.remember(here.scope, _key(op, bound), step, rules)
     return result
+
+
+def compute(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> EagerTensor:
+    """Runs an op of one result on the host, for the runtime's own use: nothing is placed, noted or logged."""
+    bound = bind(op, inputs, attrs)
+    kernel = op.kernel_for("CPU", bound.types)
+    assert kernel is not None
+    where = {"device": torch_device(host())} if kernel.takes_device else {}
+    value = kernel.function(*(_value(item) for item in bound.inputs), **attrs, **where)
+    return wrap(value, place_of(host(), value))
 
 
 def decide(op: Op, types: dict[str, DType], name: str | None) -> Assignment:
@@ -235,7 +245,8 @@ def _any_elsewhere(bound: BoundInputs, device: Device) -> bool:
 _verify: bool | None = None
 
 
-def _verifying() -> bool:
+def verifying() -> bool:
+    """Whether every kernel's results are checked, as in the tests."""
     global _verify
     if _verify is None:
         _verify = settings.verify_kernels()

@@ -208,14 +208,18 @@ def wrap(value: Value, where: Place, made_by: Assignment | None = None) -> Eager
 
 def to_numpy(tensor: EagerTensor) -> np.ndarray[Any, Any]:
     """The value as a NumPy array that shares memory with the tensor where it lies on the host."""
-    value = tensor._value
+    return to_numpy_value(tensor._value)
+
+
+def to_numpy_value(value: Value) -> np.ndarray[Any, Any]:
+    """A kernel's value as a NumPy array that shares memory with it where it lies on the host."""
     if not isinstance(value, torch.Tensor):
         return value  # type: ignore[no-any-return]
     value = value.detach().cpu().resolve_conj().resolve_neg()
-    if tensor._place.dtype is dt.bfloat16:
-        return value.view(torch.int16).numpy().view(dt.bfloat16.as_numpy_dtype)
+    if value.dtype is torch.bfloat16:
+        return value.view(torch.int16).numpy().view(dt.bfloat16.as_numpy_dtype)  # type: ignore[no-any-return]
     try:
-        return value.numpy()
+        return value.numpy()  # type: ignore[no-any-return]
     except ValueError:
         raise UnimplementedError(f"NumPy's arrays have at most 64 dimensions, this tensor has {value.ndim}.") from None
 

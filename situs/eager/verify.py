@@ -36,7 +36,7 @@ def verify_dtypes(op: Op, bound: BoundInputs, made: Any, assignment: Assignment)
         raise _broken(op, assignment, f"{len(values)} results where the signature ({op.signature}) has {len(declared)}")
     for number, (arg, value) in enumerate(zip(declared, values, strict=True)):
         promised = arg.type if isinstance(arg.type, DType) else bound.types[arg.type]
-        found = _dtype_of(value)
+        found = dtype_of(value)
         if found is not promised:
             what = f"a {type(value).__name__}" if found is None else found.name
             raise _broken(op, assignment, f"{what} as result {number} where the signature promises {promised.name}")
@@ -59,7 +59,8 @@ def verify_shapes(op: Op, bound: BoundInputs, attrs: Attrs, result: Any, assignm
             raise _broken(op, assignment, f"shape {tensor.shape} as result {number} where the shape rule says {shape}")
 
 
-def _dtype_of(value: Any) -> DType | None:
+def dtype_of(value: Any) -> DType | None:
+    """The dtype of a kernel's value; None if it is no such value."""
     if isinstance(value, torch.Tensor):
         return FROM_TORCH.get(value.dtype)
     return dt.string if isinstance(value, np.ndarray) and value.dtype == object else None

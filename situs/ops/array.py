@@ -64,6 +64,11 @@ def host_shape(value: Any) -> tuple[int, ...]:
     return (len(value), *(host_shape(value[0]) if value else ())) if isinstance(value, tuple) else ()
 
 
+def sizes_of(tensor: Tensor) -> Any:
+    """The sizes of a tensor, to make another one of: its shape if it is known, else a tensor with the sizes."""
+    return tensor.shape if tensor.shape.is_fully_defined() else shape(tensor)
+
+
 # Unsigned integers that PyTorch hardly knows.
 
 SIGNED_TWIN = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}

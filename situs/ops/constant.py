@@ -23,10 +23,13 @@ from situs.eager.convert import array_to_value, host_to_value, to_array
 from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
-from situs.ops.array import as_sizes
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.array import as_sizes, sizes_of
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.placement.candidates import Assignment
 from situs.shapes import UNKNOWN, TensorShape
+from situs.symbolic.bind import SymbolicBinder
+from situs.symbolic.bind import constant as symbolic_constant
 from situs.tensor import Tensor, read
 
 # Const.
@@ -68,6 +71,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     array, natural = to_array(value, wanted)
     if shape is not None:
         array = _shaped(array, shape, value)
+    if here.graph is not None:
+        return symbolic_constant(here.graph, array, natural, name)
     where, assignment = _constant_place(natural, name)
     note(assignment)
     return wrap(array_to_value(array, natural, where.device), where, assignment)
@@ -91,6 +96,9 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
                 f"Use tf.cast(tensor, tf.{wanted.name})."
             )
         return value
+    if here.graph is not None and isinstance(value, (list, tuple)):
+        packed: Tensor = SymbolicBinder(here.graph, name or "Const").tensor(value, wanted, _const.outputs[0])
+        return packed
     if wanted is None and dtype_hint is not None:
         hint = as_dtype(dtype_hint)
         try:
@@ -108,13 +116,19 @@ def _constant_of_tensor(value: Tensor, wanted: DType | None, shape: Any) -> Tens
         )
     if shape is None or value.shape == TensorShape(shape):
         return identity_here(value)
+    if isinstance(value, SymbolicTensor):
+        raise DTypeError(f"tf.constant takes values, not the symbolic {value!r}. Use tf.reshape or tf.fill.")
     assert isinstance(value, EagerTensor)
     return constant(value.numpy(), value.dtype, shape)
 
 
 def identity_here(value: Tensor) -> Tensor:
     """The tensor on the device that a constant of its dtype would be made on."""
+    if isinstance(value, SymbolicTensor):
+        return value
     assert isinstance(value, EagerTensor)
+    if here.graph is not None:
+        return symbolic_constant(here.graph, value, value.dtype)
     return copy_to(value, _constant_place(value.dtype, "Const")[0].device)
 
 
@@ -241,7 +255,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
         return _zeros_like(tensor, name=name)
-    return zeros(tensor.shape, dtype, name)
+    return zeros(sizes_of(tensor), dtype, name)
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -249,7 +263,7 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
         return _ones_like(tensor, name=name)
-    return ones(tensor.shape, dtype, name)
+    return ones(sizes_of(tensor), dtype, name)
 
 
 # Ranges.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from situs.errors import InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor, comparison
 from situs.ops import compare, constant, indexing, linalg, math
 from situs.tensor import Tensor, is_tensor
 
@@ -77,6 +78,32 @@ OTHER: dict[str, Function] = {
 }
 
 
+# How graphs name the operations of operators, where it is not the op's own name.
+NODE_NAMES = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "truediv",
+    "floordiv": "floordiv",
+    "mod": "mod",
+    "pow": "pow",
+    "matmul": "matmul",
+}
+
+
+def install_named(cls: type) -> None:
+    """Gives the tensors of graphs the operators, with TensorFlow's names for their operations."""
+    for name, (function, _) in BINARY.items():
+        if name in NODE_NAMES:
+            setattr(cls, f"__{name}__", _named(function, NODE_NAMES[name]))
+            setattr(cls, f"__r{name}__", _reversed(_named(function, NODE_NAMES[name])))
+    comparison.update(equal=_equal, not_equal=_not_equal)
+
+
+def _named(function: Function, name: str) -> Function:
+    return lambda x, y: function(x, y, name=name)
+
+
 def install(cls: type) -> None:
     """Gives a class the operators of tensors."""
     for name, (function, reversible) in BINARY.items():
@@ -92,3 +119,4 @@ def _reversed(function: Function) -> Function:
 
 
 install(Tensor)
+install_named(SymbolicTensor)

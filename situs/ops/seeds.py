@@ -17,16 +17,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
 
-import numpy as np
 import torch
 
 from situs.errors import DTypeError
+from situs.mixing import mix
 
-_MASK = 2**64 - 1
-_STEP = 0x9E3779B97F4A7C15
 _DEFAULT_GLOBAL_SEED = 87654321  # TensorFlow's, for programs that give op seeds alone
 
 
@@ -81,32 +77,6 @@ def next_seed(op_seed: int | None = None) -> int:
 def unpredictable() -> int:
     """An integer that no seed leads to."""
     return int.from_bytes(os.urandom(8), "little") >> 1
-
-
-def mix(numbers: Iterable[int]) -> int:
-    """Integers of any size as one of 63 bits: near ones give unrelated results (splitmix64)."""
-    return _state(numbers) >> 1
-
-
-def mix_each(numbers: Iterable[int], last: int, offsets: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """``mix((*numbers, last + offset))`` for each offset of an array of uint64, as int64."""
-    z = offsets + np.uint64((_state(numbers) + _STEP + last) & _MASK)  # NumPy's integers wrap around by themselves
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
-
-
-def _state(numbers: Iterable[int]) -> int:
-    state = 0
-    for number in numbers:
-        state = _scramble((state + _STEP + (number & _MASK)) & _MASK)
-    return state
-
-
-def _scramble(z: int) -> int:
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-    return z ^ (z >> 31)
 
 
 def as_seed(seed: object) -> int:

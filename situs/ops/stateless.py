@@ -19,7 +19,8 @@ from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.join import stack
 from situs.ops.random import categories_shape, checked_sizes, drawn_shape
-from situs.ops.seeds import generator, mix
+from situs.mixing import mix
+from situs.ops.seeds import generator
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 

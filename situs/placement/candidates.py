@@ -32,7 +32,8 @@ Bound = Mapping[str, DType]
 class Assignment:
     """Where an op runs, with which kernel, and why.
 
-    ``kind`` is the rule that decided: ``default``, ``requested``, ``soft`` or ``state``.
+    ``kind`` is the rule that decided: ``default``, ``requested``, ``soft`` or ``state``; in graphs also
+    ``colocated``, ``generator``, ``metadata`` and ``fixed``. ``node`` is the operation's name in its graph.
     """
 
     op: str
@@ -41,6 +42,7 @@ class Assignment:
     kind: str
     detail: str
     requested: str = ""
+    node: str = ""
 
     @property
     def reason(self) -> str:
@@ -48,7 +50,7 @@ class Assignment:
         return f"{self.kind}: {self.detail}"
 
     def __str__(self) -> str:
-        return f"{self.op} -> {self.device.short_name} ({self.reason})"
+        return f"{self.node or self.op} -> {self.device.short_name} ({self.reason})"
 
 
 def candidates(op: Op, bound: Bound, devices: Sequence[Device]) -> list[Candidate]:
@@ -83,7 +85,7 @@ def assign(op: Op, bound: Bound, devices: Sequence[Device], request: DeviceSpec 
     if not able:
         raise NotFoundError(_no_kernel_text(op, bound, devices))
     if request is None:
-        return Assignment(op.name, *able[0], "default", _default_detail(op, bound, able[0][0], devices))
+        return Assignment(op.name, *able[0], "default", default_detail(op, bound, able[0][0], devices))
     name = request.to_string()
     for device, kernel in able:
         if request.matches(device.spec):
@@ -93,7 +95,7 @@ def assign(op: Op, bound: Bound, devices: Sequence[Device], request: DeviceSpec 
     if soft:
         for device, kernel in able:
             if relaxed.matches(device.spec):
-                return Assignment(op.name, device, kernel, "soft", _soft_detail(op, bound, request, exists), name)
+                return Assignment(op.name, device, kernel, "soft", soft_detail(op, bound, request, exists), name)
     if not exists:
         helps = not soft and any(relaxed.matches(device.spec) for device in devices)
         raise UnknownDeviceError(unknown_device_text(name, devices, soft, op.name, softness_helps=helps))
@@ -110,7 +112,7 @@ def unknown_device_text(
     return (
         f"Error copying tensor to device: {name}. {name} unknown device.\n"
         f"Could not satisfy device specification '{name}'. enable_soft_placement={int(soft)}. "
-        f"Supported device types [{types}]. All available devices [{_names(devices)}].{hint}"
+        f"Supported device types [{types}]. All available devices [{names_of(devices)}].{hint}"
         f"{f' [Op:{op}]' if op else ''}"
     )
 
@@ -122,7 +124,8 @@ def types_text(bound: Bound) -> str:
     return ", ".join(f"{variable}={dtype.name}" for variable, dtype in bound.items())
 
 
-def _default_detail(op: Op, bound: Bound, chosen: Device, devices: Sequence[Device]) -> str:
+def default_detail(op: Op, bound: Bound, chosen: Device, devices: Sequence[Device]) -> str:
+    """Why an op without a request got this device."""
     what = f"{types_text(bound)} kernel" if bound else "kernel"
     if chosen.type == "GPU":
         return f"first GPU with {'an' if what.startswith('i') else 'a'} {what}"
@@ -131,9 +134,11 @@ def _default_detail(op: Op, bound: Bound, chosen: Device, devices: Sequence[Devi
     return f"no {what} for {op.name} on GPU"
 
 
-def _soft_detail(op: Op, bound: Bound, request: DeviceSpec, exists: bool) -> str:
+def soft_detail(op: Op, bound: Bound, request: DeviceSpec, exists: bool) -> str:
+    """Why an op did not get the device it asked for."""
     if not exists:
-        return f"no {request.device_type}:{request.device_index} on this machine"
+        number = "" if request.device_index is None else f":{request.device_index}"
+        return f"no {request.device_type or 'device'}{number} on this machine"
     what = f"{types_text(bound)} kernel" if bound else "kernel"
     return f"no {what} for {op.name} on {request.device_type}"
 
@@ -142,8 +147,8 @@ def _no_kernel_text(op: Op, bound: Bound, devices: Sequence[Device]) -> str:
     attrs = ", ".join(f"{variable}=DT_{dtype.proto_name.upper()}" for variable, dtype in bound.items())
     return (
         f"Could not find device for node: {{{{node {op.name}}}}} = {op.name}[{attrs}]\n"
-        f"All kernels registered for op {op.name}:\n{_kernel_lines(op)}"
-        f"This process has: {_names(devices)}."
+        f"All kernels registered for op {op.name}:\n{kernel_lines(op)}"
+        f"This process has: {names_of(devices)}."
         f"{' Cast the inputs to a dtype that has a kernel.' if op.kernels else ''} [Op:{op.name}]"
     )
 
@@ -154,17 +159,19 @@ def _no_kernel_there_text(
     types = ", ".join(dict.fromkeys(device.type for device, _ in able))
     return (
         f"Could not satisfy device specification '{request.to_string()}'. enable_soft_placement={int(soft)}. "
-        f"Supported device types [{types}]. All available devices [{_names(devices)}].\n"
+        f"Supported device types [{types}]. All available devices [{names_of(devices)}].\n"
         f"{' of '.join(filter(None, (op.name, types_text(bound))))} has no supported kernel for "
         f"{request.device_type} devices. "
-        f"Registered kernels:\n{_kernel_lines(op)}"
+        f"Registered kernels:\n{kernel_lines(op)}"
         f"Ask for one of the supported types, or call tf.config.set_soft_device_placement(True). [Op:{op.name}]"
     )
 
 
-def _kernel_lines(op: Op) -> str:
+def kernel_lines(op: Op) -> str:
+    """The registered kernels of an op, one line each."""
     return "".join(f"  {kernel}\n" for kernel in op.kernels) or "  <no registered kernels>\n"
 
 
-def _names(devices: Sequence[Device]) -> str:
+def names_of(devices: Sequence[Device]) -> str:
+    """The full names of devices, with commas between."""
     return ", ".join(device.name for device in devices)

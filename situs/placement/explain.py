@@ -4,6 +4,8 @@ Every assignment of an op is noted in a ring of the last ones. An `Explanation` 
 some of them:
 
     MatMul -> GPU:0 (default: first GPU with a float32 kernel)
+
+Operations of a graph are shown with their names.
 """
 
 from __future__ import annotations
@@ -53,10 +55,11 @@ class Explanation(Sequence[Assignment]):
         from rich.table import Table
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for title in ("op", "times", "device", "why"):
+        named = any(assignment.node for assignment in self._assignments)
+        for title in ("node", "op", "device", "why") if named else ("op", "times", "device", "why"):
             table.add_column(title, justify="right" if title == "times" else "left", overflow="fold")
-        for assignment, times in _runs(self._assignments):
-            table.add_row(assignment.op, str(times), assignment.device.name, assignment.reason)
+        for a, times in _runs(self._assignments):
+            table.add_row(*((a.node, a.op) if named else (a.op, str(times))), a.device.name, a.reason)
         return table
 
 
@@ -76,13 +79,14 @@ def _snapshot() -> list[Assignment]:
 
 def _runs(assignments: Sequence[Assignment]) -> Iterator[tuple[Assignment, int]]:
     """Folds equal neighbours into one row: a loop should not fill the screen."""
-    for _, group in groupby(assignments, key=lambda a: (a.op, a.device.name, a.reason)):
+    for _, group in groupby(assignments, key=lambda a: (a.node, a.op, a.device.name, a.reason)):
         run = list(group)
         yield run[0], len(run)
 
 
 def _as_dict(assignment: Assignment) -> dict[str, str]:
     return {
+        **({"node": assignment.node} if assignment.node else {}),
         "op": assignment.op,
         "device": assignment.device.name,
         "kind": assignment.kind,

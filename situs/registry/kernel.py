@@ -3,7 +3,8 @@
 A kernel function gets the values of the op's inputs in order (PyTorch tensors; NumPy arrays
 of bytes for strings; plain Python values for host inputs), the op's attributes by name and, if
 it has a parameter called ``device``, the PyTorch device to make new tensors on. It returns a
-tensor, or a tuple of them for an op with several results.
+tensor, or a tuple of them for an op with several results. A kernel with a parameter called ``run`` works
+on the state of a session, and runs in graphs only; one called ``where`` is given the logical device.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Kernel:
     """A registered kernel.
 
     ``types`` limits type variables of the op's signature to dtypes this kernel serves.
-    ``host_output`` says that the result stays in the host's memory wherever the op runs.
+    ``host_output`` says that the result stays in the host's memory wherever the op runs. ``lower`` may give
+    a quicker function for one operation of a graph, from its inputs and attributes as they are known there.
     """
 
     op: str
@@ -35,6 +37,8 @@ class Kernel:
     types: Mapping[str, DTypes]
     host_output: bool = False
     takes_device: bool = False
+    takes_run: bool = False
+    lower: Callable[..., KernelFunction | None] | None = None
 
     def accepts(self, bound: Mapping[str, DType]) -> bool:
         """Whether this kernel serves these dtypes."""
@@ -46,10 +50,16 @@ class Kernel:
 
 
 def make_kernel(
-    op: str, device_type: str, function: KernelFunction, types: Mapping[str, DTypes], host_output: bool
+    op: str,
+    device_type: str,
+    function: KernelFunction,
+    types: Mapping[str, DTypes],
+    host_output: bool,
+    lower: Callable[..., KernelFunction | None] | None = None,
 ) -> Kernel:
-    """Wraps a function as a kernel, looking at whether it wants to know the device."""
-    return Kernel(op, device_type, function, types, host_output, _has_parameter(function, "device"))
+    """Wraps a function as a kernel, looking at whether it wants to know the device or the run."""
+    device, run = _has_parameter(function, "device"), _has_parameter(function, "run")
+    return Kernel(op, device_type, function, types, host_output, device, run, lower)
 
 
 def dtype_list(dtypes: DTypes) -> str:

@@ -45,10 +45,12 @@ class Op:
         "given_types",
         "kernels",
         "name",
+        "overwrites",
         "shape_rule",
         "signature",
         "stateful",
         "types",
+        "updates",
     )
 
     # Installed by situs.dispatch: runs the op, or adds it to a graph.
@@ -66,6 +68,9 @@ class Op:
         # Type variables that stand in no input: the caller gives them, by name.
         self.given_types = tuple(name for name in signature.variables if name not in from_inputs)
         self.attr_names = attrs.keys() | set(self.given_types)
+        # An op from state to state gives what the state becomes; it overwrites if what was there does not matter.
+        self.updates = any(arg.is_ref for arg in signature.inputs) and any(arg.is_ref for arg in signature.outputs)
+        self.overwrites = False
         self.shape_rule: ShapeRule | None = None
         self.kernels: list[Kernel] = []
 
@@ -88,12 +93,19 @@ class Op:
         self.shape_rule = rule
         return rule
 
-    def kernel(self, *device_types: str, host_output: bool = False, **types: DTypes) -> Callable[[F], F]:
+    def kernel(
+        self,
+        *device_types: str,
+        host_output: bool = False,
+        lower: Callable[..., Callable[..., Any] | None] | None = None,
+        **types: DTypes,
+    ) -> Callable[[F], F]:
         """Declares a kernel for some device types and dtypes; the newest that fits is used.
 
         Args:
             device_types: ``"CPU"``, ``"GPU"`` or both.
             host_output: The result stays in the host's memory wherever the op runs.
+            lower: May give a quicker function for an operation of a graph; called with its inputs and attributes.
             types: Dtypes the kernel serves, by type variable; by default all that the op allows.
         """
         unknown = types.keys() - set(self.signature.variables)
@@ -108,7 +120,7 @@ class Op:
 
         def register(function: F) -> F:
             for device_type in device_types:
-                self._add(make_kernel(self.name, device_type, function, {**self.types, **types}, host_output))
+                self._add(make_kernel(self.name, device_type, function, {**self.types, **types}, host_output, lower))
             return function
 
         return register

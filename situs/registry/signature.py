@@ -7,9 +7,11 @@ A signature is written as TensorFlow prints one:
     "values: T*, axis: host -> T"           any number of tensors of one dtype
     "x: T -> values: T, indices: int32"     two results
     "x: SrcT -> DstT"                       DstT stands in no input: the caller gives it
+    "ref: T&, value: T -> T&"               & marks state: the result is what the state becomes
 
 A lower-case dtype name is that dtype; ``host`` is a value such as a shape or an axis that
-steers the op and is not computed with; any other word is a type variable.
+steers the op and is not computed with; ``any`` is a tensor of any dtype, which need not be that of its
+neighbours in a list; any other word is a type variable.
 """
 
 from __future__ import annotations
@@ -20,15 +22,17 @@ from situs.dtype import DType, as_dtype
 from situs.errors import InvalidArgumentError
 
 HOST = "host"
+ANY = "any"
 
 
 @dataclass(frozen=True)
 class Arg:
-    """One input or output: its name, its dtype or type variable, and whether it is a list."""
+    """One input or output: its name, its dtype or type variable, whether it is a list, or stands for state."""
 
     name: str
     type: str | DType
     is_list: bool = False
+    is_ref: bool = False
 
     @property
     def is_host(self) -> bool:
@@ -37,7 +41,7 @@ class Arg:
 
     def __str__(self) -> str:
         kind = self.type.name if isinstance(self.type, DType) else self.type
-        return f"{self.name}: {kind}{'*' if self.is_list else ''}"
+        return f"{self.name}: {kind}{'*' if self.is_list else ''}{'&' if self.is_ref else ''}"
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Signature:
     def variables(self) -> tuple[str, ...]:
         """Every type variable, in order of first appearance."""
         words = (arg.type for arg in self.inputs + self.outputs)
-        return tuple(dict.fromkeys(w for w in words if isinstance(w, str) and w != HOST))
+        return tuple(dict.fromkeys(w for w in words if isinstance(w, str) and w not in (HOST, ANY)))
 
     def __str__(self) -> str:
         return f"{', '.join(map(str, self.inputs))} -> {', '.join(map(str, self.outputs))}"
@@ -82,16 +86,18 @@ def _parse_arg(piece: str, default_name: str) -> Arg:
     if not colon:
         name, kind = default_name, piece
     kind = kind.strip()
-    is_list = kind.endswith("*")
-    kind = kind.rstrip("*").strip()
+    is_list, is_ref = kind.endswith("*"), kind.endswith("&")
+    kind = kind.rstrip("*&").strip()
     if not kind.isidentifier() or not name.strip().isidentifier():
         raise InvalidArgumentError(f"Cannot read {piece!r} in an op signature; write it like 'x: T'.")
-    return Arg(name.strip(), _as_type(kind), is_list)
+    return Arg(name.strip(), _as_type(kind), is_list, is_ref)
 
 
 def _as_type(kind: str) -> str | DType:
     if kind == HOST:
         return HOST  # the one object, so that `is` tells
+    if kind == ANY:
+        return ANY
     if not kind.islower():
         return kind
     try:

@@ -1,5 +1,6 @@
 """``tf.compat.v1.debugging``."""
 
+from situs.compat.v1.door import open_door as _open_door
 from situs.ops.debug import Assert as Assert
 from situs.ops.debug import assert_all_finite_v1 as assert_all_finite
 from situs.ops.debug import assert_equal_v1 as assert_equal
@@ -26,3 +27,5 @@ from situs.ops.debug import check_numerics as check_numerics
 from situs.ops.debug import is_numeric_tensor as is_numeric_tensor
 from situs.placement.options import get_log as get_log_device_placement
 from situs.placement.options import set_log as set_log_device_placement
+
+_open_door(globals())

@@ -1,5 +1,6 @@
 """``tf.compat.v1.dtypes``."""
 
+from situs.compat.v1.door import open_door as _open_door
 from situs.dtype import DType as DType
 from situs.dtype import as_dtype as as_dtype
 from situs.dtype import bfloat16 as bfloat16
@@ -23,3 +24,5 @@ from situs.dtype import uint64 as uint64
 from situs.ops.cast import cast as cast
 from situs.ops.cast import complex as complex
 from situs.ops.cast import saturate_cast as saturate_cast
+
+_open_door(globals())

@@ -1,5 +1,6 @@
 """``tf.compat.v1.linalg``."""
 
+from situs.compat.v1.door import open_door as _open_door
 from situs.ops.array import matrix_transpose as matrix_transpose
 from situs.ops.array import matrix_transpose as transpose
 from situs.ops.contract import einsum as einsum
@@ -39,3 +40,5 @@ from situs.ops.nn.normalize import l2_normalize as l2_normalize
 from situs.ops.norms import global_norm as global_norm
 from situs.ops.norms import norm_v1 as norm
 from situs.ops.norms import normalize as normalize
+
+_open_door(globals())

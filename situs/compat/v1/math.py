@@ -1,5 +1,6 @@
 """``tf.compat.v1.math``."""
 
+from situs.compat.v1.door import open_door as _open_door
 from situs.ops.cast import imag as imag
 from situs.ops.cast import real as real
 from situs.ops.compare import equal as equal
@@ -123,3 +124,5 @@ from situs.ops.reduce import reduce_variance as reduce_variance
 from situs.ops.search import in_top_k_v1 as in_top_k
 from situs.ops.search import invert_permutation as invert_permutation
 from situs.ops.search import top_k as top_k
+
+_open_door(globals())

@@ -1,5 +1,6 @@
 """``tf.compat.v1.nn``."""
 
+from situs.compat.v1.door import open_door as _open_door
 from situs.ops.math import sigmoid as sigmoid
 from situs.ops.math import tanh as tanh
 from situs.ops.nn.activation import crelu_v1 as crelu
@@ -66,3 +67,5 @@ from situs.ops.rearrange import space_to_batch_v1 as space_to_batch
 from situs.ops.rearrange import space_to_depth_v1 as space_to_depth
 from situs.ops.search import in_top_k_v1 as in_top_k
 from situs.ops.search import top_k as top_k
+
+_open_door(globals())

@@ -1,5 +1,6 @@
 """``tf.compat.v1.random``."""
 
+from situs.compat.v1.door import open_door as _open_door
 from situs.ops.generator import Algorithm as Algorithm
 from situs.ops.generator import Generator as Generator
 from situs.ops.generator import get_global_generator as get_global_generator
@@ -22,3 +23,5 @@ from situs.ops.stateless import stateless_normal as stateless_normal
 from situs.ops.stateless import stateless_poisson as stateless_poisson
 from situs.ops.stateless import stateless_truncated_normal as stateless_truncated_normal
 from situs.ops.stateless import stateless_uniform as stateless_uniform
+
+_open_door(globals())

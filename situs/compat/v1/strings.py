@@ -1,5 +1,6 @@
 """``tf.compat.v1.strings``."""
 
+from situs.compat.v1.door import open_door as _open_door
 from situs.ops.printing import format as format
 from situs.ops.regex import regex_full_match as regex_full_match
 from situs.ops.regex import regex_replace as regex_replace
@@ -13,3 +14,5 @@ from situs.ops.strings import string_to_number as to_number
 from situs.ops.strings import strip as strip
 from situs.ops.strings import substr_v1 as substr
 from situs.ops.strings import upper as upper
+
+_open_door(globals())

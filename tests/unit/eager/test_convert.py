@@ -14,7 +14,7 @@ from situs import dtype as dt
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
 from situs.shapes import TensorShape
-from situs.variables import Variable
+from situs.variables.eager import Variable
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from situs import dtype as dt
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError, SitusError
 from situs.ops import debug
-from situs.variables import Variable
+from situs.variables.eager import Variable
 
 c = to_tensor
 

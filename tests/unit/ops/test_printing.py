@@ -16,7 +16,7 @@ from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError, NotFoundError, SitusError
 from situs.ops import printing
 from situs.shapes import TensorShape
-from situs.variables import Variable
+from situs.variables.eager import Variable
 
 c = to_tensor
 Pair = collections.namedtuple("Pair", "a b")

@@ -26,7 +26,7 @@ from situs.ops.strings import (
     to_number,
     upper,
 )
-from situs.variables import Variable
+from situs.variables.eager import Variable
 
 AB = [["a", "b"], ["c", "d"]]
 EMPTY = np.array([], dtype=object)

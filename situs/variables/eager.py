@@ -8,50 +8,26 @@ never change: an assignment exchanges the tensor, so what was read before stays 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from situs import dtype as dt
-from situs.devices.scope import device
-from situs.dtype import ALL, FIXED, NUMERIC, as_dtype
+from situs.devices.scope import device, here
+from situs.dtype import as_dtype
 from situs.eager.bridge import Place
 from situs.eager.convert import to_tensor
+from situs.eager.cell import Cell
 from situs.eager.execute import decide, execute, log, note
-from situs.eager.tensor import EagerTensor, copy_to
+from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops import operators
 from situs.ops.array import identity
 from situs.ops.attribute import as_bool, as_word
-from situs.ops.define import CPU, GPU, op, same_shape
 from situs.registry.op import Op
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, read
-
-# The ops of state. Their kernels compute the new value; the variable takes it over.
-
-_variable = op("Variable", "initial_value: dtype -> ref: dtype", stateful=True)
-_variable.shape(same_shape)
-_variable.kernel(CPU)(lambda initial_value: initial_value)
-_variable.kernel(GPU, dtype=FIXED - {dt.int32})(lambda initial_value: initial_value)
-
-_assign = op("Assign", "value: T -> T", T=ALL, stateful=True)
-_assign.shape(same_shape)
-_assign.kernel(CPU)(lambda value: value)
-_assign.kernel(GPU, T=FIXED)(lambda value: value)
-
-
-def _update_op(name: str, kernel: Callable[..., Any]) -> Op:
-    made = op(name, "ref: T, value: T -> T", T=NUMERIC, stateful=True)
-    made.shape(same_shape)
-    made.kernel(CPU, GPU)(kernel)
-    return made
-
-
-_assign_add = _update_op("AssignAdd", torch.add)
-_assign_sub = _update_op("AssignSub", torch.sub)
+from situs.variables import state_ops
+from situs.variables.capture import captured_variable
 
 
 class Variable:
@@ -94,10 +70,15 @@ class Variable:
         self._name = "Variable" if name is None else as_word(name, "name") or "Variable"
         self.trainable = True if trainable is None else as_bool(trainable, "trainable")
         self.constraint = constraint
-        self._lock = threading.Lock()
-        self._tensor = _placed(value, None if dtype is None else as_dtype(dtype), self._name)
-        self._shape = self._tensor.shape if shape is None else TensorShape(shape)
-        self._check_shape(self._tensor)
+        first = _placed(value, None if dtype is None else as_dtype(dtype), self._name)
+        self._shape = first.shape if shape is None else TensorShape(shape)
+        self._check_shape(first)
+        self._made_by = first._made_by
+        self._cell = Cell(self._name, first.dtype, self._shape, first._place, first._value)
+
+    @property
+    def _tensor(self) -> EagerTensor:
+        return wrap(self._cell.value, self._cell.place, self._made_by)
 
     # What it is.
 
@@ -109,7 +90,7 @@ class Variable:
     @property
     def dtype(self) -> dt.DType:
         """The dtype of the elements."""
-        return self._tensor.dtype
+        return self._cell.dtype
 
     @property
     def shape(self) -> TensorShape:
@@ -129,7 +110,7 @@ class Variable:
     @property
     def place(self) -> Place:
         """The device that holds it, and its dtype."""
-        return self._tensor._place
+        return self._cell.place
 
     def get_shape(self) -> TensorShape:
         """The same as ``shape``."""
@@ -149,8 +130,12 @@ class Variable:
         """A copy of the value as NumPy gives it."""
         return self._tensor.numpy()
 
-    def __tensor__(self) -> EagerTensor:
-        return self._tensor
+    def __tensor__(self) -> Tensor:
+        return self._tensor if here.graph is None else self._in_graph()
+
+    def _in_graph(self) -> Tensor:
+        """What the variable holds when the graph being built runs."""
+        return identity(captured_variable(here.graph, self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self._tensor.__array__(dtype, copy)
@@ -190,28 +175,33 @@ class Variable:
         self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
         """Gives the variable a new value and returns it."""
-        return self._change(_assign, value, name, reads=False)
+        return self._change(state_ops.assign, value, name)
 
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
         """Adds `delta` and returns the variable."""
-        return self._change(_assign_add, delta, name, reads=True)
+        return self._change(state_ops.assign_add, delta, name)
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
         """Subtracts `delta` and returns the variable."""
-        return self._change(_assign_sub, delta, name, reads=True)
+        return self._change(state_ops.assign_sub, delta, name)
 
-    def _change(self, update: Op, value: Any, name: str | None, reads: bool) -> Variable:
+    def _change(self, update: Op, value: Any, name: str | None) -> Variable:
+        if here.graph is not None:
+            update(captured_variable(here.graph, self), value, name=name)
+            return self
         given = self._as_new_value(read(value))
         self._check_shape(given)
-        with self._lock:  # two threads that add must both be counted
-            if reads and given.shape != self._tensor.shape:  # where the shape is partly open, it would broadcast
-                raise self._mismatch(self._tensor.shape, given)
-            inputs = (self._tensor, given) if reads else (given,)
-            self._tensor = execute(update, inputs, {}, name, state=self)
+        with self._cell.lock:  # two threads that add must both be counted
+            old = self._tensor
+            if not update.overwrites and given.shape != old.shape:  # where the shape is partly open, it would broadcast
+                raise self._mismatch(old.shape, given)
+            attrs = {"validate_shape": False} if update.overwrites else {}  # an open dimension may change
+            new = execute(update, (old, given), attrs, name, state=self)
+            self._cell.value, self._made_by = new._value, new._made_by
         return self
 
     def _as_new_value(self, value: Any) -> EagerTensor:
@@ -253,7 +243,7 @@ def _placed(value: Any, dtype: dt.DType | None, name: str) -> EagerTensor:
     """The first value, on the device that the placement rules give to the variable."""
     value = read(value)
     tensor = value if isinstance(value, EagerTensor) and dtype is None else to_tensor(value, dtype)
-    assignment = decide(_variable, {"dtype": tensor.dtype}, name)
+    assignment = decide(state_ops.variable, {"dtype": tensor.dtype}, name)
     note(assignment)
     log(assignment)
     return copy_to(tensor, assignment.device)

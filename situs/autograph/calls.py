@@ -1,0 +1,56 @@
+"""What converted code calls instead of what the user wrote: the converted function, or a builtin that knows tensors.
+
+    f(x)    ->  ag__.converted(f)(x)
+
+Builtins, classes and the functions of Situs, NumPy, PyTorch and the standard library come back as they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from inspect import getattr_static
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from situs.autograph import hooks
+
+_LEFT_ALONE = frozenset({"situs", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names})
+
+
+def converted_call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
+    """Calls a function the way converted code does."""
+    return converted(function)(*args, **(kwargs or {}))
+
+
+def converted(function: Any) -> Any:
+    """The callable to use in place of `function`."""
+    kind = type(function)
+    if kind is FunctionType:
+        return hooks.current.convert(function)
+    if kind is MethodType:
+        return MethodType(converted(function.__func__), function.__self__)
+    if function is range or function is len:
+        return _range if function is range else _len
+    if kind is BuiltinFunctionType or kind is type:
+        return function
+    if kind is partial:
+        return partial(converted(function.func), *function.args, **function.keywords)
+    method = getattr_static(kind, "__call__", None)  # an object of the user's
+    return MethodType(converted(method), function) if type(method) is FunctionType and is_wanted(method) else function
+
+
+def is_wanted(function: FunctionType) -> bool:
+    """Whether a function is the user's own, judged by the module it was written in."""
+    name = function.__globals__.get("__name__")
+    return not isinstance(name, str) or name.partition(".")[0] not in _LEFT_ALONE
+
+
+def _range(*args: Any) -> Any:
+    symbolic = any(map(hooks.current.is_symbolic, args))
+    return hooks.current.range_(*args) if symbolic else range(*args)
+
+
+def _len(value: Any) -> Any:
+    return hooks.current.length(value) if hooks.current.is_symbolic(value) else len(value)

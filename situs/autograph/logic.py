@@ -1,0 +1,133 @@
+"""Expressions: ``and``, ``or``, ``not``, ``a if c else b``, chained comparisons, ``assert`` and calls.
+
+    a and f(b)          ->  ag__.and_(a, lambda: ag__.converted(f)(b))
+    x if c else y       ->  ag__.if_exp(c, lambda: x, lambda: y, 'c')
+    assert c            ->  assert ag__.asserted(c, lambda: None)
+
+What would have to move into a lambda and binds a name (``y := ...``) stays as it is, because it would bind
+the name there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from situs.autograph.prepare import PREFIX
+from situs.autograph.syntax import expression
+
+
+class Expressions(ast.NodeTransformer):
+    """Rewrites the expressions of one function; nested definitions are handed to `convert_inner`."""
+
+    def __init__(self, convert_inner: Callable[[ast.FunctionDef], ast.FunctionDef]) -> None:
+        self._convert_inner = convert_inner
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        """Functions of ours are part of the function being converted; the user's have passes of their own."""
+        if node.name.startswith(PREFIX):
+            self.generic_visit(node)
+            return node
+        return self._convert_inner(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        """Coroutines stay as they are."""
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        """Classes stay as they are; their methods are converted when they are called."""
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        """``and`` and ``or``."""
+        self.generic_visit(node)
+        first, *rest = node.values
+        if _binds(rest):
+            return node
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        return _junction(name, first, rest, node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """``not``."""
+        self.generic_visit(node)
+        return _operator("not_", [node.operand], node) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        """``a if c else b``."""
+        text = ast.copy_location(ast.Constant(ast.unparse(node.test)), node)
+        self.generic_visit(node)
+        if _binds([node.body, node.orelse]):
+            return node
+        return _operator("if_exp", [node.test, _thunk(node.body), _thunk(node.orelse), text], node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """``a < b < c`` is ``a < b and b < c``, with b evaluated once."""
+        self.generic_visit(node)
+        if len(node.ops) == 1 or _binds([node.left, *node.comparators]):
+            return node
+        return _chain(node.left, node.ops, node.comparators, node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        """``assert`` stays a statement; only its condition is looked at on the way."""
+        self.generic_visit(node)
+        message = node.msg or ast.copy_location(ast.Constant(None), node)
+        if not _binds([message]):
+            node.test = _operator("asserted", [node.test, _thunk(message)], node.test)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Calls go through `converted`, so that what the user calls is converted too."""
+        self.generic_visit(node)
+        if _is_operator(node.func) or (isinstance(node.func, ast.Name) and node.func.id == "super"):
+            return node
+        node.func = _operator("converted", [node.func], node.func)
+        return node
+
+
+def _operator(name: str, args: list[ast.expr], like: ast.expr) -> ast.Call:
+    return ast.copy_location(ast.Call(expression(f"ag__.{name}", like), args, []), like)
+
+
+def _junction(name: str, first: ast.expr, rest: list[ast.expr], like: ast.expr) -> ast.expr:
+    call = _operator(name, [first, *map(_thunk, rest)], like)
+    if all(map(_is_free, rest)):
+        call.keywords = [ast.keyword("free", ast.copy_location(ast.Constant(True), like))]
+    return call
+
+
+def _thunk(value: ast.expr) -> ast.expr:
+    made = expression("lambda: None", value)
+    assert isinstance(made, ast.Lambda)
+    made.body = value
+    return made
+
+
+def _binds(values: list[ast.expr]) -> bool:
+    return any(isinstance(item, ast.NamedExpr) for value in values for item in ast.walk(value))
+
+
+def _is_operator(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ag__"
+
+
+def _is_free(node: ast.expr) -> bool:
+    """Whether an operand costs nothing and cannot fail, so that a graph need not decide whether to run it."""
+    if isinstance(node, ast.Compare):
+        return all(isinstance(item, ast.Name | ast.Constant) for item in (node.left, *node.comparators))
+    if isinstance(node, ast.Call):  # not x
+        return _is_operator(node.func) and all(isinstance(item, ast.Name) for item in node.args)
+    return isinstance(node, ast.Name | ast.Constant)
+
+
+def _chain(left: ast.expr, ops: list[ast.cmpop], right: list[ast.expr], like: ast.expr) -> ast.expr:
+    if len(ops) == 1:
+        return ast.copy_location(ast.Compare(left, ops, right), like)
+    outer = expression("(lambda ag__left, ag__right: None)(None, None)", like)
+    assert isinstance(outer, ast.Call)
+    assert isinstance(outer.func, ast.Lambda)
+    outer.args = [left, right[0]]
+    names: list[ast.expr] = [ast.copy_location(ast.Name(name, ast.Load()), like) for name in ("ag__left", "ag__right")]
+    first = ast.copy_location(ast.Compare(names[0], ops[:1], names[1:]), like)
+    rest = _chain(names[1], ops[1:], right[1:], like)
+    outer.func.body = _junction("and_", first, [rest], like)
+    return outer

@@ -1,0 +1,162 @@
+"""``while`` and ``for`` at run time: Python loops, or loops of a graph.
+
+    while_stmt(test, body, ...)     test() is a bool:                 while test(): body()
+                                    test() is a symbolic tensor:      while_loop(test, body, the variables)
+
+The first `needed` of the variables are used by the next iteration or after the loop: the graph carries them from
+iteration to iteration, so they must have a value before the first. The others belong to one iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sized
+from typing import Any
+
+from situs.autograph import hooks
+from situs.autograph.branch import if_stmt
+from situs.autograph.condition import Getter, Names, Setter, Thunk, check_condition, where_of
+from situs.autograph.returns import FLAG
+from situs.autograph.state import UNDEFINED, carried, check_same, check_shape, rebuilt
+from situs.errors import InvalidArgumentError, UnimplementedError
+
+
+def while_stmt(test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, names: Names, needed: int) -> None:
+    """Runs a loop for as long as its condition has a value; from where it is a symbolic tensor, traces the rest."""
+    while not hooks.current.is_symbolic(condition := test()):
+        if not condition:
+            return
+        body()
+    where = where_of(body)
+    check_condition(condition, "while loop", where)
+    state = _Carried(get_state, set_state, names, needed, where)
+
+    def again(*values: Any) -> Any:
+        state.enter(values)
+        return test()
+
+    def once(*values: Any) -> list[Any]:
+        state.enter(values)
+        body()
+        return state.leave()
+
+    state.enter(hooks.current.while_loop(again, once, state.start))
+
+
+def for_stmt(
+    iterated: Any,
+    extra_test: Thunk | None,
+    body: Callable[[Any], None],
+    get_state: Getter,
+    set_state: Setter,
+    names: Names,
+    needed: int,
+) -> None:
+    """Runs the body for each element of an iterable, or traces it for the rows of a symbolic tensor."""
+    if not hooks.current.is_symbolic(iterated):
+        _for_python(iterated, extra_test, body, get_state, set_state, names, needed)
+        return
+    state = _Carried(get_state, set_state, names, needed, where_of(body))
+    rows = hooks.current.length(iterated)
+
+    def again(index: Any, *values: Any) -> Any:
+        state.enter(values)
+        return index < rows if extra_test is None else hooks.current.logical_and(index < rows, extra_test())
+
+    def once(index: Any, *values: Any) -> list[Any]:
+        state.enter(values)
+        body(hooks.current.element(iterated, index))
+        return [index + 1, *state.leave()]
+
+    _, *values = hooks.current.while_loop(again, once, [0, *state.start])
+    state.enter(values)
+
+
+def _for_python(iterated: Iterable[Any], extra_test: Thunk | None, body: Callable[[Any], None], *state: Any) -> None:
+    if extra_test is None:
+        for item in iterated:
+            body(item)
+        return
+    elements = iter(iterated)
+    for item in elements:
+        body(item)
+        going_on = extra_test()
+        if hooks.current.is_symbolic(going_on):
+            _for_rest(iterated, elements, extra_test, body, *state)
+            return
+        if not going_on:
+            return
+
+
+def _for_rest(
+    iterated: Any, elements: Iterable[Any], extra_test: Thunk, body: Callable[[Any], None], *state: Any
+) -> None:
+    """The rest of a Python loop once its break depends on a tensor: each further element under a condition."""
+    if not isinstance(iterated, Sized):
+        raise UnimplementedError(
+            f"break and return statements which depend on a tensor are not supported in Python for loops over "
+            f"{type(iterated).__name__}, whose length is not known ({where_of(body)}). Loop over a list or a tensor."
+        )
+    for item in elements:
+        if_stmt(extra_test(), _bind(body, item), _nothing, *state)
+
+
+def _bind(body: Callable[[Any], None], item: Any) -> Thunk:
+    def run() -> None:
+        body(item)
+
+    run.__code__ = run.__code__.replace(
+        co_filename=body.__code__.co_filename, co_firstlineno=body.__code__.co_firstlineno
+    )
+    return run
+
+
+def _nothing() -> None:
+    pass
+
+
+class _Carried:
+    """The variables of a traced loop: as a flat list of tensors outside, by their names inside."""
+
+    def __init__(self, get_state: Getter, set_state: Setter, names: Names, needed: int, where: str) -> None:
+        self._get, self._set = get_state, set_state
+        self._names, self._needed, self._where = names[:needed], needed, where
+        self._before = get_state()
+        self._entered = self._before
+        self._check_start()
+
+    @property
+    def start(self) -> list[Any]:
+        """The values before the first iteration."""
+        return [leaf for value in self._before[: self._needed] for leaf in carried(value)]
+
+    def enter(self, results: Iterable[Any]) -> None:
+        """Gives the variables the values of an iteration."""
+        each = iter(results)
+        self._entered = tuple(rebuilt(value, each) for value in self._before[: self._needed])
+        self._set(self._entered + self._before[self._needed :])
+
+    def leave(self) -> list[Any]:
+        """The values after an iteration, which must be what the next one can start with."""
+        after = self._get()[: self._needed]
+        for name, old, new in zip(self._names, self._entered, after, strict=True):
+            self._check_iteration(name, old, new)
+        return [leaf for value in after for leaf in carried(value)]
+
+    def _check_start(self) -> None:
+        if FLAG in self._names:
+            raise UnimplementedError(
+                f"a return statement cannot be placed inside this loop ({self._where}): the loop is part of the "
+                f"graph. Keep the value in a variable, break, and return it after the loop."
+            )
+        for name, value in zip(self._names, self._before, strict=False):
+            if value is UNDEFINED or value is None:
+                raise InvalidArgumentError(
+                    f"'{name}' must be defined before the loop ({self._where}), and be a tensor: the loop depends on "
+                    f"a tensor and may run no iteration, and '{name}' is used afterwards or by the next iteration."
+                )
+
+    def _check_iteration(self, name: str, old: Any, new: Any) -> None:
+        if new is UNDEFINED:
+            raise InvalidArgumentError(f"'{name}' has no value after one iteration of the loop ({self._where}).")
+        check_same(name, old, new, ("before the loop", "after one iteration"), self._where)
+        check_shape(name, old, new, self._where)

@@ -1,0 +1,77 @@
+"""What converted code calls: control flow and logic that look at their condition first.
+
+    ag__.and_(a, lambda: b)       a is True:                 b
+                                  a is a symbolic tensor:    an op that runs b only if a holds
+
+Each operator is plain Python until it meets a symbolic tensor. This module is what converted code sees as ``ag__``;
+the statements are in `branch` and `loop`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs.autograph import hooks
+from situs.autograph.branch import if_exp, if_stmt
+from situs.autograph.calls import converted, converted_call
+from situs.autograph.condition import Thunk, check_condition, where_of
+from situs.autograph.hooks import Hooks, install, restore
+from situs.autograph.loop import for_stmt, while_stmt
+from situs.autograph.state import UNDEFINED, Undefined, is_undefined, read
+
+__all__ = [
+    "UNDEFINED",
+    "Hooks",
+    "Undefined",
+    "and_",
+    "asserted",
+    "converted",
+    "converted_call",
+    "for_stmt",
+    "if_exp",
+    "if_stmt",
+    "install",
+    "is_undefined",
+    "not_",
+    "or_",
+    "read",
+    "restore",
+    "while_stmt",
+]
+
+
+def and_(first: Any, *rest: Thunk, free: bool = False) -> Any:
+    """``first and rest[0]() and ...``; `free` operands need no branch in a graph."""
+    if not rest:
+        return first
+    if not hooks.current.is_symbolic(first):
+        return and_(rest[0](), *rest[1:], free=free) if first else first
+    if free:
+        return hooks.current.logical_and(first, and_(rest[0](), *rest[1:], free=True))
+    check_condition(first, "and", where_of(rest[0]))
+    return hooks.current.cond(first, lambda: [and_(rest[0](), *rest[1:])], lambda: [first])[0]
+
+
+def or_(first: Any, *rest: Thunk, free: bool = False) -> Any:
+    """``first or rest[0]() or ...``; `free` operands need no branch in a graph."""
+    if not rest:
+        return first
+    if not hooks.current.is_symbolic(first):
+        return first if first else or_(rest[0](), *rest[1:], free=free)
+    if free:
+        return hooks.current.logical_or(first, or_(rest[0](), *rest[1:], free=True))
+    check_condition(first, "or", where_of(rest[0]))
+    return hooks.current.cond(first, lambda: [first], lambda: [or_(rest[0](), *rest[1:])])[0]
+
+
+def not_(value: Any) -> Any:
+    """``not value``."""
+    return hooks.current.logical_not(value) if hooks.current.is_symbolic(value) else not value
+
+
+def asserted(condition: Any, message: Thunk) -> Any:
+    """The condition of an ``assert`` statement; a symbolic one becomes an assertion of the graph."""
+    if not hooks.current.is_symbolic(condition):
+        return condition
+    hooks.current.assertion(condition, message())
+    return True

@@ -1,0 +1,179 @@
+"""The variables of a branch or a loop: read, compared, and carried through the graph.
+
+A variable may hold any nest of lists, tuples and dictionaries. Its leaves are of two kinds: tensors and what can
+become one are carried by the op; everything else (None, functions, objects) must be the same on both sides.
+
+    y = [t, None]   in one branch,   y = [u, None]   in the other   ->   carried: t | u
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from situs.autograph import hooks
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.tensor import is_tensor
+
+Values = tuple[Any, ...]
+
+
+class Undefined:
+    """Stands for a variable without a value, where values are listed."""
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+
+UNDEFINED: Final = Undefined()
+
+
+def is_undefined(value: object) -> bool:
+    """Whether a variable that was read has no value."""
+    return value is UNDEFINED
+
+
+def read(*getters: Callable[[], Any]) -> Values:
+    """The values of variables, attributes and elements, with `UNDEFINED` for those that do not exist."""
+    return tuple(map(_read, getters))
+
+
+def _read(getter: Callable[[], Any]) -> Any:
+    try:
+        return getter()
+    except (NameError, AttributeError, LookupError):
+        return UNDEFINED
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The values at the ends of a nest of lists, tuples and dictionaries."""
+    parts = _parts(value)
+    if parts is None:
+        yield value
+    else:
+        for part in parts:
+            yield from leaves(part)
+
+
+def carried(value: Any) -> list[Any]:
+    """The leaves that an op can carry."""
+    return [leaf for leaf in leaves(value) if hooks.current.carries(leaf)]
+
+
+def rebuilt(value: Any, results: Iterator[Any]) -> Any:
+    """The same nest, with the leaves that an op carried replaced by its results."""
+    parts = _parts(value)
+    if parts is None:
+        return next(results) if hooks.current.carries(value) else value
+    return _assembled(value, [rebuilt(part, results) for part in parts])
+
+
+def merged(one: Any, other: Any, results: Iterator[Any]) -> Any:
+    """What a variable is after a condition: what both branches have in common stays what it is."""
+    if one is other:
+        for _ in carried(one):
+            next(results)
+        return one
+    parts = _parts(one)
+    if parts is None:
+        return next(results) if hooks.current.carries(one) else one
+    pairs = zip(parts, _parts(other) or (), strict=True)
+    return _assembled(one, [merged(left, right, results) for left, right in pairs])
+
+
+def _parts(value: Any) -> list[Any] | None:
+    if isinstance(value, dict):
+        return [value[key] for key in _keys(value)]
+    return list(value) if type(value) is list or isinstance(value, tuple) else None
+
+
+def _keys(value: dict[Any, Any]) -> list[Any]:
+    return sorted(value, key=lambda key: (str(type(key)), str(key)))
+
+
+def _assembled(like: Any, parts: list[Any]) -> Any:
+    if isinstance(like, dict):
+        values = dict(zip(_keys(like), parts, strict=True))
+        return {key: values[key] for key in like}
+    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+
+
+def check_same(name: str, one: Any, other: Any, sides: tuple[str, str], where: str) -> None:
+    """Raises unless a variable can be the same thing on both sides of a condition or an iteration.
+
+    Raises:
+        DTypeError: the structures or the dtypes differ.
+        InvalidArgumentError: one is a tensor and the other is None or some other object.
+    """
+    if one is other:
+        return
+    if _shape_of(one) != _shape_of(other):
+        raise DTypeError(
+            f"'{name}' must have the same nested structure {_between(sides)}; it is {_shape_of(one)} {sides[0]} and "
+            f"{_shape_of(other)} {sides[1]} ({where})."
+        )
+    for left, right in zip(leaves(one), leaves(other), strict=True):
+        _check_leaf(name, left, right, sides, where)
+
+
+def _between(sides: tuple[str, str]) -> str:
+    return f"{sides[0]} and {sides[1]}"
+
+
+def _shape_of(value: Any) -> str:
+    parts = _parts(value)
+    if parts is None:
+        return "*"
+    if isinstance(value, dict):
+        pairs = zip(_keys(value), parts, strict=True)
+        return "{" + ", ".join(f"{key!r}: {_shape_of(part)}" for key, part in pairs) + "}"
+    inside = ", ".join(map(_shape_of, parts))
+    return f"[{inside}]" if isinstance(value, list) else f"{type(value).__name__}({inside})"
+
+
+def _check_leaf(name: str, one: Any, other: Any, sides: tuple[str, str], where: str) -> None:
+    if one is other:
+        return
+    for value, side in ((one, sides[0]), (other, sides[1])):
+        if not hooks.current.carries(value):
+            what = "None" if value is None else f"{value!r}, which is not a tensor,"
+            raise InvalidArgumentError(f"'{name}' is {what} {side} ({where}).")
+    found = dtype_name(one), dtype_name(other)
+    if None not in found and found[0] != found[1]:
+        raise DTypeError(f"'{name}' has dtype {found[0]} {sides[0]}, but dtype {found[1]} {sides[1]} ({where}).")
+
+
+_OF_PYTHON = {bool: "bool", int: "int32", float: "float32", complex: "complex128", str: "string", bytes: "string"}
+
+
+def dtype_name(value: Any) -> str | None:
+    """The name of the dtype that a leaf has or would get as a tensor; None where that is not known here."""
+    if type(value) in _OF_PYTHON:
+        return _OF_PYTHON[type(value)]
+    return str(value.dtype.name) if is_tensor(value) else None
+
+
+def check_shape(name: str, before: Any, after: Any, where: str) -> None:
+    """Raises if a tensor that a loop carries does not keep the shape it came in with.
+
+    Raises:
+        InvalidArgumentError: it does not.
+    """
+    pairs = zip(leaves(before), leaves(after), strict=True)
+    for old, new in pairs:
+        if is_tensor(old) and is_tensor(new) and not _keeps(_dims(old), _dims(new)):
+            raise InvalidArgumentError(
+                f"'{name}' has shape {old.shape} before the loop, but shape {new.shape} after one iteration ({where}). "
+                f"A loop carries tensors of one shape; make room before the loop, or use tf.while_loop with "
+                f"shape_invariants."
+            )
+
+
+def _dims(tensor: Any) -> Sequence[int | None] | None:
+    return None if tensor.shape.rank is None else tuple(tensor.shape.as_list())
+
+
+def _keeps(old: Sequence[int | None] | None, new: Sequence[int | None] | None) -> bool:
+    if old is None:
+        return True
+    return new is not None and len(old) == len(new) and all(a in (None, b) for a, b in zip(old, new, strict=True))

@@ -1,0 +1,72 @@
+"""Small pieces of syntax tree that the passes share: code from text, guards, moved statements.
+
+statements("x = False", like=node)     the parsed text, on the line of `node`, so that tracebacks stay right
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+Block = list[ast.stmt]
+
+
+def statements(text: str, like: ast.AST) -> Block:
+    """The statements of `text`, on the line of the node they stand in for."""
+    parsed = ast.parse(text).body
+    for statement in parsed:
+        for node in ast.walk(statement):
+            ast.copy_location(node, like)
+    return parsed
+
+
+def expression(text: str, like: ast.AST) -> ast.expr:
+    """The expression `text`, on the line of the node it stands in for."""
+    (statement,) = statements(text, like)
+    assert isinstance(statement, ast.Expr)
+    return statement.value
+
+
+def insert_at_head(function: ast.FunctionDef, text: str) -> None:
+    """Puts statements at the start of a function, after its docstring."""
+    start = 1 if ast.get_docstring(function, clean=False) is not None else 0
+    function.body[start:start] = statements(text, function.body[0])
+
+
+def guarded(test: str, block: Block) -> Block:
+    """The block under an ``if`` with this test; nothing when the block is empty."""
+    if not block:
+        return []
+    (guard,) = statements(f"if {test}: pass", block[0])
+    assert isinstance(guard, ast.If)
+    guard.body = block
+    return [guard]
+
+
+def fold_into_branches(node: ast.If, rest: Block, leaves: Callable[[Block], bool]) -> Block:
+    """Moves what follows an ``if`` into the branch that goes on, when the other one always leaves.
+
+        if c: return a              if c: return a
+        b()                   ->    else:
+                                        b()
+
+    Both branches of a tensor condition then end the same way. Returns what is left to follow.
+    """
+    if leaves(node.body):
+        node.orelse = node.orelse + rest
+    elif leaves(node.orelse):
+        node.body = node.body + rest
+    else:
+        return rest
+    return []
+
+
+def is_static(test: ast.expr) -> bool:
+    """Whether a condition can never be a tensor: constants, and comparisons with ``is``."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(is_static, test.values))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return is_static(test.operand)
+    if isinstance(test, ast.Compare):
+        return all(isinstance(op, ast.Is | ast.IsNot) for op in test.ops)
+    return isinstance(test, ast.Constant)

@@ -1,0 +1,112 @@
+"""The front door of the TensorFlow 1 dialect: its functions build graphs.
+
+    import situs.compat.v1 as tf      ops are added to the default graph
+    import situs as tf                ops run at once; so do those of ``tf.compat.v1`` reached through it
+
+Both doors lead to the same functions. Through this one, each is called with the default graph being built,
+unless the program has called ``tf.enable_eager_execution()``.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import nullcontext
+from types import FunctionType
+from typing import Any
+
+from situs.devices.scope import build_into, here
+from situs.errors import InvalidArgumentError
+from situs.graph import context
+from situs.variables import symbolic
+
+_builds = True
+
+
+def builds_graphs() -> bool:
+    """Whether functions called through this door build graphs where nothing else is said."""
+    return _builds
+
+
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+    """Lets the ops of this dialect run at once; to be called before anything is built."""
+    global _builds
+    if _builds and len(context.get_default_graph()):
+        raise InvalidArgumentError("tf.enable_eager_execution must be called at program startup.")
+    _builds = False
+
+
+def disable_eager_execution() -> None:
+    """Lets ops build graphs, through both doors."""
+    global _builds
+    _builds = True
+    context.build_by_default()
+
+
+def disable_v2_behavior() -> None:
+    """The same as `disable_eager_execution`: this is what programs written for TensorFlow 1 expect."""
+    disable_eager_execution()
+
+
+def enable_v2_behavior() -> None:
+    """The same as `enable_eager_execution`."""
+    enable_eager_execution()
+
+
+def run_eagerly_from_eager_door() -> None:
+    """Called when the eager door leads here: a program of that dialect runs at once, in this spelling too."""
+    global _builds
+    _builds = False
+
+
+def executing_eagerly() -> bool:
+    """Whether ops called through this door run at once."""
+    return here.graph is None and not _builds
+
+
+def through(value: Any) -> Any:
+    """A function as it is called through this door; everything else as it is."""
+    if not isinstance(value, FunctionType) or getattr(value, "__module__", "").startswith(_AS_THEY_ARE):
+        return value
+
+    @functools.wraps(value)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if here.graph is not None or not _builds:
+            return value(*args, **kwargs)
+        before = build_into(context.get_default_graph(), here.scope)
+        try:
+            return value(*args, **kwargs)
+        finally:
+            build_into(*before)
+
+    return call
+
+
+# Functions that ask for the default graph themselves, or have nothing to do with graphs.
+_AS_THEY_ARE = ("situs.graph", "situs.compat", "situs.config", "situs.devices", "situs.session", "situs.placement")
+
+
+def open_door(namespace: dict[str, Any]) -> None:
+    """Lets the functions of a module of public names be called through this door."""
+    for name, value in list(namespace.items()):
+        if not name.startswith("_"):
+            namespace[name] = through(value)
+
+
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Any:
+    """A context that puts a name and a slash before the names of operations of the default graph."""
+    wanted = default_name if name is None else name
+    if executing_eagerly():
+        return nullcontext(f"{wanted}/")
+    if wanted is None and values is not None:
+        raise InvalidArgumentError("At least one of name and default_name must be given to tf.name_scope.")
+    return (here.graph or context.get_default_graph()).name_scope(wanted)
+
+
+def control_dependencies(control_inputs: Any) -> Any:
+    """A context whose operations run after the given ones."""
+    if executing_eagerly():
+        return nullcontext()
+    return (here.graph or context.get_default_graph()).control_dependencies(control_inputs)
+
+
+symbolic.eager_by_default = lambda: not _builds

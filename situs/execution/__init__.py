@@ -1,0 +1,10 @@
+"""Running graphs: from operations and their devices to plans, and from plans to values.
+
+    prune     which operations the fetches need, given the feeds          prune.py
+    place     which device each gets                                      situs.placement.placer
+    plan      calls of kernels in order, copies between devices           plan.py, kernels.py, control.py
+    emit      the calls as straight-line Python, values freed at last use emit.py
+    run       in the caller's thread, or on a pool of threads             program.py, parallel.py
+
+A plan depends only on what is fetched and fed, so it is made once and kept.
+"""

@@ -1,0 +1,99 @@
+"""The engine: one set of devices and options, and the placements and programs made for them.
+
+A session has one for its graph; so has each ``tf.function``. What was placed stays placed: when the graph has
+grown, the whole of it is placed again, but operations with state keep the device they have.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from situs.devices.logical import Device
+from situs.execution.parallel import Pool
+from situs.execution.plan import Placed, Planner
+from situs.execution.program import Program
+from situs.execution.prune import producers, prune
+from situs.graph.function import FunctionGraph
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.placement.placer import Placement, place
+
+
+class Engine:
+    """Places the operations of a graph and makes programs of them.
+
+    Args:
+        graph: The graph.
+        devices: The devices to use, best first.
+        soft: Whether another device may be taken where the requested one cannot be.
+        log: Whether to print where each operation goes.
+        pool: The threads for work that can overlap; None to run everything in the caller's thread.
+        default: The device for operations that ask for none, if it can run them.
+        pruned: Whether to place only what a run needs, rather than the whole graph.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        devices: Sequence[Device],
+        *,
+        soft: bool = False,
+        log: bool = False,
+        pool: Pool | None = None,
+        default: Device | None = None,
+        pruned: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.devices = devices
+        self.soft = soft
+        self.log = log
+        self.pool = pool
+        self.default = default
+        self.pruned = pruned
+        self._lock = threading.RLock()
+        self._placed: dict[Operation, Any] = {}
+        self._placement: Placement | None = None
+        self._version = -1
+        self._planner = Planner(self._place_inner)
+
+    def placement(self) -> Placement:
+        """Where every operation of the graph goes, and why."""
+        with self._lock:
+            if self._placement is None or self._version != self.graph.version:
+                operations = self.graph.operations
+                self._placement = self._place(operations)
+                self._version = len(operations)
+            return self._placement
+
+    def program(
+        self,
+        feeds: Sequence[tuple[SymbolicTensor, Device]],
+        fetches: Sequence[tuple[SymbolicTensor, Device]],
+        targets: Iterable[Operation] = (),
+    ) -> Program:
+        """A program that computes `fetches` and runs `targets`, given `feeds`."""
+        targets = list(targets)
+        with self._lock:
+            placement = self._pruned_placement(feeds, fetches, targets) if self.pruned else self.placement()
+            return Program(self._planner.plan(placement, feeds, fetches, targets), self.pool)
+
+    def _pruned_placement(
+        self,
+        feeds: Sequence[tuple[SymbolicTensor, Device]],
+        fetches: Sequence[tuple[SymbolicTensor, Device]],
+        targets: list[Operation],
+    ) -> Placed:
+        fed = {tensor for tensor, _ in feeds}
+        return self._place(prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed))
+
+    def _place(self, operations: Sequence[Operation]) -> Placement:
+        fixed = {node: device for node, device in self._placed.items() if node.op_def.stateful}
+        made = place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
+        self._placed.update((node, made.device_of(node)) for node in operations)
+        return made
+
+    def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device], device: Device) -> Placed:
+        return place(graph.operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)

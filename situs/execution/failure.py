@@ -1,0 +1,99 @@
+"""A failure inside a plan, in terms of the graph: which operation it was, and who made it.
+
+The line of the emitted code on which the exception passed says which call failed. The values of its inputs
+are still in the frame, so the same explanation is given as in eager code.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from situs.eager.binding import BoundInputs
+from situs.eager.bridge import place_of
+from situs.eager.failure import translate
+from situs.eager.tensor import wrap
+from situs.errors import OpError, SitusError
+from situs.execution.plan import FIRST_LINE, Call, Plan, slots_in
+from situs.graph.node import Operation
+from situs.graph.origin import line_of, text_of
+
+_plans: WeakKeyDictionary[CodeType, tuple[Plan, list[list[str]]]] = WeakKeyDictionary()
+
+
+def register(code: CodeType, plan: Plan, arguments: list[list[str]]) -> None:
+    """Remembers which plan some code was emitted from, with the text of each call's arguments."""
+    _plans[code] = plan, arguments
+
+
+def explained(error: Exception) -> Exception:
+    """The error to raise in place of one that came out of the code of a plan."""
+    found = _innermost(error.__traceback__)
+    if found is None:
+        return error
+    frame, line = found
+    plan, arguments = _plans[frame.f_code]
+    number = line - FIRST_LINE
+    if number >= len(plan.calls):
+        return error  # it was not in a call
+    values = [eval(text, frame.f_globals, frame.f_locals) for text in arguments[number]]
+    return in_call(error, plan, number, values)
+
+
+def in_call(error: Exception, plan: Plan, number: int, values: list[Any]) -> Exception:
+    """The error to raise in place of one that a call of a plan raised when it was given these values."""
+    call = plan.calls[number]
+    if call.node is not None and not isinstance(error, SitusError):
+        error = _translated(error, call.node, plan, call, values)
+    node = call.node or _node_of(plan, number)
+    return error if node is None else in_node(error, node)
+
+
+def in_node(error: Exception, node: Operation) -> Exception:
+    """The error, naming the operation that failed and the user's line that made it."""
+    if isinstance(error, OpError) and error.op is None:
+        where = line_of(node.made_at)
+        error.message = (
+            f"{error.message}\n\t [[{{{{node {node.name}}}}}]]"
+            + (f" (made at {where})" if where else "")
+            + (f"\n\nOperation '{node.name}' was made at:\n{text_of(node.made_at)}".rstrip() if where else "")
+        )
+        error.args = (error.message,)
+        error.op = node
+        error.node_def = node
+    return error
+
+
+def _innermost(trace: TracebackType | None) -> tuple[FrameType, int] | None:
+    found = None
+    while trace is not None:
+        if trace.tb_frame.f_code in _plans:
+            found = trace.tb_frame, trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+def _node_of(plan: Plan, number: int) -> Operation | None:
+    """The operation that a copy, or the reading of a variable, was made for."""
+    made = set(plan.calls[number].outputs)
+    for call in plan.calls[number + 1 :]:
+        if call.node is not None and made & set(slots_in(call.inputs)):
+            return call.node
+    copied = plan.calls[number].copies
+    return None if copied is None else copied.op
+
+
+def _translated(error: Exception, node: Operation, plan: Plan, call: Call, values: list[Any]) -> Exception:
+    bound = BoundInputs(tuple(_shown(value, call) for value in values), dict(node.types))
+    if len(bound.inputs) != len(node.op_def.inputs):
+        return error
+    return translate(error, node.op_def, bound, node.attrs, plan.assignments[node])
+
+
+def _shown(value: Any, call: Call) -> Any:
+    if isinstance(value, list):
+        return [_shown(item, call) for item in value]
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return wrap(value, place_of(call.device, value))
+    return value

@@ -1,0 +1,87 @@
+"""From an operation and its kernel to a function of values alone.
+
+Attributes, dtypes and the device are bound once, when the plan is made. An op may know a quicker form for
+what is known of its inputs (`Kernel.lower`): a matrix product of rank 2 is ``torch.mm`` itself.
+
+State is handled here, so that the kernels of assignments stay functions from values to a value:
+
+    AssignAdd(ref, delta)     cell -> kernel(cell.read(), delta) -> cell
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from situs.eager.bridge import Value, torch_device
+from situs.eager.cell import Cell
+from situs.errors import InvalidArgumentError
+from situs.execution.state import Run
+from situs.graph.node import Operation
+from situs.mixing import mix
+from situs.placement.candidates import Assignment
+from situs.shapes import TensorShape, brackets
+
+Function = Callable[..., Any]
+
+
+def function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
+    """The function that computes an operation's results from its values.
+
+    Returns:
+        The function, and whether it takes the `Run` as its first argument.
+    """
+    kernel = assignment.kernel
+    lowered = None if kernel.lower is None else kernel.lower(*node.args, **node.attrs)
+    if lowered is not None:
+        return lowered, False
+    bound = dict(node.attrs)
+    if kernel.takes_device:
+        bound["device"] = torch_device(assignment.device)
+    function = kernel.function
+    if node.op_def.updates:
+        return _updating(partial(function, **bound) if bound else function, node), False
+    if node.op_def.stateful and "seed" in bound:
+        return _drawing(function, bound, node), True
+    if kernel.takes_run:
+        if "where" in inspect.signature(function).parameters:
+            bound["where"] = assignment.device
+        return _with_run(function, bound), True
+    return (partial(function, **bound) if bound else function), False
+
+
+def _with_run(function: Function, bound: dict[str, Any]) -> Function:
+    return lambda run, *values: function(*values, run=run, **bound)
+
+
+def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Function:
+    """A random kernel: the operation's seed, mixed with how often it has drawn in this session."""
+    seed = bound.pop("seed")
+
+    def draw(run: Run, *values: Value) -> Any:
+        return function(*values, seed=mix((seed, run.state.next_draw(node))), **bound)
+
+    return draw
+
+
+def _updating(function: Function, node: Operation) -> Function:
+    overwrites = node.op_def.overwrites
+
+    def update(cell: Cell, *values: Value) -> Cell:
+        with cell.lock:
+            old = cell.value if overwrites else cell.read()
+            new = function(old, *values)
+            if overwrites:
+                if node.attrs.get("validate_shape", True):
+                    cell.check(new)
+            elif new.shape != old.shape:
+                raise InvalidArgumentError(
+                    f"{node.type} of shape {brackets(TensorShape(values[-1].shape))} to variable '{cell.name}' of "
+                    f"shape {brackets(TensorShape(old.shape))}: the shapes must be the same."
+                )
+            cell.value = new
+        return cell
+
+    return update

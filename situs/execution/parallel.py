@@ -1,0 +1,226 @@
+"""Running calls side by side.
+
+Every call waits for the calls that make its inputs and for its control inputs. When a call ends, those that were
+waiting for it alone are ready: cheap ones run at once on the same thread, slow ones are handed to the pool, as
+in TensorFlow's executor. A plan is worth it only if two slow calls can overlap.
+
+*Slow* is what waits or sleeps (Python functions, queues), what runs on a virtual GPU or a logical CPU beside
+another one, and arithmetic of more than a few million steps. What a card computes is never slow: it is ordered
+and goes on by itself. A call that may wait for another run (a queue) gets a thread of its own, so that waiting never
+uses up the pool.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
+
+from situs.execution.emit import as_host_value
+from situs.execution.failure import explained, in_call
+from situs.execution.plan import Call, Literal, Plan, Slot, Source, slots_in
+from situs.execution.state import Run
+from situs.execution.trace import Recorder
+
+WAITING = frozenset({"PyFunc", "EagerPyFunc"})
+BLOCKING = frozenset("QueueEnqueueV2 QueueEnqueueManyV2 QueueDequeueV2 QueueDequeueManyV2 QueueDequeueUpToV2".split())
+HEAVY = 4_000_000  # multiplications: about a millisecond of one core
+
+
+class Pool:
+    """The threads that run slow calls. `size` 0 means one for each core."""
+
+    def __init__(self, size: int = 0) -> None:
+        self.size = size or torch.get_num_threads()
+        self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="situs-inter-op")
+
+    def submit(self, work: Any, *arguments: Any) -> None:
+        """Runs some work as soon as a thread is free."""
+        self._executor.submit(work, *arguments)
+
+    def close(self) -> None:
+        """Lets the threads end when their work is done."""
+        self._executor.shutdown(wait=False)
+
+
+def schedule(plan: Plan, pool: Pool) -> Schedule | None:
+    """How to run a plan on a pool; None if its calls may as well follow each other."""
+    slow = [_kind(call, plan) for call in plan.calls]
+    dependencies = _dependencies(plan)
+    if not _overlap(slow, dependencies):
+        return None
+    return Schedule(plan, pool, slow, dependencies)
+
+
+def _kind(call: Call, plan: Plan) -> str:
+    node = call.node
+    if node is None:
+        return "cheap"
+    if node.type in BLOCKING:
+        return "blocking"
+    if node.type in WAITING:
+        return "slow"
+    if call.device.card is not None and not call.device.is_virtual:
+        return "cheap"
+    return "slow" if _work(call) > HEAVY else "cheap"
+
+
+def _work(call: Call) -> int:
+    """Roughly how many multiplications a call takes, from what is known of shapes; 0 if nothing is."""
+    node = call.node
+    assert node is not None
+    sizes = [tensor.shape.num_elements() or 0 for tensor in (*node.inputs, *node.outputs)]
+    if node.type in ("MatMul", "BatchMatMulV2", "BatchMatMul") and node.inputs[0].shape.rank:
+        inner = node.inputs[0].shape[-2 if node.attrs.get("transpose_a") else -1] or 0
+        return sizes[-1] * inner
+    if node.type.startswith(("Conv", "DepthwiseConv")) and node.inputs[1].shape.is_fully_defined():
+        channels = node.inputs[1].shape[-1] or 1
+        return sizes[-1] * (sizes[1] // channels)
+    return max(sizes, default=0)
+
+
+def _dependencies(plan: Plan) -> list[set[int]]:
+    maker = {slot: number for number, call in enumerate(plan.calls) for slot in call.outputs}
+    return [{maker[slot] for slot in slots_in(call.inputs) if slot in maker} | set(call.after) for call in plan.calls]
+
+
+def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:
+    """Whether two slow calls do not depend on each other: some chain of them is shorter than their number."""
+    depth: list[int] = []
+    for kind, first in zip(kinds, dependencies, strict=True):
+        depth.append(max((depth[i] for i in first), default=0) + (kind != "cheap"))
+    return max(depth, default=0) < sum(kind != "cheap" for kind in kinds)
+
+
+class Schedule:
+    """A plan, and who waits for whom in it."""
+
+    def __init__(self, plan: Plan, pool: Pool, kinds: list[str], dependencies: list[set[int]]) -> None:
+        self.plan = plan
+        self.pool = pool
+        self.kinds = kinds
+        self.waits = [len(first) for first in dependencies]
+        self.next: list[list[int]] = [[] for _ in plan.calls]
+        for number, first in enumerate(dependencies):
+            for other in first:
+                self.next[other].append(number)
+        self.uses = _use_counts(plan)
+
+    def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
+        """Runs the plan and returns what it fetches."""
+        return _Running(self, run, values, recorder).finish()
+
+
+def _use_counts(plan: Plan) -> list[int]:
+    uses = [0] * plan.slots
+    for call in plan.calls:
+        for slot in slots_in(call.inputs):
+            uses[slot] += 1
+    for slot in slots_in(plan.outputs):
+        uses[slot] += 1
+    return uses
+
+
+class _Running:
+    """One run of a schedule."""
+
+    def __init__(self, schedule: Schedule, run: Run, values: Sequence[Any], recorder: Recorder | None) -> None:
+        self.schedule = schedule
+        self.run = run
+        self.recorder = recorder
+        self.values: list[Any] = [None] * schedule.plan.slots
+        for slot, value in zip(schedule.plan.inputs, values, strict=True):
+            self.values[slot] = value
+        self.waits = list(schedule.waits)
+        self.uses = list(schedule.uses)
+        self.lock = threading.Lock()
+        self.left = len(schedule.plan.calls)
+        self.over = threading.Event()
+        self.error: Exception | None = None
+
+    def finish(self) -> tuple[Any, ...]:
+        """Starts what is ready, waits for the end and returns what is fetched."""
+        self._start([number for number, count in enumerate(self.waits) if count == 0])
+        if self.left:
+            self.over.wait()
+        if self.error is not None:
+            raise self.error
+        return tuple(self._value(source) for source in self.schedule.plan.outputs)
+
+    def _start(self, ready: list[int]) -> None:
+        """Hands ready calls to threads: all slow ones to the pool, the cheap ones together as one piece of work."""
+        cheap = [number for number in ready if self.schedule.kinds[number] == "cheap"]
+        if cheap:
+            self.schedule.pool.submit(self._work, cheap)
+        for number in ready:
+            if self.schedule.kinds[number] == "slow":
+                self.schedule.pool.submit(self._work, [number])
+            elif self.schedule.kinds[number] == "blocking":
+                threading.Thread(target=self._work, args=([number],), daemon=True).start()
+
+    def _work(self, numbers: list[int]) -> None:
+        todo = deque(numbers)
+        with torch._C._AutoDispatchBelowAutograd():
+            while todo and self.error is None:
+                ready = self._call(todo.popleft())
+                cheap = [number for number in ready if self.schedule.kinds[number] == "cheap"]
+                slow = [number for number in ready if self.schedule.kinds[number] == "slow"]
+                if slow and not todo and not cheap:
+                    todo.append(slow.pop(0))  # this thread goes on with one of them itself
+                todo += cheap
+                self._start([n for n in ready if n in slow or self.schedule.kinds[n] == "blocking"])
+
+    def _call(self, number: int) -> list[int]:
+        """Makes one call and returns those that are ready now."""
+        call = self.schedule.plan.calls[number]
+        arguments: list[Any] = []
+        try:
+            self.run.check()
+            start = time.time_ns()
+            arguments = [self._value(source) for source in call.inputs]
+            made = call.function(self.run, *arguments) if call.takes_run else call.function(*arguments)
+            if self.recorder is not None:
+                self.recorder.note(call, start, made)
+        except Exception as error:
+            self._fail(in_call(explained(error), self.schedule.plan, number, arguments))
+            return []
+        return self._done(number, call, made)
+
+    def _done(self, number: int, call: Call, made: Any) -> list[int]:
+        with self.lock:
+            for slot, value in zip(call.outputs, (made,) if call.single else made, strict=True):
+                self.values[slot] = value if self.uses[slot] else None
+            for slot in slots_in(call.inputs):
+                self.uses[slot] -= 1
+                if not self.uses[slot]:
+                    self.values[slot] = None
+            ready = []
+            for other in self.schedule.next[number]:
+                self.waits[other] -= 1
+                if not self.waits[other]:
+                    ready.append(other)
+            self.left -= 1
+            if not self.left:
+                self.over.set()
+        return ready
+
+    def _fail(self, failure: Exception) -> None:
+        """The first failure ends the run; calls that have begun are told to give up."""
+        with self.lock:
+            if self.error is None:
+                self.error = failure
+        self.run.stop(failure)
+        self.over.set()
+
+    def _value(self, source: Source) -> Any:
+        if isinstance(source, Slot):
+            value = self.values[source.number]
+            return as_host_value(value) if source.host else value
+        if isinstance(source, Literal):
+            return source.value
+        return type(source)(self._value(item) for item in source)

@@ -1,0 +1,285 @@
+"""Plans: the calls that a run makes, in order, with the values they pass to each other.
+
+A `Plan` is made from placed operations. Its values have numbers, *slots*; a slot holds one tensor on one
+device. Where a call needs a tensor that lies elsewhere, a copy is put before it: one for each (tensor,
+destination), however many calls need it.
+
+    GPU:0   %2 = MatMul(%0, %1)
+    CPU:0   %3 = copy %2 from GPU:0
+    CPU:0   %4 = AddN([%3, ...])
+
+Constants are put on their devices when the plan is made. An ``Identity`` on one device is no call at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from situs.devices.logical import Device
+from situs.eager.bridge import copier, host
+from situs.eager.convert import to_tensor
+from situs.eager.tensor import EagerTensor, copy_to
+from situs.errors import InvalidArgumentError
+from situs.execution.kernels import function_of
+from situs.execution.prune import producers, prune
+from situs.graph.function import FunctionGraph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.placement.candidates import Assignment
+from situs.registry.signature import Arg
+from situs.shapes import brackets
+
+ALIASES = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "PlaceholderWithDefault"})
+NO_WORK = frozenset({"NoOp", "ControlTrigger"})
+FIRST_LINE = 2  # of the code that a plan is emitted as: call 0 stands on it
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A value that an earlier call made, or that came in; `host` reads it as plain Python."""
+
+    number: int
+    host: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Literal:
+    """A value known when the plan is made."""
+
+    value: Any
+
+
+Source = Slot | Literal | tuple["Source", ...] | list["Source"]
+
+
+def slots_in(sources: Iterable[Source]) -> list[int]:
+    """Every slot that sources read."""
+    found: list[int] = []
+    for source in sources:
+        if isinstance(source, Slot):
+            found.append(source.number)
+        elif not isinstance(source, Literal):
+            found += slots_in(source)
+    return found
+
+
+@dataclass(eq=False)
+class Call:
+    """One call: a function of values, and the slots of its results. A copy has no operation."""
+
+    function: Callable[..., Any]
+    inputs: list[Source]
+    outputs: list[int]
+    device: Device
+    node: Operation | None = None
+    takes_run: bool = False
+    single: bool = True  # the function returns a value, rather than a sequence of them
+    after: list[int] = field(default_factory=list)  # calls that must be over, besides those that make the inputs
+    copies: SymbolicTensor | None = None
+
+
+@dataclass(eq=False)
+class Plan:
+    """Calls in order; the slots that come in, and what goes out."""
+
+    calls: list[Call]
+    inputs: list[int]
+    outputs: list[Source]
+    slots: int
+    assignments: dict[Operation, Assignment]
+    changes_state: bool = False
+
+    def __str__(self) -> str:
+        from situs.execution.printer import plan_text
+
+        return plan_text(self)
+
+
+Placed = Mapping[Operation, Assignment]
+Inner = Callable[[FunctionGraph, dict[Operation, Device], Device], Placed]
+
+
+class Planner:
+    """Makes plans for one set of devices; `place_inner` places the graphs of branches and loop bodies."""
+
+    def __init__(self, place_inner: Inner) -> None:
+        self.place_inner = place_inner
+
+    def plan(
+        self,
+        placement: Placed,
+        feeds: Sequence[tuple[SymbolicTensor, Device]],
+        fetches: Sequence[tuple[SymbolicTensor, Device]],
+        targets: Iterable[Operation] = (),
+    ) -> Plan:
+        """The plan that computes `fetches`, each to lie on a device, and runs `targets`."""
+        builder = _Builder(self, placement, feeds)
+        fed = {tensor for tensor, _ in feeds}
+        wanted = [*producers((tensor for tensor, _ in fetches), fed), *targets]
+        for node in prune(wanted, fed):
+            builder.add(node)
+        outputs = [builder.fetch(tensor, device) for tensor, device in fetches]
+        used = {call.node: placement[call.node] for call in builder.calls if call.node is not None}
+        return Plan(builder.calls, builder.feeds, outputs, builder.slots, used, builder.changes_state)
+
+
+class _Builder:
+    """A plan in the making."""
+
+    def __init__(self, planner: Planner, placement: Placed, feeds: Sequence[tuple[SymbolicTensor, Device]]) -> None:
+        self.planner = planner
+        self.placement = placement
+        self.calls: list[Call] = []
+        self.slots = 0
+        self.changes_state = False
+        self.sources: dict[tuple[SymbolicTensor, Device], Source] = {}
+        self.homes: dict[SymbolicTensor, Device] = {}
+        self.made_by: dict[Operation, int] = {}  # the call of an operation
+        self.feeds = [self._feed(tensor, device) for tensor, device in feeds]
+
+    def _feed(self, tensor: SymbolicTensor, device: Device) -> int:
+        slot = self._new_slot()
+        self.homes[tensor] = device
+        self.sources[tensor, device] = Slot(slot)
+        return slot
+
+    def _new_slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    # Operations.
+
+    def add(self, node: Operation) -> None:
+        """Adds the call of an operation, after the copies that its inputs need."""
+        assignment = self.placement[node]
+        if node.type == "Const":
+            self._add_constant(node, assignment.device)
+        elif node.type in ALIASES and self._may_alias(node, assignment.device):
+            self._alias(node)
+        else:
+            self._add_call(node, assignment)
+
+    def _add_constant(self, node: Operation, device: Device) -> None:
+        tensor = node.outputs[0]
+        if tensor in self.homes:
+            return  # it is fed
+        value = node.attrs["value"]
+        eager = value if isinstance(value, EagerTensor) else to_tensor(value, tensor.dtype)
+        self.homes[tensor] = device
+        self.sources[tensor, device] = Literal(copy_to(eager, device)._value)
+
+    def _may_alias(self, node: Operation, device: Device) -> bool:
+        source = node.inputs[0]
+        return not source.is_ref and self.homes[source] is device and not node.control_inputs
+
+    def _alias(self, node: Operation) -> None:
+        result, source = node.outputs[0], node.inputs[0]
+        device = self.homes[source]
+        if result not in self.homes:
+            self.homes[result] = device
+            self.sources[result, device] = self.sources[source, device]
+        if source.op in self.made_by:
+            self.made_by[node] = self.made_by[source.op]
+
+    def _add_call(self, node: Operation, assignment: Assignment) -> None:
+        device = assignment.device
+        function, takes_run, inputs = self._prepared(node, assignment)
+        target = host() if assignment.kernel.host_output else device
+        outputs = [self._result(tensor, target) for tensor in node.outputs]
+        single = len(node.op_def.outputs) == 1 and not node.op_def.outputs[0].is_list
+        after = sorted({self.made_by[other] for other in node.control_inputs if other in self.made_by})
+        self.made_by[node] = len(self.calls)
+        self.changes_state |= node.op_def.stateful
+        self.calls.append(Call(function, inputs, outputs, device, node, takes_run, single, after))
+
+    def _prepared(self, node: Operation, assignment: Assignment) -> tuple[Callable[..., Any], bool, list[Source]]:
+        if node.type in NO_WORK:
+            return _nothing, False, []
+        if node.type == "Placeholder":
+            return _not_fed(node), False, []
+        if any(isinstance(value, FunctionGraph) for value in node.attrs.values()):
+            from situs.execution.control import prepare
+
+            return prepare(self.planner, node, assignment, self)
+        function, takes_run = function_of(node, assignment)
+        pairs = zip(node.op_def.inputs, node.args, strict=True)
+        return function, takes_run, [self._argument(arg, value, assignment.device) for arg, value in pairs]
+
+    def _result(self, tensor: SymbolicTensor, device: Device) -> int:
+        slot = self._new_slot()
+        if tensor not in self.homes:  # else it is fed, and what the call makes of it is dropped
+            self.homes[tensor] = device
+            self.sources[tensor, device] = Slot(slot)
+        return slot
+
+    # Values.
+
+    def _argument(self, arg: Arg, value: Any, device: Device) -> Source:
+        if arg.is_host:
+            return self._host_argument(value)
+        if arg.is_list:
+            return [self.value(tensor, device) for tensor in value]
+        return self.sources[value, self.homes[value]] if arg.is_ref else self.value(value, device)
+
+    def _host_argument(self, value: Any) -> Source:
+        if isinstance(value, SymbolicTensor):
+            source = self.value(value, host())
+            return Slot(source.number, host=True) if isinstance(source, Slot) else source
+        if isinstance(value, tuple) and any(isinstance(item, (SymbolicTensor, tuple)) for item in value):
+            return tuple(self._host_argument(item) for item in value)
+        return Literal(value)
+
+    def value(self, tensor: SymbolicTensor, device: Device) -> Source:
+        """The source of a tensor's value on a device, after a copy if it lies elsewhere."""
+        home = self.homes[tensor]
+        if tensor.is_ref:
+            return self._copied(self._read(tensor, home), tensor, home, device)
+        found = self.sources.get((tensor, device))
+        if found is None:
+            found = self._copied(self.sources[tensor, home], tensor, home, device)
+            self.sources[tensor, device] = found
+        return found
+
+    def _read(self, tensor: SymbolicTensor, home: Device) -> Source:
+        """What a variable holds at this point of the run; never remembered, as it may change."""
+        slot = self._new_slot()
+        after = [self.made_by[tensor.op]] if tensor.op in self.made_by else []
+        cell = self.sources[tensor, home]
+        self.calls.append(Call(_read_cell, [cell], [slot], home, after=after))
+        return Slot(slot)
+
+    def _copied(self, source: Source, tensor: SymbolicTensor, home: Device, device: Device) -> Source:
+        copy = copier(home, device)
+        if copy is None or tensor.dtype.name in ("string", "resource"):  # these live on the host alone
+            return source
+        if isinstance(source, Literal):
+            return Literal(copy(source.value))
+        slot = self._new_slot()
+        self.calls.append(Call(copy, [source], [slot], device, copies=tensor))
+        return Slot(slot)
+
+    def fetch(self, tensor: SymbolicTensor, device: Device) -> Source:
+        """The source of a result of the plan."""
+        return self.value(tensor, device)
+
+
+def _read_cell(cell: Any) -> Any:
+    return cell.read()
+
+
+def _not_fed(node: Operation) -> Callable[[], Any]:
+    def refuse() -> Any:
+        shape = node.outputs[0].shape
+        known = "" if shape.rank is None else f" and shape {brackets(shape)}"
+        raise InvalidArgumentError(
+            f"You must feed a value for placeholder tensor '{node.name}' with dtype {node.outputs[0].dtype.proto_name}"
+            f"{known}"
+        )
+
+    return refuse
+
+
+def _nothing() -> tuple[()]:
+    return ()

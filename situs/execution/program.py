@@ -1,0 +1,55 @@
+"""Programs: plans made ready to run, in the way that suits them.
+
+A plan whose calls follow each other runs as straight-line code in the caller's thread. One with work that can
+go on side by side (several devices, slow or waiting operations) runs on a pool of threads. Runs that are traced,
+verified or limited in time use code of their own, so that the others pay nothing for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from situs.eager.execute import verifying
+from situs.execution import parallel
+from situs.execution.emit import Function, emit
+from situs.execution.failure import explained
+from situs.execution.plan import Plan
+from situs.execution.state import Run
+from situs.execution.trace import Recorder
+from situs.execution.verify import checking
+
+
+class Program:
+    """A plan that can run, any number of times and in any number of threads."""
+
+    def __init__(self, plan: Plan, pool: parallel.Pool | None) -> None:
+        self.plan = plan
+        self.schedule = None if pool is None else parallel.schedule(plan, pool)
+        self._lock = threading.Lock()
+        self._emitted: Function | None = None
+
+    def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
+        """Runs the plan and returns what it fetches.
+
+        Raises:
+            OpError: a call failed; the error names the operation and the user's line that made it.
+        """
+        try:
+            with torch._C._AutoDispatchBelowAutograd():  # nothing here is recorded for PyTorch's own gradients
+                if self.schedule is not None:
+                    return self.schedule.run(run, values, recorder)
+                function = self._function() if recorder is None else emit(self.plan, recorder.around).function
+                return function(run, *values)
+        except Exception as error:
+            failure = explained(error)
+            raise failure.with_traceback(None) if failure is not error else failure from None
+
+    def _function(self) -> Function:
+        if self._emitted is None:
+            with self._lock:
+                self._emitted = emit(self.plan, checking(self.plan) if verifying() else None).function
+        return self._emitted

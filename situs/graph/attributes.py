@@ -1,0 +1,153 @@
+"""Attributes of operations as ``AttrValue`` messages, and back.
+
+    transpose_a=False                 b: false
+    shape=TensorShape([2, None])      shape { dim { size: 2 } dim { size: -1 } }
+    strides=(1, 2, 2, 1)              list { i: 1 i: 2 i: 2 i: 1 }
+    epsilon=0.001                     f: 0.001
+
+A field is taken only if it gives the value back exactly. Floats in messages are float32 and are read as the shortest
+decimal that they round to; what does not survive that, and nested tuples, are written as JSON under ``_value:`` and the
+name.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from situs.dtype import DType, as_dtype
+from situs.errors import InvalidArgumentError
+from situs.graph.array_proto import array_from_proto, array_to_proto
+from situs.graph.plain import dumps, loads
+from situs.graph.tensor import SymbolicTensor
+from situs.proto.attribute import AttrValue
+from situs.proto.literal import spell_float, to_single
+from situs.proto.tensor import dtype_from_proto, shape_from_proto, shape_to_proto
+from situs.shapes import TensorShape
+
+PLAIN = "_value:"  # the attribute of this name holds its value as JSON
+
+
+def write_attr(attrs: Any, name: str, value: Any, default: Any) -> None:
+    """Writes an attribute into the ``attr`` map of a node; None that is the default is left out.
+
+    Raises:
+        NotPlainError: the value is a Python object that cannot be written down.
+    """
+    if value is None and default is None:
+        return
+    field = _field_of(value)
+    if field is None or (field == "s" and isinstance(value, bytes) and not isinstance(default, bytes)):
+        attrs[f"{PLAIN}{name}"].s = dumps(value).encode()
+    elif isinstance(value, (tuple, list)):
+        filled = attrs[name].list
+        filled.SetInParent()
+        if value:
+            getattr(filled, field).extend([_as_field(field, item) for item in value])
+    else:
+        setattr_field(attrs[name], field, _as_field(field, value))
+
+
+def setattr_field(message: AttrValue, field: str, value: Any) -> None:
+    """Sets a field of a message: scalars are assigned, messages copied."""
+    if field in ("shape", "tensor"):
+        getattr(message, field).CopyFrom(value)
+    else:
+        setattr(message, field, value)
+
+
+def _field_of(value: Any) -> str | None:
+    """The field that holds a value exactly; for a tuple, the field of its elements; None if there is none."""
+    if isinstance(value, (tuple, list)):
+        fields = {_field_of(item) for item in value}
+        nested = any(isinstance(item, (tuple, list, bytes)) for item in value)
+        return None if nested or len(fields) > 1 else fields.pop() if fields else "i"
+    if isinstance(value, (bool, np.bool_)):
+        return "b"
+    if isinstance(value, (int, np.integer)):
+        return "i" if -(2**63) <= value < 2**63 else None
+    if isinstance(value, (float, np.floating)):
+        return "f" if same_float(float(value), shortest(to_single(float(value)))) else None
+    if isinstance(value, str):
+        return "s" if _encodes(value) else None
+    return _field_of_object(value)
+
+
+def _field_of_object(value: Any) -> str | None:
+    for kind, field in ((bytes, "s"), (DType, "type"), (TensorShape, "shape"), (np.ndarray, "tensor")):
+        if isinstance(value, kind):
+            return field
+    return "tensor" if hasattr(value, "numpy") and not isinstance(value, SymbolicTensor) else None
+
+
+def _encodes(text: str) -> bool:
+    try:
+        return bool(text.encode() or True)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
+def same_float(a: float, b: float) -> bool:
+    """Whether two floats are the same; NaN is NaN, and the zeros differ."""
+    return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
+
+
+def shortest(single: float) -> float:
+    """The shortest decimal that rounds to this float32."""
+    return float(spell_float(single, single=True))
+
+
+def _as_field(field: str, value: Any) -> Any:
+    if field == "s":
+        return value.encode() if isinstance(value, str) else value
+    if field == "type":
+        return value.as_datatype_enum
+    if field == "shape":
+        return shape_to_proto(value)
+    return array_to_proto(value, as_dtype(value.dtype)) if field == "tensor" else value
+
+
+def read_attr(message: AttrValue, default: Any = None) -> Any:
+    """The value of an attribute.
+
+    Args:
+        message: The message.
+        default: The op's default, which tells bytes from text and a list from a tuple.
+
+    Raises:
+        InvalidArgumentError: the message has no value that could be read.
+    """
+    field = message.WhichOneof("value")
+    if field == "list":
+        listed = [_from_field(f.name, item, default) for f, items in message.list.ListFields() for item in items]
+        return listed if isinstance(default, list) else tuple(listed)
+    if field is None or field in ("placeholder", "func"):
+        said = f"stands for {message.placeholder}" if message.placeholder else "has no value"
+        raise InvalidArgumentError(f"it {said}, which cannot be read back")
+    return _from_field(field, getattr(message, field), default)
+
+
+def read_plain(message: AttrValue) -> Any:
+    """The value of an attribute that was written as JSON."""
+    return loads(message.s)
+
+
+def _from_field(field: str, value: Any, default: Any) -> Any:
+    if field == "s":
+        return value if isinstance(default, bytes) else _text(value)
+    if field == "f":
+        return shortest(value)
+    if field == "type":
+        return dtype_from_proto(value)
+    if field == "shape":
+        return shape_from_proto(value)
+    return array_from_proto(value)[0] if field == "tensor" else value
+
+
+def _text(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value

@@ -1,0 +1,201 @@
+"""Which graph ops are added to, and which session runs them by default.
+
+Each thread has a stack of default graphs; under it lies one graph of the process, which programs of the
+TensorFlow 1 dialect build into without saying so. A graph that is made the default starts outside the device
+scopes around it: device scopes belong to the graph they were opened in.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from situs.devices.scope import ROOT, build_into, here
+from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+
+
+class _Stacks(threading.local):
+    def __init__(self) -> None:
+        self.graphs: list[Graph] = []
+        self.sessions: list[Any] = []
+
+
+_stacks = _Stacks()
+_process_graph = Graph()
+_lock = threading.Lock()
+
+
+def build_by_default() -> None:
+    """Lets the ops of this thread build the process's graph from here on, outside of any ``as_default`` too."""
+    if here.graph is None:
+        build_into(get_default_graph(), here.scope)
+
+
+def get_default_graph() -> Graph:
+    """The graph that ops are added to in this thread."""
+    return _stacks.graphs[-1] if _stacks.graphs else _process_graph
+
+
+def reset_default_graph() -> None:
+    """Puts an empty graph in place of the process's default one.
+
+    Raises:
+        AssertionError: a graph was made the default with ``as_default`` and is so still.
+    """
+    global _process_graph
+    if _stacks.graphs:
+        raise NestedGraphError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting "
+            "and create a new graph."
+        )
+    with _lock:
+        _process_graph = Graph()
+    if here.graph is not None:
+        build_into(_process_graph, here.scope)
+
+
+class NestedGraphError(FailedPreconditionError, AssertionError):
+    """The default graph cannot be exchanged while another one is nested in it."""
+
+
+@contextmanager
+def as_default(graph: Graph) -> Iterator[Graph]:
+    """A context in which this thread's ops are added to `graph`."""
+    inside = here.scope if get_default_graph() is graph else ROOT
+    before = build_into(graph, inside)
+    _stacks.graphs.append(graph)
+    try:
+        yield graph
+    finally:
+        _stacks.graphs.pop()
+        build_into(*before)
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """A context outside all function graphs and control flow: what is made here lives as long as the program's graph."""
+    graph = here.graph
+    while graph is not None and graph.outer is not None:
+        graph = graph.outer
+    if graph is here.graph:
+        yield
+        return
+    graph = None if graph is not None and graph.compares_elements else graph
+    before = build_into(graph, ROOT if graph is None else here.scope)
+    if graph is not None:
+        _stacks.graphs.append(graph)
+    try:
+        with nullcontext() if graph is None else graph.control_dependencies(None):
+            yield
+    finally:
+        if graph is not None:
+            _stacks.graphs.pop()
+        build_into(*before)
+
+
+def builds_graph() -> bool:
+    """Whether ops called now are added to a graph."""
+    return here.graph is not None
+
+
+# Scopes of the default graph.
+
+
+@contextmanager
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Iterator[str]:
+    """A context that puts a name and a slash before the names of operations.
+
+    Args:
+        name: The name; None for `default_name`. The name of an entered scope, with its slash, enters it again.
+        default_name: What to take if `name` is None.
+        values: Accepted for TensorFlow's programs.
+    """
+    wanted = default_name if name is None else name
+    if here.graph is None:
+        yield f"{wanted}/" if wanted else ""
+        return
+    with here.graph.name_scope(wanted) as scope:
+        yield scope
+
+
+def control_dependencies(control_inputs: Any) -> Any:
+    """A context whose operations run after the given ones; in eager code everything runs in order anyway."""
+    return nullcontext() if here.graph is None else here.graph.control_dependencies(control_inputs)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
+    """A context whose operations go to the device of `op`."""
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+# Collections of the default graph.
+
+
+def add_to_collection(name: Any, value: Any) -> None:
+    """Appends a value to a collection of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """Appends a value to several collections of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    """A copy of a collection of the default graph."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Any) -> list[Any]:
+    """A collection of the default graph itself."""
+    return get_default_graph().get_collection_ref(key)
+
+
+# Sessions.
+
+
+def get_default_session() -> Any:
+    """The session that runs ``eval()`` and ``run()`` in this thread; None if there is none."""
+    return _stacks.sessions[-1] if _stacks.sessions else None
+
+
+def push_session(session: Any) -> None:
+    """Makes a session the default of this thread."""
+    _stacks.sessions.append(session)
+
+
+def pop_session(session: Any) -> None:
+    """Takes back what `push_session` did."""
+    if session in _stacks.sessions:
+        del _stacks.sessions[len(_stacks.sessions) - 1 - _stacks.sessions[::-1].index(session)]
+
+
+def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:
+    """The session that runs an element of `graph`.
+
+    Raises:
+        ValueError: there is none, or it has another graph.
+    """
+    found = get_default_session() if session is None else session
+    if found is None:
+        raise InvalidArgumentError(
+            f"Cannot {what} using `{method}()`: No default session is registered. Use `with sess.as_default()` or pass "
+            f"an explicit session to `{method}(session=sess)`"
+        )
+    if found.graph is not graph:
+        which = "The default session" if session is None else "The session"
+        raise InvalidArgumentError(
+            f"Cannot use {'the default' if session is None else 'the given'} session to {what}: the {what.split()[1]}'s "
+            f"graph is different from the session's graph. {which} runs {found.graph!r}; pass one of the right graph."
+        )
+    return found
+
+
+def as_graph_element(obj: Any) -> SymbolicTensor | Operation:
+    """The tensor or operation of the default graph that `obj` is, names or stands for."""
+    return get_default_graph().as_graph_element(obj)  # type: ignore[no-any-return]

@@ -1,0 +1,109 @@
+"""Graphs of functions, branches and loop bodies.
+
+A `FunctionGraph` lies inside another graph. When one of its operations takes a tensor of a graph further
+out, the tensor is *captured*: an operation ``Captured`` stands for it inside, and the operation that holds
+the function graph takes the tensor as an input.
+
+    outer:   x ----------------.           inside:   Captured --- Mul --- result
+    outer:   pred --- If(pred, x)                                 2.0 --'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from situs.dtype import DType
+from situs.graph.graph import Graph
+from situs.graph.tensor import SymbolicTensor
+from situs.registry.kernel import CPU, GPU
+from situs.registry.op import op
+from situs.registry.signature import Arg
+from situs.shapes import UNKNOWN, TensorShape
+
+captured = op("Captured", "-> output: dtype")
+captured.shape(lambda: UNKNOWN)
+captured.kernel(CPU, GPU)(lambda: None)  # never called: its value comes from outside; the placer asks for one
+
+
+class FunctionGraph(Graph):
+    """A graph inside another one, or of a ``tf.function``.
+
+    Args:
+        outer: The graph it lies in; None for a ``tf.function`` called by eager code.
+        compares_elements: Whether ``==`` between its tensors is an op, as it is in a ``tf.function``.
+    """
+
+    def __init__(self, outer: Graph | None, compares_elements: bool | None = None) -> None:
+        super().__init__()
+        self.outer = outer
+        if compares_elements is None:
+            compares_elements = outer is not None and outer.compares_elements
+        self.compares_elements = compares_elements
+        self.captures: dict[SymbolicTensor, SymbolicTensor] = {}  # outside -> inside
+        self.arguments: list[SymbolicTensor] = []
+        self.results: list[SymbolicTensor] = []
+        if outer is not None:
+            self._collections = outer._collections  # what a branch collects belongs to the program
+            self.seed = outer.seed
+
+    def add_argument(self, dtype: DType, shape: TensorShape, name: str = "arg") -> SymbolicTensor:
+        """Adds an argument of the function: a tensor that the caller gives."""
+        tensor = self._stand_in(dtype, shape, False, name)
+        self.arguments.append(tensor)
+        return tensor
+
+    def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
+        """The tensor inside that stands for one of a graph further out."""
+        if tensor.graph is self:
+            return tensor
+        found = self.captures.get(tensor)
+        if found is None:
+            if self.outer is None:
+                return super().capture(
+                    tensor
+                )  # nothing lies further out: the graphs have nothing to do with each other
+            outside = self.outer.capture(tensor)
+            found = self.captures.get(outside)
+            if found is None:
+                found = self._stand_in(outside.dtype, outside.shape, outside.is_ref, outside.op.name.rpartition("/")[2])
+                self.captures[outside] = found
+        return found
+
+    def _stand_in(self, dtype: DType, shape: TensorShape, is_ref: bool, name: str) -> SymbolicTensor:
+        with self._outside_all():
+            result = (Arg("output", "dtype", is_ref=is_ref), dtype, shape)
+            return self.add(captured, (), {}, {"dtype": dtype}, [result], name).outputs[0]
+
+    @contextmanager
+    def _outside_all(self) -> Iterator[None]:
+        """What comes from outside is asked for no device and waits for nothing."""
+        from situs.devices.scope import ROOT, build_into, here
+
+        before = build_into(here.graph, ROOT)
+        try:
+            with self.control_dependencies(None), self.colocate_with(None, ignore_existing=True):
+                yield
+        finally:
+            build_into(*before)
+
+    def __repr__(self) -> str:
+        return f"<FunctionGraph of {len(self)} operations>"
+
+
+def graph_of(values: Any, depth: int = 8) -> Graph | None:
+    """The graph of the first symbolic tensor among inputs of any kind; None if there is none.
+
+    Lists are looked into only so deep: one that contains itself is refused later, and in other words.
+    """
+    for value in values:
+        if isinstance(value, SymbolicTensor):
+            return value.op.graph
+        if isinstance(value, (list, tuple)):
+            found = graph_of(value, depth - 1) if depth else None
+            if found is not None:
+                return found
+        elif hasattr(type(value), "_as_graph_element"):  # a variable of a graph
+            return value.graph  # type: ignore[no-any-return]
+    return None

@@ -1,0 +1,445 @@
+"""`Graph`: operations in the order they were made, and what the next one will be given.
+
+While a graph is built, each thread has in it a name scope, control dependencies and colocations
+(`Building`); device scopes are `situs.devices.scope`'s. A new operation gets its name, its device and its
+control inputs from these, and joins the end of the list. Threads may build one graph together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from situs.devices.scope import here
+from situs.dtype import DType
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from situs.graph.names import Names, check_node_name, check_scope_name
+from situs.graph.node import Operation
+from situs.graph.origin import origin
+from situs.graph.tensor import SymbolicTensor
+from situs.registry.op import Op
+from situs.registry.signature import Arg
+from situs.shapes import TensorShape
+
+
+class Controller:
+    """One ``with control_dependencies(...)``: who comes first, and who was made inside."""
+
+    def __init__(self, first: Sequence[Operation], clears: bool) -> None:
+        self.first = first
+        self.clears = clears  # dependencies further out do not hold
+        self.inside: set[Operation] = set()
+
+
+class Building(threading.local):
+    """What one thread gives to the operations it adds."""
+
+    def __init__(self) -> None:
+        self.name_scope = ""
+        self.controllers: list[Controller] = []
+        self.colocations: list[Operation | None] = []  # None begins anew
+
+
+class Graph:
+    """A dataflow graph.
+
+    Example:
+        with tf.Graph().as_default() as graph:
+            c = tf.constant(4.0)
+    """
+
+    compares_elements = False  # whether == between its tensors is an op
+    outer: Graph | None = None  # the graph that a function's graph belongs to
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._operations: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names = Names()
+        self._collections: dict[Any, list[Any]] = {}
+        self._finalized = False
+        self.building = Building()
+        self.seed: int | None = None
+        self.seeds_used = 0  # how many random operations took their seed from the graph's
+
+    # Adding operations.
+
+    def add(
+        self,
+        op_def: Op,
+        args: tuple[Any, ...],
+        attrs: Mapping[str, Any],
+        types: Mapping[str, DType],
+        results: Sequence[tuple[Arg, DType, TensorShape]],
+        name: str | None = None,
+    ) -> Operation:
+        """Appends an operation and gives it its name, device and control inputs."""
+        self._check_open()
+        with self._lock:
+            node = Operation(self, op_def, self._name_for(op_def, name), args, attrs, types, origin())
+            node.outputs = [
+                SymbolicTensor(node, number, dtype, shape, arg.is_ref)
+                for number, (arg, dtype, shape) in enumerate(results)
+            ]
+            self._set_device(node)
+            self._set_controls(node)
+            node.index = len(self._operations)
+            self._operations.append(node)
+            self._by_name[node.name] = node
+            for producer in {tensor.op for tensor in node.inputs}:
+                producer.consumers.append(node)
+        return node
+
+    def _check_open(self) -> None:
+        if self._finalized:
+            raise FailedPreconditionError("Graph is finalized and cannot be modified.")
+
+    def claim_name(self, op_def: Op, name: str | None) -> str:
+        """Takes the name of the next operation; `add` is then given it with a slash at its end."""
+        self._check_open()
+        with self._lock:
+            return self._name_for(op_def, name)
+
+    def _name_for(self, op_def: Op, name: str | None) -> str:
+        if name is None:
+            name = op_def.name
+        elif name and name[-1] == "/":  # the name of a scope, to be taken as it is
+            return name[:-1]
+        scope = self.building.name_scope
+        if not scope:
+            check_node_name(name)
+        return self._names.unique(f"{scope}/{name}" if scope else name)
+
+    def _set_device(self, node: Operation) -> None:
+        companions = self._companions()
+        if companions:
+            node.colocated_with = tuple(dict.fromkeys(name for other in companions for name in _group_of(other)))
+            node.device = companions[-1].device
+        elif not here.scope.stops:
+            node.device = here.scope.written(node)
+
+    def _companions(self) -> list[Operation]:
+        """The operations that the next one is to be colocated with."""
+        found: list[Operation] = []
+        for other in self.building.colocations:
+            found = [] if other is None else [*found, other]
+        return found
+
+    def _set_controls(self, node: Operation) -> None:
+        controllers = self.building.controllers
+        if not controllers:
+            return
+        first: dict[Operation, None] = {}
+        for controller in controllers:
+            if controller.clears:
+                first.clear()
+            if not any(tensor.op in controller.inside for tensor in node.inputs):  # else it waits already
+                first.update(dict.fromkeys(controller.first))
+            controller.inside.add(node)
+        self.add_controls(node, first)
+
+    def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
+        """The tensor of this graph that stands for `tensor`: only the graphs of functions have any for others.
+
+        Raises:
+            ValueError: it belongs to another graph.
+        """
+        if tensor.op.graph is not self:
+            raise InvalidArgumentError(
+                f"{tensor} must be from the same graph as the operation that takes it: it belongs to "
+                f"{tensor.graph!r}, and this is {self!r}. Build both under one `with graph.as_default():`."
+            )
+        return tensor
+
+    def add_controls(self, node: Operation, first: Iterable[Operation]) -> None:
+        """Makes `node` wait for other operations."""
+        for other in first:
+            if other is not node and other not in node.control_inputs:
+                node.control_inputs += (other,)
+                other.followers.append(node)
+
+    # Scopes.
+
+    def as_default(self) -> Any:
+        """A context in which ops are added to this graph, for this thread."""
+        from situs.graph.context import as_default
+
+        return as_default(self)
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """A context that puts `name` and a slash before the names of operations; None or "" leads out of all."""
+        outer = self.building.name_scope
+        self.building.name_scope = self._scope_name(name, outer)
+        try:
+            yield f"{self.building.name_scope}/" if self.building.name_scope else ""
+        finally:
+            self.building.name_scope = outer
+
+    def _scope_name(self, name: str | None, outer: str) -> str:
+        if not name:
+            return ""
+        check_scope_name(name, nested=bool(outer))
+        if name[-1] == "/":
+            return name[:-1]  # a scope that exists is entered again
+        return self.unique_name(name)
+
+    def get_name_scope(self) -> str:
+        """The name scope this thread is in."""
+        return self.building.name_scope
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """A name in the current scope that nothing has, and takes it."""
+        scope = self.building.name_scope
+        with self._lock:
+            return self._names.unique(f"{scope}/{name}" if scope else name, mark_as_used)
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """A context whose operations run after the given ones; None clears what holds further out."""
+        clears = control_inputs is None
+        if clears:
+            first: list[Operation] = []
+        else:
+            if not isinstance(control_inputs, (list, tuple)):
+                control_inputs = [control_inputs]
+            first = [self._as_control(item) for item in control_inputs]
+        controllers = self.building.controllers
+        self.building.controllers = [*controllers, Controller(first, clears)]
+        try:
+            yield
+        finally:
+            self.building.controllers = controllers
+
+    def _as_control(self, item: Any) -> Operation:
+        item = getattr(item, "op", item)  # a tensor, a variable, an assignment: the operation behind it
+        found = self.as_graph_element(item)
+        return found.op if isinstance(found, SymbolicTensor) else found
+
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """A context whose operations go to the device of `op`, whatever the device scopes say."""
+        if op is None and not ignore_existing:
+            raise InvalidArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
+        outer = self.building.colocations
+        begin: list[Operation | None] = [None] if ignore_existing else outer
+        self.building.colocations = begin if op is None else [*begin, self._as_control(op)]
+        try:
+            yield
+        finally:
+            self.building.colocations = outer
+
+    def device(self, device_name_or_function: Any) -> Any:
+        """The same as ``tf.device``: a context that asks for a device."""
+        from situs.devices.scope import device
+
+        return device(device_name_or_function)
+
+    # Finding things.
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """All operations, in the order they were made."""
+        return tuple(self._operations)
+
+    def __len__(self) -> int:
+        return len(self._operations)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order they were made."""
+        return list(self._operations)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        _check_text(name, "Operation")
+        return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]
+
+    def get_tensor_by_name(self, name: str) -> SymbolicTensor:
+        """The tensor of that name, such as ``MatMul:0``.
+
+        Raises:
+            KeyError: there is none.
+        """
+        _check_text(name, "Tensor")
+        return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The tensor or operation of this graph that `obj` is, names or stands for.
+
+        Raises:
+            TypeError: it can be no such thing.
+            ValueError: it belongs to another graph, or is the wrong one of the two.
+            KeyError: there is none of that name.
+        """
+        element = getattr(obj, "_as_graph_element", None)
+        if callable(element):
+            obj = element()
+        if isinstance(obj, str):
+            return self._named(obj, allow_tensor, allow_operation)
+        if isinstance(obj, SymbolicTensor) and allow_tensor:
+            return self._own(obj, obj.graph, "Tensor")
+        if isinstance(obj, Operation) and allow_operation:
+            return self._own(obj, obj.graph, "Operation")
+        wanted = " or ".join(kind for kind, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok)
+        raise DTypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
+
+    def _own(self, obj: Any, graph: Graph, kind: str) -> Any:
+        if graph is not self:
+            raise InvalidArgumentError(f"{kind} {obj} is not an element of this graph.")
+        return obj
+
+    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+        operation, colon, number = name.rpartition(":")
+        if colon and allow_tensor:
+            return self._named_tensor(name, operation, number)
+        if colon or not allow_operation:
+            raise _wrong_form(name, tensor=not colon)
+        if name not in self._by_name:
+            raise NameNotFoundError(f"The name '{name}' refers to an Operation not in the graph.")
+        return self._by_name[name]
+
+    def _named_tensor(self, name: str, operation: str, number: str) -> SymbolicTensor:
+        if not number.isdecimal():
+            raise InvalidArgumentError(
+                f"The name '{name}' looks a like a Tensor name, but is not a valid one. Tensor names must be of the "
+                'form "<op_name>:<output_index>".'
+            )
+        node = self._by_name.get(operation)
+        if node is None:
+            raise NameNotFoundError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, '{operation}', does not "
+                "exist in the graph."
+            )
+        if int(number) >= len(node.outputs):
+            raise NameNotFoundError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, '{operation}', exists but "
+                f"only has {len(node.outputs)} outputs."
+            )
+        return node.outputs[int(number)]
+
+    def is_feedable(self, tensor: Any) -> bool:
+        """Whether the tensor can be fed."""
+        return tensor not in self.get_collection("_unfeedable")
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        """Whether the tensor or operation can be fetched: every one can."""
+        return True
+
+    def prevent_feeding(self, tensor: Any) -> None:
+        """Refuses to feed this tensor from now on."""
+        self.add_to_collection("_unfeedable", tensor)
+
+    # Collections.
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Appends a value to the collection of that name."""
+        self._check_open()
+        with self._lock:
+            self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Appends a value to several collections, once to each."""
+        for name in dict.fromkeys((names,) if isinstance(names, str) else names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy of the collection; with `scope`, the items whose names begin with this pattern."""
+        import re
+
+        items = list(self._collections.get(name, ()))
+        if scope is None:
+            return items
+        return [item for item in items if hasattr(item, "name") and re.match(scope, item.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The collection itself: changes of the list change the graph."""
+        with self._lock:
+            return self._collections.setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[Any]:
+        """The names of all collections that programs use."""
+        return [key for key in self._collections if not (isinstance(key, str) and key.startswith("__"))]
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of all collections."""
+        return self.get_all_collection_keys()
+
+    def clear_collection(self, name: Any) -> None:
+        """Empties a collection."""
+        self._check_open()
+        self._collections.pop(name, None)
+
+    # The graph as a whole.
+
+    def finalize(self) -> None:
+        """Refuses every change from now on."""
+        self._finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        """Whether changes are refused."""
+        return self._finalized
+
+    @property
+    def version(self) -> int:
+        """A number that grows with the graph."""
+        return len(self._operations)
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as a ``GraphDef``; with `from_version`, only what came after."""
+        from situs.graph.serialize import to_graph_def
+
+        return to_graph_def(self, from_version or 0, add_shapes)
+
+    def verify(self) -> None:
+        """Checks that the graph is well formed; a bug is in Situs if it is not.
+
+        Raises:
+            InternalError: it is not; the message shows the neighbourhood of the fault.
+        """
+        from situs.graph.verify import verify
+
+        verify(self)
+
+    def __str__(self) -> str:
+        from situs.graph.printer import graph_text
+
+        return graph_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self)} operations>"
+
+
+class NameNotFoundError(NotFoundError, KeyError):
+    """Nothing in the graph has this name."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def _group_of(node: Operation) -> tuple[str, ...]:
+    return node.colocated_with or (node.name,)
+
+
+def _check_text(name: Any, kind: str) -> None:
+    if not isinstance(name, str):
+        raise DTypeError(f"{kind} names are strings (or similar), not {type(name).__name__}.")
+
+
+def _wrong_form(name: str, tensor: bool) -> InvalidArgumentError:
+    if tensor:
+        return InvalidArgumentError(
+            f"The name '{name}' looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form "
+            '"<op_name>:<output_index>".'
+        )
+    return InvalidArgumentError(f"The name '{name}' appears to refer to a Tensor, not a Operation.")

@@ -1,0 +1,138 @@
+"""Operations: the nodes of a graph.
+
+An `Operation` is one use of a declared op. ``args`` holds its inputs as the op's signature groups them;
+``inputs`` holds the same tensors in one flat tuple. A host input (a shape, an axis) stands in ``args``
+as the plain value if the program gave one, and as a tensor, or a tuple with tensors in it, if it is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from situs.dtype import DType
+from situs.errors import InvalidArgumentError
+from situs.graph.origin import Origin, summary_of
+from situs.graph.tensor import SymbolicTensor
+from situs.registry.op import Op
+
+if TYPE_CHECKING:
+    import traceback
+
+    from situs.graph.graph import Graph
+
+
+class Operation:
+    """A node of a graph. Made by ops while a graph is being built."""
+
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "attrs",
+        "colocated_with",
+        "consumers",
+        "control_inputs",
+        "device",
+        "followers",
+        "graph",
+        "index",
+        "inputs",
+        "made_at",
+        "name",
+        "op_def",
+        "outputs",
+        "type",
+        "types",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        op_def: Op,
+        name: str,
+        args: tuple[Any, ...],
+        attrs: Mapping[str, Any],
+        types: Mapping[str, DType],
+        made_at: Origin,
+    ) -> None:
+        self.graph = graph
+        self.op_def = op_def
+        self.type = op_def.name
+        self.name = name
+        self.args = args
+        self.attrs = attrs
+        self.types = types
+        self.made_at = made_at
+        self.inputs: tuple[SymbolicTensor, ...] = tuple(tensors_in(args))
+        self.outputs: list[SymbolicTensor] = []
+        self.control_inputs: tuple[Operation, ...] = ()
+        self.colocated_with: tuple[str, ...] = ()  # names of operations this one wants to be with
+        self.device = ""  # what the program asked for, as it was written
+        self.index = -1  # its place in the graph's order
+        self.consumers: list[Operation] = []  # who takes one of its results
+        self.followers: list[Operation] = []  # who waits for it without taking a result
+
+    @property
+    def traceback(self) -> traceback.StackSummary:
+        """Where the program made it: the innermost frames outside Situs, outermost first."""
+        return summary_of(self.made_at)
+
+    @property
+    def node_def(self) -> Any:
+        """The operation as a ``NodeDef``."""
+        from situs.graph.serialize import to_node_def
+
+        return to_node_def(self)
+
+    def values(self) -> tuple[SymbolicTensor, ...]:
+        """The results."""
+        return tuple(self.outputs)
+
+    def get_attr(self, name: str) -> Any:
+        """The value of an attribute, or the dtype of a type variable.
+
+        Raises:
+            ValueError: there is none of that name.
+        """
+        if name == "_class":
+            return [f"loc:@{other}".encode() for other in self.colocated_with]
+        for table in (self.attrs, self.types):
+            if name in table:
+                return table[name]
+        has = ", ".join(sorted({*self.attrs, *self.types})) or "none"
+        raise InvalidArgumentError(f"Operation '{self.name}' has no attr named '{name}'; it has: {has}.")
+
+    def colocation_groups(self) -> list[bytes]:
+        """The groups it belongs to, as TensorFlow writes them; its own by default."""
+        return [f"loc:@{other}".encode() for other in self.colocated_with or (self.name,)]
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs the graph for this operation in `session`, or in the default one."""
+        from situs.graph.context import session_for
+
+        session_for(session, self.graph, "execute operation", "run").run(self, feed_dict)
+
+    def _set_device(self, device: object) -> None:
+        from situs.devices.scope import as_request
+
+        request = as_request(device)
+        self.device = "" if request is None else request.to_string()  # type: ignore[union-attr]
+
+    def __str__(self) -> str:
+        from situs.graph.printer import node_text
+
+        return node_text(self)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+def tensors_in(args: Any) -> list[SymbolicTensor]:
+    """Every tensor in an operation's ``args``, in order."""
+    found: list[SymbolicTensor] = []
+    for arg in args:
+        if isinstance(arg, SymbolicTensor):
+            found.append(arg)
+        elif isinstance(arg, (list, tuple)):
+            found += tensors_in(arg)
+    return found

@@ -1,0 +1,63 @@
+"""Where in the user's program something was made.
+
+An origin is the few innermost frames outside Situs, as (code, line) pairs: cheap to take for every
+node of a large graph, and turned into text only when an error needs it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import traceback
+from pathlib import Path
+from types import CodeType, FrameType
+
+_PACKAGE = str(Path(__file__).parent.parent)
+_DEPTH = 4
+_ours: dict[CodeType, bool] = {}
+
+Origin = tuple[tuple[CodeType, int], ...]
+
+
+def origin() -> Origin:
+    """The innermost frames of the caller that are not Situs' own, innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame.f_code):
+        frame = frame.f_back
+    frames: list[tuple[CodeType, int]] = []
+    while frame is not None and len(frames) < _DEPTH:
+        frames.append((frame.f_code, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(frames)
+
+
+def _is_ours(code: CodeType) -> bool:
+    found = _ours.get(code)
+    if found is None:
+        found = _ours[code] = code.co_filename.startswith(_PACKAGE)
+    return found
+
+
+def line_of(made_at: Origin) -> str:
+    """The user's line as ``program.py:12``; empty if it is not known."""
+    if not made_at:
+        return ""
+    code, line = made_at[0]
+    return f"{Path(code.co_filename).name}:{line}"
+
+
+def text_of(made_at: Origin) -> str:
+    """The user's frames as Python prints them, outermost first."""
+    lines = []
+    for code, line in reversed(made_at):
+        lines.append(f'  File "{code.co_filename}", line {line}, in {code.co_name}\n')
+        source = linecache.getline(code.co_filename, line).strip()
+        if source:
+            lines.append(f"    {source}\n")
+    return "".join(lines)
+
+
+def summary_of(made_at: Origin) -> traceback.StackSummary:
+    """The user's frames as Python's `traceback` knows them, outermost first."""
+    frames = [traceback.FrameSummary(c.co_filename, line, c.co_name) for c, line in reversed(made_at)]
+    return traceback.StackSummary.from_list(frames)

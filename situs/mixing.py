@@ -1,0 +1,43 @@
+"""Mixing integers: near numbers in, unrelated numbers out (splitmix64).
+
+Seeds, counters and keys become the seeds of random number generators this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_MASK = 2**64 - 1
+_STEP = 0x9E3779B97F4A7C15
+
+
+def mix(numbers: Iterable[int]) -> int:
+    """Integers of any size as one of 63 bits: near ones give unrelated results (splitmix64)."""
+    return _state(numbers) >> 1
+
+
+def mix_each(numbers: Iterable[int], last: int, offsets: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """``mix((*numbers, last + offset))`` for each offset of an array of uint64, as int64."""
+    import numpy as np
+
+    z = offsets + np.uint64((_state(numbers) + _STEP + last) & _MASK)  # NumPy's integers wrap around by themselves
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
+
+
+def _state(numbers: Iterable[int]) -> int:
+    state = 0
+    for number in numbers:
+        state = _scramble((state + _STEP + (number & _MASK)) & _MASK)
+    return state
+
+
+def _scramble(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    return z ^ (z >> 31)

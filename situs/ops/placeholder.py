@@ -1,0 +1,142 @@
+"""Where values come in, and operations that compute nothing: placeholders, `no_op`, `group`, `tuple`."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from situs.devices.scope import device as device_scope
+from situs.devices.scope import here
+from situs.dtype import FIXED, as_dtype
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.context import control_dependencies, name_scope
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.array import identity
+from situs.ops.constant import convert_to_tensor
+from situs.ops.define import CPU, GPU, op
+from situs.shapes import TensorShape
+from situs.tensor import Tensor
+
+_placeholder = op("Placeholder", "-> output: dtype", shape=None)
+
+
+@_placeholder.shape
+def _placeholder_shape(*, shape: TensorShape) -> TensorShape:
+    return shape
+
+
+# Never called: fed, it is cut off the graph, and unfed, the plan refuses it by name. The placer asks for one.
+_placeholder.kernel(CPU)(lambda *, shape, dtype: None)
+_placeholder.kernel(GPU, dtype=FIXED)(lambda *, shape, dtype: None)
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor whose value is fed when the graph runs.
+
+    Args:
+        dtype: The dtype of the values.
+        shape: Their shape, as far as it is fixed; None for any.
+        name: A name for the operation.
+    """
+    _need_graph("placeholder")
+    return _placeholder(dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
+
+
+_default = op("PlaceholderWithDefault", "input: dtype -> output: dtype", shape=None)
+
+
+@_default.shape
+def _default_shape(input: TensorShape, *, shape: TensorShape) -> TensorShape:
+    input.assert_is_compatible_with(shape)
+    return shape
+
+
+_default.kernel(CPU, GPU)(lambda input, *, shape: input)
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that passes `input` on unless a value of `shape` is fed in its place."""
+    if here.graph is None:
+        return identity(input, name)
+    return _default(input, shape=TensorShape(shape), name=name)
+
+
+def _need_graph(what: str) -> None:
+    if here.graph is None:
+        raise InvalidArgumentError(
+            f"tf.{what}() is not compatible with eager execution: it belongs to a graph. Use `import situs.compat.v1 as "
+            "tf`, or call it under `with tf.Graph().as_default():`."
+        )
+
+
+_no_op = op("NoOp", "->")
+_no_op.shape(lambda: [])
+_no_op.kernel(CPU, GPU)(lambda: ())
+
+
+def no_op(name: str | None = None) -> Operation | None:
+    """An operation that does nothing; useful as something to depend on."""
+    return None if here.graph is None else _no_op(name=name)  # type: ignore[return-value]
+
+
+def group(*inputs: Any, name: str | None = None, **kwargs: Any) -> Operation | None:
+    """An operation that is over when all of `inputs` are: operations, tensors, or lists of them."""
+    if kwargs:
+        raise InvalidArgumentError(f"group() got unexpected keyword arguments {sorted(kwargs)}.")
+    if here.graph is None:
+        return None
+    operations = [_operation(item) for item in _flat(inputs)]
+    by_device: dict[str, list[Operation]] = {}
+    for operation in operations:
+        by_device.setdefault(operation.device, []).append(operation)
+    if len(by_device) <= 1:
+        return _waiting_for(operations, name or "group_deps", next(iter(by_device), ""))
+    with name_scope(name, "group_deps") as scope:
+        parts = [_waiting_for(by_device[device], None, device) for device in sorted(by_device)]
+        return _waiting_for(parts, scope, "")
+
+
+def _waiting_for(operations: list[Any], name: str | None, device: str) -> Operation | None:
+    with control_dependencies(operations):
+        if not device:
+            return no_op(name)
+        with device_scope(device):
+            return no_op(name)
+
+
+def _operation(item: Any) -> Operation:
+    item = getattr(item, "op", item)
+    if isinstance(item, SymbolicTensor):
+        return item.op
+    if not isinstance(item, Operation):
+        raise DTypeError(f"Expected tf.Operation, tf.Tensor or tf.Variable in group(), got {item!r}.")
+    return item
+
+
+def _flat(items: Any) -> list[Any]:
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, (list, builtins.tuple)):
+            found += _flat(item)
+        elif isinstance(item, dict):
+            found += _flat(item.values())
+        elif item is not None:
+            found.append(item)
+    return found
+
+
+def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """The tensors, each available only when all of them are."""
+    if here.graph is None:
+        return [None if tensor is None else convert_to_tensor(tensor) for tensor in tensors]
+    given = [tensor for tensor in tensors if tensor is not None]
+    if not given:
+        raise InvalidArgumentError(f"Must have at least one Tensor in tf.tuple, got {tensors!r}.")
+    with name_scope(name, "tuple"):
+        gate = group(*given, *(control_inputs or ()))
+        with control_dependencies([gate]):
+            return [None if tensor is None else identity(tensor) for tensor in tensors]
+
+
+__all__ = ["group", "no_op", "placeholder", "placeholder_with_default", "tuple"]

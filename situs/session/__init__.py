@@ -1,0 +1,1 @@
+"""Sessions: running parts of a graph, with state that lives from run to run."""

@@ -1,0 +1,155 @@
+"""What a ``ConfigProto`` means: the devices of a session, its threads, and what is said about memory.
+
+Memory options and the list of visible cards shape the process's devices, so they count only until these are
+made; a later session that asks for other cards is refused, as in TensorFlow, and other memory options are ignored.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from situs.devices import threads
+from situs.devices.inventory import process
+from situs.devices.logical import CPU_MEMORY_LIMIT, Device
+from situs.devices.spec import DeviceSpec, parse_spec
+from situs.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
+from situs.execution.parallel import Pool
+from situs.memory import policy
+from situs.proto.config import ConfigProto
+
+
+@dataclass(frozen=True)
+class SessionConfig:
+    """A session's devices and options."""
+
+    devices: tuple[Device, ...]
+    soft: bool
+    log: bool
+    pruned: bool
+    pool: Pool | None
+    timeout_ms: int
+
+
+def read_config(config: Any) -> SessionConfig:
+    """Applies a ``ConfigProto`` to the process as far as it can be, and gives the session its part.
+
+    Raises:
+        TypeError: `config` is something else.
+    """
+    if config is None:
+        config = ConfigProto()
+    if not isinstance(config, ConfigProto):
+        raise DTypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
+    _apply_gpu_options(config.gpu_options)
+    if config.intra_op_parallelism_threads and not process.initialized:
+        threads.set_intra(config.intra_op_parallelism_threads)
+    return SessionConfig(
+        devices=_devices(config),
+        soft=config.allow_soft_placement,
+        log=config.log_device_placement,
+        pruned=config.graph_options.place_pruned_graph,
+        pool=_pool(config),
+        timeout_ms=config.operation_timeout_in_ms,
+    )
+
+
+# Cards and their memory.
+
+
+def _apply_gpu_options(options: Any) -> None:
+    if options.visible_device_list:
+        _show_cards(options.visible_device_list)
+    fraction = options.per_process_gpu_memory_fraction
+    if fraction and not process.initialized:
+        policy.set_fraction(fraction)
+    if options.allow_growth and not process.initialized:
+        for card in process.physical("GPU"):
+            policy.set_growth(card, True)
+    elif (options.allow_growth or fraction) and process.initialized and process.physical("GPU"):
+        logging.getLogger("situs").info("The devices have been made: this session's memory options have no effect.")
+
+
+def _show_cards(text: str) -> None:
+    cards = process.physical("GPU")
+    wanted = [_card_number(entry, text, len(cards)) for entry in text.split(",")]
+    if len(set(wanted)) != len(wanted):
+        raise InvalidArgumentError(f"visible_device_list contained a duplicate entry: {text}")
+    chosen = [cards[number] for number in wanted]
+    if process.initialized:
+        if process.visible("GPU") != chosen:
+            raise AlreadyExistsError(
+                "TensorFlow device (GPU:0) is being mapped to multiple devices, which is not supported: the GPUs of this "
+                f"process are {[d.name for d in process.visible('GPU')]}, and this session asks for "
+                f"visible_device_list={text!r}. Give every session the same list."
+            )
+        return
+    process.set_visible(chosen, "GPU")
+
+
+def _card_number(entry: str, text: str, count: int) -> int:
+    if not entry.strip().isdecimal():
+        raise InvalidArgumentError(
+            f"Could not parse entry in 'visible_device_list': '{entry}'. visible_device_list = {text}"
+        )
+    if int(entry) >= count:
+        raise InvalidArgumentError(
+            f"'visible_device_list' listed an invalid GPU id '{entry.strip()}' but visible device count is {count}"
+        )
+    return int(entry)
+
+
+# Devices.
+
+_extra_cpus: list[Device] = []
+_lock = threading.Lock()
+
+
+def _devices(config: ConfigProto) -> tuple[Device, ...]:
+    counts = dict(config.device_count)
+    devices = list(process.devices())
+    if "CPU" in counts:
+        devices = [d for d in devices if d.type != "CPU"] + _cpus(devices, counts["CPU"])
+    if "GPU" in counts:
+        devices = [d for d in devices if d.type != "GPU" or d.index < counts["GPU"]]
+    filters = [parse_spec(text) for text in config.device_filters]
+    if filters:
+        devices = [d for d in devices if d.type == "CPU" or any(_passes(f, d) for f in filters)]
+    return tuple(sorted(devices, key=lambda device: device.rank))
+
+
+def _passes(pattern: DeviceSpec, device: Device) -> bool:
+    return pattern.matches(device.spec)
+
+
+def _cpus(devices: list[Device], count: int) -> list[Device]:
+    """That many logical CPUs: those of the process, and more of the same kind if a session wants them."""
+    if count <= 0:
+        raise NotFoundError("No CPU devices are available in this process")
+    own = [device for device in devices if device.type == "CPU"]
+    with _lock:
+        while len(own) + len(_extra_cpus) < count:
+            index = len(own) + len(_extra_cpus)
+            _extra_cpus.append(Device("CPU", index, own[0].physical, CPU_MEMORY_LIMIT))
+    return (own + _extra_cpus)[:count]
+
+
+# Threads.
+
+_shared_pool: Pool | None = None
+
+
+def _pool(config: ConfigProto) -> Pool | None:
+    """The threads for work that overlaps: the process's, whose number the first session fixes, or the session's own."""
+    global _shared_pool
+    wanted = config.inter_op_parallelism_threads or threads.current.inter
+    if wanted < 0:
+        return None
+    if config.use_per_session_threads:
+        return Pool(wanted)
+    with _lock:
+        if _shared_pool is None:
+            _shared_pool = Pool(wanted)
+        return _shared_pool

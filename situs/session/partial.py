@@ -1,0 +1,74 @@
+"""Runs in parts: fetch something, look at it, feed something else, go on.
+
+What an operation made in one part is kept for the next, so that every operation runs at most once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from situs.devices.logical import Device
+from situs.eager.bridge import Value, host
+from situs.errors import InvalidArgumentError
+from situs.execution.engine import Engine
+from situs.execution.prune import producers, prune
+from situs.execution.state import Run
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.session.fetches import Fetches
+
+
+class PartialRun:
+    """The state of a run in parts; what ``partial_run_setup`` returns."""
+
+    def __init__(self, engine: Engine, run: Run, fetches: Sequence[Any], feeds: Sequence[SymbolicTensor]) -> None:
+        self._engine = engine
+        self._run = run
+        self._open_fetches = set(fetches)
+        self._open_feeds = set(feeds)
+        self._known: dict[SymbolicTensor, tuple[Device, Value]] = {}
+        self._ran: set[Operation] = set()
+
+    def advance(self, wanted: Fetches, fed: dict[SymbolicTensor, Value]) -> list[Value]:
+        """One part: the values of what is fetched now.
+
+        Raises:
+            InvalidArgumentError: something was fetched or fed that was not announced, or twice.
+        """
+        self._take(self._open_feeds, fed, "feed")
+        self._take(self._open_fetches, wanted.elements, "fetch")
+        self._known.update((tensor, (host(), value)) for tensor, value in fed.items())
+        targets = [node for node in wanted.operations if node not in self._ran]
+        self._compute([t for t in wanted.tensors if t not in self._known], targets)
+        return [self._on_host(tensor) for tensor in wanted.tensors]
+
+    def _take(self, still_open: set[Any], given: Any, what: str) -> None:
+        for element in given:
+            if element not in still_open:
+                raise InvalidArgumentError(
+                    f"Cannot {what} {element.name} in this part: it was not announced in partial_run_setup, or was used "
+                    "in an earlier part."
+                )
+        still_open.difference_update(given)
+
+    def _compute(self, tensors: list[SymbolicTensor], targets: list[Operation]) -> None:
+        known = self._known
+        nodes = [n for n in prune([*producers(tensors, known), *targets], known) if n not in self._ran]
+        placement = self._engine.placement()
+        made = [t for node in nodes for t in node.outputs if not t.is_ref and t not in known]
+        where = [host() if placement[t.op].kernel.host_output else placement[t.op].device for t in made]
+        feeds = [(tensor, device) for tensor, (device, _) in known.items()]
+        program = self._engine.program(feeds, list(zip(made, where, strict=True)), nodes)
+        values = program.run(self._run, [value for _, value in known.values()])
+        known.update((t, (d, v)) for t, d, v in zip(made, where, values, strict=True))
+        self._ran.update(nodes)
+
+    def _on_host(self, tensor: SymbolicTensor) -> Value:
+        from situs.eager.bridge import copier
+
+        if tensor.is_ref:
+            return self._engine.program([], [(tensor, host())]).run(self._run, [])[0]
+        device, value = self._known[tensor]
+        copy = copier(device, host())
+        return value if copy is None else copy(value)

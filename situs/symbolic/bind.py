@@ -1,0 +1,85 @@
+"""From what the program passed to what an operation takes: tensors of the graph and host values.
+
+The rules are `situs.eager.binding`'s. Only two steps differ: a Python value becomes a ``Const`` operation,
+and a host value may be a tensor, or have tensors in it, whose value is not known yet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs.dtype import DType
+from situs.eager.binding import Binder, host_value, loses
+from situs.eager.convert import to_array
+from situs.eager.tensor import EagerTensor
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.graph import Graph
+from situs.graph.tensor import SymbolicTensor
+from situs.registry.op import Op, find_op
+from situs.registry.signature import Arg
+from situs.shapes import TensorShape
+from situs.symbolic.fold import constant_value
+from situs.tensor import Tensor, read
+
+
+class SymbolicBinder(Binder):
+    """Binds inputs for one operation of a graph; constants are named after the operation."""
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph = graph
+        self.name = name
+
+    def tensor(self, value: Any, wanted: DType | None, arg: Arg) -> Any:
+        """The tensor of the graph for a value of the program."""
+        if isinstance(value, SymbolicTensor):
+            return self.graph.capture(value)
+        name = f"{self.name}/{arg.name}/"
+        if isinstance(value, EagerTensor):
+            return constant(self.graph, value, value.dtype, name)
+        if isinstance(value, (list, tuple)) and _has_tensor(value):
+            return self._packed(value, wanted, arg)
+        if wanted is not None and not loses(value, wanted):
+            try:
+                return constant(self.graph, *to_array(value, wanted), name)
+            except DTypeError:
+                pass  # it does not fit: take its natural dtype, and let the mismatch be reported
+        return constant(self.graph, *to_array(value), name)
+
+    def _packed(self, values: Any, wanted: DType | None, arg: Arg) -> Any:
+        from situs.symbolic.build import apply
+
+        dtype = wanted or next(t.dtype for t in _flat(values) if isinstance(t, Tensor))
+        return apply(find_op("Pack"), ([self.tensor(read(v), dtype, arg) for v in values], 0), {}, graph=self.graph)
+
+    def host(self, value: Any) -> Any:
+        """A host value: plain, or with tensors in it where it is not known yet."""
+        value = read(value)
+        if isinstance(value, SymbolicTensor):
+            known = constant_value(value)
+            return self.graph.capture(value) if known is None else known
+        if isinstance(value, TensorShape) and not value.is_fully_defined():
+            raise InvalidArgumentError(
+                f"The shape {value} is not fully known before the graph runs. Use tf.shape(x) where the sizes are needed."
+            )
+        if isinstance(value, (list, tuple)) and _has_tensor(value):
+            return tuple(self.host(item) for item in value)
+        return host_value(value)
+
+
+def constant(graph: Graph, value: Any, dtype: DType, name: str | None = None) -> SymbolicTensor:
+    """Adds a ``Const`` operation that holds a NumPy array or an eager tensor."""
+    op_def: Op = find_op("Const")
+    attrs = {"value": value, "dtype": dtype}
+    results = [(op_def.outputs[0], dtype, TensorShape(value.shape))]
+    return graph.add(op_def, (), attrs, {"dtype": dtype}, results, name).outputs[0]
+
+
+def _has_tensor(values: Any) -> bool:
+    return any(isinstance(read(v), Tensor) for v in _flat(values))
+
+
+def _flat(values: Any) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        found += _flat(value) if isinstance(value, (list, tuple)) else [read(value)]
+    return found

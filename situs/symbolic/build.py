@@ -1,0 +1,88 @@
+"""`apply`: a call of an op becomes one more operation in the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs.dtype import DType
+from situs.errors import OpError
+from situs.graph.graph import Graph
+from situs.graph.tensor import SymbolicTensor
+from situs.registry.op import Op, infer_shapes
+from situs.registry.signature import Arg
+from situs.shapes import UNKNOWN, TensorShape
+from situs.symbolic.bind import SymbolicBinder
+from situs.symbolic.fold import partial_value
+
+_PROBES = (1013, 2003)  # sizes that no program has, to find out which dimensions of a result depend on an unknown one
+
+
+def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None, *, graph: Graph) -> Any:
+    """Adds an operation to a graph and returns its tensor, or a list of them; itself if it has no results."""
+    attrs = op.complete_attrs(attrs)
+    unique = graph.claim_name(op, name)
+    args, types = SymbolicBinder(graph, unique).bind(op, inputs, attrs)
+    try:
+        shapes = infer(op, args, attrs)
+    except OpError as error:
+        raise error.in_op(op.name) from None
+    node = graph.add(op, args, attrs, types, _results(op, types, shapes), f"{unique}/")
+    if len(op.outputs) == 1 and not op.outputs[0].is_list:
+        return node.outputs[0]
+    return list(node.outputs) if op.outputs else node
+
+
+def infer(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> list[TensorShape]:
+    """The shapes of the results, from the op's shape rule and what is known of the inputs."""
+    inputs = tuple(_rule_input(arg, value) for arg, value in zip(op.inputs, args, strict=True))
+    if any(_is_partial(value) for value in inputs):
+        return _infer_partly(op, inputs, attrs)
+    return infer_shapes(op, inputs, attrs)
+
+
+def _rule_input(arg: Arg, value: Any) -> Any:
+    if not arg.is_host:
+        return [tensor.shape for tensor in value] if arg.is_list else value.shape
+    if isinstance(value, SymbolicTensor):
+        return partial_value(value)
+    if isinstance(value, tuple) and any(isinstance(item, SymbolicTensor) for item in value):
+        return tuple(None if isinstance(item, SymbolicTensor) else item for item in value)
+    return None if _holds_tensor(value) else value
+
+
+def _holds_tensor(value: Any) -> bool:
+    return isinstance(value, SymbolicTensor) or (isinstance(value, tuple) and any(map(_holds_tensor, value)))
+
+
+def _is_partial(value: Any) -> bool:
+    return type(value) is tuple and None in value
+
+
+def _infer_partly(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> list[TensorShape]:
+    """What a rule says whatever the unknown sizes are: asked twice, with sizes that differ."""
+    try:
+        first, second = (infer_shapes(op, tuple(_filled(v, size) for v in inputs), attrs) for size in _PROBES)
+        return [_agreed(a, b) for a, b in zip(first, second, strict=True)]
+    except Exception:  # the sizes that were made up do not fit; -1 may, and if not, the rule is told nothing
+        try:
+            return infer_shapes(op, tuple(_filled(v, -1) for v in inputs), attrs)
+        except Exception:
+            return infer_shapes(op, tuple(None if _is_partial(v) else v for v in inputs), attrs)
+
+
+def _filled(value: Any, size: int) -> Any:
+    return tuple(size if item is None else item for item in value) if _is_partial(value) else value
+
+
+def _agreed(a: TensorShape, b: TensorShape) -> TensorShape:
+    if a.rank is None or a.rank != b.rank:
+        return UNKNOWN
+    return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])
+
+
+def _results(op: Op, types: dict[str, DType], shapes: list[TensorShape]) -> list[tuple[Arg, DType, TensorShape]]:
+    declared = op.outputs * len(shapes) if len(op.outputs) == 1 and op.outputs[0].is_list else op.outputs
+    return [
+        (arg, arg.type if isinstance(arg.type, DType) else types[arg.type], shape)
+        for arg, shape in zip(declared, shapes, strict=True)
+    ]

@@ -1,0 +1,94 @@
+"""What is known of a tensor's value before the graph runs.
+
+Shape rules ask for the values of shapes, axes and sizes. A constant's value is known; so is the
+shape of a tensor whose shape is; and so is what small pure ops make of these, which are run at once
+to find out. A shape may also be known in part: ``(None, 784)``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from situs.eager.binding import host_value
+from situs.eager.convert import to_tensor
+from situs.eager.execute import compute
+from situs.eager.tensor import EagerTensor
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+
+SMALL = 1024  # elements: larger values steer nothing
+_FOLDABLE = frozenset(
+    "Add AddV2 Cast ConcatV2 ExpandDims Fill FloorDiv FloorMod GatherV2 Gather Identity Maximum Minimum Mul Neg Pack "
+    "Prod Range Reshape Slice Squeeze StridedSlice Sub Sum".split()
+)
+_BY_SHAPE = frozenset({"Shape", "Size", "Rank"})
+
+
+def constant_value(tensor: SymbolicTensor) -> Any:
+    """The value as plain Python: numbers and tuples of them; None if it is not known."""
+    found = _known(tensor)
+    return None if found is None else host_value(found)
+
+
+def partial_value(tensor: SymbolicTensor) -> Any:
+    """The value with None for what is not known of it; None if nothing is."""
+    whole = constant_value(tensor)
+    if whole is not None:
+        return whole
+    node = tensor.op
+    if node.type == "Shape" and node.inputs[0].shape.rank is not None:
+        return tuple(node.inputs[0].shape)
+    if node.type == "Pack" and node.inputs[0].shape.rank == 0:
+        return tuple(constant_value(item) for item in node.inputs)
+    return None
+
+
+def _known(tensor: SymbolicTensor) -> Any:
+    """The value as a NumPy array, a tensor or a number; None if it is not known."""
+    node = tensor.op
+    if node.type == "Const":
+        value = node.attrs["value"]
+        count = math.prod(value._value.shape) if isinstance(value, EagerTensor) else value.size
+        return value if count <= SMALL else None
+    if node.type in _BY_SHAPE:
+        return _by_shape(node)
+    if node.type in _FOLDABLE and len(node.outputs) == 1:
+        return _run_now(node)
+    return None
+
+
+def _by_shape(node: Operation) -> Any:
+    shape = node.inputs[0].shape
+    if node.type == "Rank":
+        return shape.rank
+    if not shape.is_fully_defined():
+        return None
+    return shape.num_elements() if node.type == "Size" else tuple(shape)
+
+
+def _run_now(node: Operation) -> Any:
+    count = node.outputs[0].shape.num_elements()
+    if count is None or count > SMALL:
+        return None
+    args = [known_arg(arg) for arg in node.args]
+    if any(_unknown(arg) for arg in args):
+        return None
+    try:
+        return compute(node.op_def, args, dict(node.attrs))
+    except Exception:
+        return None  # the run will say what is wrong
+
+
+def known_arg(arg: Any) -> Any:
+    """An operation's argument with tensors replaced by their values, None for those that are not known."""
+    if isinstance(arg, SymbolicTensor):
+        found = _known(arg)
+        if found is None:
+            return None
+        return to_tensor(found, arg.dtype)
+    return type(arg)(known_arg(item) for item in arg) if isinstance(arg, (list, tuple)) else arg
+
+
+def _unknown(arg: Any) -> bool:
+    return arg is None or (isinstance(arg, list) and any(item is None for item in arg))

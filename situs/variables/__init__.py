@@ -1,0 +1,1 @@
+"""Variables: named state, in eager code and in graphs."""

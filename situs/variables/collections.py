@@ -1,0 +1,124 @@
+"""The collections of a graph in which its variables are found, and what is done to all of them at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs.devices.scope import here
+from situs.graph.context import get_default_graph
+from situs.ops.placeholder import group
+
+
+class GraphKeys:
+    """The names of the collections that TensorFlow's programs use."""
+
+    GLOBAL_VARIABLES = "variables"
+    VARIABLES = "variables"
+    LOCAL_VARIABLES = "local_variables"
+    METRIC_VARIABLES = "metric_variables"
+    MODEL_VARIABLES = "model_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    SUMMARIES = "summaries"
+    QUEUE_RUNNERS = "queue_runners"
+    TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    SAVERS = "savers"
+    WEIGHTS = "weights"
+    BIASES = "biases"
+    ACTIVATIONS = "activations"
+    UPDATE_OPS = "update_ops"
+    LOSSES = "losses"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    RESOURCES = "resources"
+    LOCAL_RESOURCES = "local_resources"
+    TRAINABLE_RESOURCE_VARIABLES = "trainable_resource_variables"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    SUMMARY_OP = "summary_op"
+    GLOBAL_STEP = "global_step"
+    EVAL_STEP = "eval_step"
+    TRAIN_OP = "train_op"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+
+
+def _collected(name: str, scope: str | None) -> list[Any]:
+    return get_default_graph().get_collection(name, scope)
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph."""
+    return _collected(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that are not saved."""
+    return _collected(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that optimizers should change."""
+    return _collected(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that are part of a model."""
+    return _collected(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph whose moving averages are kept."""
+    return _collected(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Any, name: str = "init") -> Any:
+    """An operation that runs the initializers of some variables."""
+    return group(*[variable.initializer for variable in var_list if hasattr(variable, "initializer")], name=name)
+
+
+def global_variables_initializer() -> Any:
+    """An operation that runs the initializers of all variables of the default graph."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Any:
+    """An operation that runs the initializers of all local variables of the default graph."""
+    return variables_initializer(local_variables())
+
+
+def all_variables() -> list[Any]:
+    """The old name of `global_variables`."""
+    return global_variables()
+
+
+def is_variable_initialized(variable: Any) -> Any:
+    """A tensor that says whether a variable has a value."""
+    from situs.variables import state_ops
+
+    if here.graph is None:
+        return True
+    return state_ops.is_initialized(variable._as_graph_element())
+
+
+def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Any:
+    """A tensor with the names of the variables that have no value yet."""
+    from situs.ops.constant import constant
+    from situs.ops.gather import boolean_mask
+    from situs.ops.join import stack
+
+    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    if not found:
+        return constant([], dtype="string", name=name)
+    missing = [~is_variable_initialized(variable) for variable in found]
+    return boolean_mask(constant([v.op.name for v in found]), stack(missing), name=name)
+
+
+def assert_variables_initialized(var_list: Any = None) -> Any:
+    """An operation that fails unless every variable has a value."""
+    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    return group(*[variable.value() for variable in found]) if found else None

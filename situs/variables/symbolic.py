@@ -1,0 +1,301 @@
+"""Variables of graphs: what ``tf.Variable`` makes in the TensorFlow 1 dialect.
+
+A variable ``a`` is four operations:
+
+    a                    Variable     its state, per session
+    a/initial_value      Const        what it begins with (any operation may give it)
+    a/Assign             Assign       puts it there: the initializer
+    a/read               Identity     what it holds; this is what ops are given when they are given ``a``
+
+Assignments are on the device of ``a``, because they are colocated with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from situs import dtype as dt
+from situs.devices.scope import device as device_scope
+from situs.devices.scope import here
+from situs.dtype import as_dtype
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.context import get_default_graph, init_scope, session_for
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.ops import operators
+from situs.ops.array import identity
+from situs.ops.attribute import as_bool
+from situs.ops.constant import convert_to_tensor
+from situs.shapes import UNKNOWN, TensorShape
+from situs.symbolic.build import apply
+from situs.tensor import Tensor
+from situs.variables import state_ops
+from situs.variables.collections import GraphKeys
+from situs.variables.eager import Variable
+
+
+class RefVariable:
+    """A variable of a graph.
+
+    Args:
+        initial_value: What it begins with: a tensor, anything `tf.constant` takes, or a function that gives one.
+        trainable: Whether optimizers should change it.
+        collections: The collections it joins; ``GLOBAL_VARIABLES`` by default.
+        validate_shape: Whether its shape is fixed; False lets every assignment choose it.
+        caching_device: Where its value is read to.
+        name: A name; ``Variable`` by default.
+        dtype: The dtype; by default that of the initial value.
+
+    Example:
+        >>> import situs.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     a = tf.Variable(3.0, name="a")
+        ...     [operation.name for operation in tf.get_default_graph().get_operations()]
+        ['a/initial_value', 'a', 'a/Assign', 'a/read']
+    """
+
+    __array_priority__ = 100
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A variable of the graph being built; an eager one where ops run at once."""
+        if here.graph is None and eager_by_default():
+            return Variable(*args, **{k: v for k, v in kwargs.items() if k not in _GRAPH_ONLY})
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: Any = None,
+        constraint: Callable[[Tensor], Tensor] | None = None,
+        use_resource: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+    ) -> None:
+        if initial_value is None:
+            raise InvalidArgumentError("initial_value must be specified.")
+        self.trainable = True if trainable is None else as_bool(trainable, "trainable")
+        self.constraint = constraint
+        graph = here.graph if here.graph is not None else get_default_graph()
+        with graph.as_default(), init_scope():
+            self._build(initial_value, validate_shape, caching_device, name, dtype, shape)
+            self._join(collections)
+
+    def _build(
+        self, initial_value: Any, validate_shape: bool, caching_device: Any, name: str | None, dtype: Any, shape: Any
+    ) -> None:
+        graph = here.graph
+        wanted = None if dtype is None else as_dtype(dtype)
+        scope = "Variable" if name is None else name
+        with graph.name_scope(scope) as inside:
+            self._initial_value = _initial_tensor(graph, initial_value, wanted, inside)
+            first = self._initial_value.shape if shape is None else TensorShape(shape)
+            if validate_shape and not first.is_fully_defined() and shape is None:
+                raise InvalidArgumentError(
+                    f"initial_value must have a shape specified: {self._initial_value!r}. Give it one, or pass "
+                    "validate_shape=False."
+                )
+            self._shape = first if validate_shape else UNKNOWN
+            self._variable = self._add_state(graph, inside)
+            with graph.colocate_with(self._variable.op):
+                self._initializer = apply(
+                    state_ops.assign,
+                    (self._variable, self._initial_value),
+                    {"validate_shape": validate_shape},
+                    "Assign",
+                    graph=graph,
+                ).op
+            self._snapshot = self._add_read(graph, caching_device)
+
+    def _add_state(self, graph: Graph, inside: str) -> SymbolicTensor:
+        attrs = {
+            "shape": self._shape,
+            "shared_name": inside[:-1],
+            "cell": None,
+            "dtype": self._initial_value.dtype,
+        }
+        result = (state_ops.variable.outputs[0], self._initial_value.dtype, self._shape)
+        types = {"dtype": self._initial_value.dtype}
+        return graph.add(state_ops.variable, (), attrs, types, [result], inside).outputs[0]
+
+    def _add_read(self, graph: Graph, caching_device: Any) -> Tensor:
+        if caching_device is not None:
+            with device_scope(caching_device):
+                return identity(self._variable, name="read")
+        with graph.colocate_with(self._variable.op):
+            return identity(self._variable, name="read")
+
+    def _join(self, collections: Any) -> None:
+        names = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in names:
+            names.append(GraphKeys.TRAINABLE_VARIABLES)
+        self.graph.add_to_collections(names, self)
+
+    # What it is.
+
+    @property
+    def name(self) -> str:
+        """The name of its state: ``a:0``."""
+        return self._variable.name
+
+    @property
+    def op(self) -> Operation:
+        """The operation that is its state."""
+        return self._variable.op
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it belongs to."""
+        return self._variable.graph
+
+    @property
+    def dtype(self) -> dt.DType:
+        """The dtype of the elements."""
+        return self._variable.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, as far as it is fixed."""
+        return self._variable.shape
+
+    @property
+    def device(self) -> str:
+        """The device that the program asked for; empty if it did not."""
+        return self._variable.device
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that gives it its first value."""
+        return self._initializer  # type: ignore[no-any-return]
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor it begins with."""
+        return self._initial_value
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds to what is known of the shape."""
+        self._variable.set_shape(shape)
+        self._snapshot.set_shape(shape)  # type: ignore[attr-defined]
+
+    # Its value.
+
+    def value(self) -> Tensor:
+        """What it holds, as read at the start of a run."""
+        return self._snapshot
+
+    def read_value(self) -> Tensor:
+        """What it holds, read by an operation of its own."""
+        with here_or(self.graph):
+            return identity(self._variable, name="read")
+
+    def initialized_value(self) -> Tensor:
+        """What it holds if it has been initialized, else its initial value."""
+        from situs.ops.control import cond
+
+        with here_or(self.graph), init_scope():
+            known = state_ops.is_initialized(self._variable)
+            return cond(known, self.read_value, lambda: self._initial_value)  # type: ignore[no-any-return]
+
+    def eval(self, session: Any = None) -> Any:
+        """What it holds in a session, or in the default one."""
+        return self._snapshot.eval(session=session)  # type: ignore[attr-defined]
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Puts a value in its place in a session, or in the default one."""
+        found = session_for(session, self.graph, "load variable", "load")
+        found.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    def __tensor__(self) -> Tensor:
+        return self._snapshot
+
+    def _as_graph_element(self) -> SymbolicTensor:
+        return self._variable
+
+    def ref(self) -> Any:
+        """A hashable reference to this variable."""
+        return Tensor.ref(self)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Any:
+        raise DTypeError("'Variable' object is not iterable.")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    # Assignment.
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """An operation that gives the variable a new value; its tensor is the state afterwards."""
+        return _updated(state_ops.assign, self, value, name, read_value)
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """An operation that adds `delta`."""
+        return _updated(state_ops.assign_add, self, delta, name, read_value)
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """An operation that subtracts `delta`."""
+        return _updated(state_ops.assign_sub, self, delta, name, read_value)
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """An operation that returns the value and adds 1, until it reaches `limit`."""
+        with here_or(self.graph):
+            return apply(state_ops.count_up_to, (self._variable,), {"limit": limit}, graph=self.graph)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}_ref>"
+
+
+_GRAPH_ONLY = frozenset({"collections", "expected_shape", "use_resource"})
+eager_by_default: Callable[[], bool] = lambda: False  # noqa: E731 - the front door of TensorFlow 1 puts its own here
+
+
+def _initial_tensor(graph: Graph, value: Any, wanted: dt.DType | None, inside: str) -> SymbolicTensor:
+    if callable(value) and not isinstance(value, (Tensor, RefVariable)):
+        value = value()
+    if isinstance(value, RefVariable):
+        value = value.initialized_value()
+    tensor = convert_to_tensor(value, wanted, name="initial_value")
+    assert isinstance(tensor, SymbolicTensor)
+    return tensor
+
+
+def _updated(update: Any, variable: RefVariable, value: Any, name: str | None, read_value: bool) -> Any:
+    graph = here.graph if here.graph is not None else variable.graph
+    with here_or(graph), graph.colocate_with(variable._variable.op):
+        state = graph.capture(variable._variable)
+        made = apply(update, (state, value), {}, name, graph=graph)
+    return made if read_value else made.op
+
+
+def here_or(graph: Graph) -> Any:
+    """A context that builds into `graph`, unless a graph is being built already."""
+    from contextlib import nullcontext
+
+    return nullcontext() if here.graph is not None else graph.as_default()
+
+
+operators.install(RefVariable)
+operators.install_named(RefVariable)
+RefVariable.__eq__ = lambda self, other: self is other  # type: ignore[method-assign]
+RefVariable.__ne__ = lambda self, other: self is not other  # type: ignore[method-assign]
