@@ -8,5 +8,18 @@ from pathlib import Path as _Path
 
 from situs.lazy import attach as _attach
 
+def _graphs_only(name: str) -> str:
+    """What to say of a name that only graphs have: where it is."""
+    from situs.lazy import read_stub
+
+    stub = _Path(__file__).parent / "compat" / "v1" / "__init__.pyi"
+    if name not in read_stub(stub):
+        return ""
+    return (
+        f". tf.{name} belongs to graphs and sessions: write `import situs.compat.v1 as tf`, or call "
+        f"tf.compat.v1.{name} in this program"
+    )
+
+
 __version__ = "0.1.0.dev0"
-__getattr__, __dir__, __all__ = _attach(__name__, _Path(__file__).with_suffix(".pyi"))
+__getattr__, __dir__, __all__ = _attach(__name__, _Path(__file__).with_suffix(".pyi"), missing=_graphs_only)

@@ -195,3 +195,5 @@ from situs.ops.control import switch_case as switch_case
 from situs.ops.control import while_loop as while_loop
 from situs.ops.placeholder import group as group
 from situs.ops.placeholder import no_op as no_op
+from situs.tracing.function import function as function
+from situs.tracing.spec import TensorSpec as TensorSpec

@@ -5,14 +5,21 @@ Seeds, counters and keys become the seeds of random number generators this way.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
 
+UNPREDICTABLE = -1  # in the place of a seed: a new one is to be taken for every draw
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15
+
+
+def unpredictable() -> int:
+    """An integer that no seed leads to."""
+    return int.from_bytes(os.urandom(8), "little") >> 1
 
 
 def mix(numbers: Iterable[int]) -> int:

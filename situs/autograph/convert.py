@@ -182,8 +182,9 @@ def _declare(
 ) -> None:
     """Says at the head of a function which names are whose, now that the statements that showed it have moved."""
     lines = [f"global {name}" for name in sorted(of_module)] + [f"nonlocal {name}" for name in sorted(of_function)]
-    if local := [name for name in dict.fromkeys(moved) if name not in known]:
-        lines.append(f"if False: {' = '.join(local)} = None")
+    local = [name for name in dict.fromkeys(moved) if name not in known]
+    # Never run, but enough to make the names locals, and `ag__` a free variable: the sign of a converted function.
+    lines.append(f"if False: {' = '.join([*local, _RUNTIME])}")
     insert_at_head(node, "\n".join(lines))
 
 

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from situs.autograph.prepare import PREFIX
 from situs.autograph.syntax import expression
 
+_SIMPLE = (ast.Name, ast.Constant)
+
 
 class Expressions(ast.NodeTransformer):
     """Rewrites the expressions of one function; nested definitions are handed to `convert_inner`."""
@@ -40,12 +42,11 @@ class Expressions(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         """``and`` and ``or``."""
+        free = all(map(_is_free, node.values[1:]))
         self.generic_visit(node)
-        first, *rest = node.values
-        if _binds(rest):
+        if _binds(node.values[1:]):
             return node
-        name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return _junction(name, first, rest, node)
+        return _junction("and_" if isinstance(node.op, ast.And) else "or_", node.values, node, free=free)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """``not``."""
@@ -88,9 +89,9 @@ def _operator(name: str, args: list[ast.expr], like: ast.expr) -> ast.Call:
     return ast.copy_location(ast.Call(expression(f"ag__.{name}", like), args, []), like)
 
 
-def _junction(name: str, first: ast.expr, rest: list[ast.expr], like: ast.expr) -> ast.expr:
-    call = _operator(name, [first, *map(_thunk, rest)], like)
-    if all(map(_is_free, rest)):
+def _junction(name: str, values: list[ast.expr], like: ast.expr, *, free: bool) -> ast.expr:
+    call = _operator(name, [values[0], *map(_thunk, values[1:])], like)
+    if free:
         call.keywords = [ast.keyword("free", ast.copy_location(ast.Constant(True), like))]
     return call
 
@@ -113,10 +114,12 @@ def _is_operator(node: ast.expr) -> bool:
 def _is_free(node: ast.expr) -> bool:
     """Whether an operand costs nothing and cannot fail, so that a graph need not decide whether to run it."""
     if isinstance(node, ast.Compare):
-        return all(isinstance(item, ast.Name | ast.Constant) for item in (node.left, *node.comparators))
-    if isinstance(node, ast.Call):  # not x
-        return _is_operator(node.func) and all(isinstance(item, ast.Name) for item in node.args)
-    return isinstance(node, ast.Name | ast.Constant)
+        return all(isinstance(item, _SIMPLE) for item in (node.left, *node.comparators))
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not) and _is_free(node.operand)
+    if isinstance(node, ast.BoolOp):
+        return all(map(_is_free, node.values))
+    return isinstance(node, _SIMPLE)
 
 
 def _chain(left: ast.expr, ops: list[ast.cmpop], right: list[ast.expr], like: ast.expr) -> ast.expr:
@@ -129,5 +132,5 @@ def _chain(left: ast.expr, ops: list[ast.cmpop], right: list[ast.expr], like: as
     names: list[ast.expr] = [ast.copy_location(ast.Name(name, ast.Load()), like) for name in ("ag__left", "ag__right")]
     first = ast.copy_location(ast.Compare(names[0], ops[:1], names[1:]), like)
     rest = _chain(names[1], ops[1:], right[1:], like)
-    outer.func.body = _junction("and_", first, [rest], like)
+    outer.func.body = _junction("and_", [first, rest], like, free=all(isinstance(item, _SIMPLE) for item in right))
     return outer

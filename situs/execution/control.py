@@ -48,10 +48,10 @@ def _inputs(node: Operation, builder: _Builder) -> list[Source]:
 
 
 def _branch(planner: Planner, node: Operation, device: Device, builder: _Builder) -> Function:
-    outside = node.args[1]
+    number = {id(tensor): place for place, tensor in enumerate(node.args[1])}  # == is an op in a tf.function
     functions = []
     for graph in (node.attrs["then_branch"], node.attrs["else_branch"]):
-        order = [outside.index(tensor) for tensor in graph.captures]
+        order = [number[id(tensor)] for tensor in graph.captures]
         inside = [(graph.captures[tensor], builder.homes[tensor]) for tensor in graph.captures]
         functions.append((_function(planner, graph, inside, [(t, device) for t in graph.results], device), order))
     (then, then_order), (otherwise, else_order) = functions
@@ -100,7 +100,8 @@ def _part(
     targets: Sequence[Device],
 ) -> tuple[Function, list[int]]:
     """The condition or the body of a loop: a function of the state and of some of what is captured."""
-    order = [list(outside).index(tensor) for tensor in graph.captures]
+    number = {id(tensor): place for place, tensor in enumerate(outside)}
+    order = [number[id(tensor)] for tensor in graph.captures]
     inside = list(zip(graph.arguments, homes, strict=True))
     inside += [(graph.captures[tensor], builder.homes[tensor]) for tensor in graph.captures]
     results = list(zip(graph.results, targets, strict=True))

@@ -7,8 +7,7 @@ grown, the whole of it is placed again, but operations with state keep the devic
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from situs.devices.logical import Device
 from situs.execution.parallel import Pool
@@ -33,6 +32,7 @@ class Engine:
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
         default: The device for operations that ask for none, if it can run them.
         pruned: Whether to place only what a run needs, rather than the whole graph.
+        fixed: Operations whose devices are given, such as the arguments of a function.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Engine:
         pool: Pool | None = None,
         default: Device | None = None,
         pruned: bool = False,
+        fixed: Mapping[Operation, Device] | None = None,
     ) -> None:
         self.graph = graph
         self.devices = devices
@@ -54,7 +55,8 @@ class Engine:
         self.default = default
         self.pruned = pruned
         self._lock = threading.RLock()
-        self._placed: dict[Operation, Any] = {}
+        self._fixed = dict(fixed or {})
+        self._placed: dict[Operation, Device] = {}
         self._placement: Placement | None = None
         self._version = -1
         self._planner = Planner(self._place_inner)
@@ -90,7 +92,7 @@ class Engine:
         return self._place(prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed))
 
     def _place(self, operations: Sequence[Operation]) -> Placement:
-        fixed = {node: device for node, device in self._placed.items() if node.op_def.stateful}
+        fixed = {node: device for node, device in self._placed.items() if node.op_def.stateful} | self._fixed
         made = place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
         self._placed.update((node, made.device_of(node)) for node in operations)
         return made

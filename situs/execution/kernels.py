@@ -20,7 +20,7 @@ from situs.eager.cell import Cell
 from situs.errors import InvalidArgumentError
 from situs.execution.state import Run
 from situs.graph.node import Operation
-from situs.mixing import mix
+from situs.mixing import UNPREDICTABLE, mix, unpredictable
 from situs.placement.candidates import Assignment
 from situs.shapes import TensorShape, brackets
 
@@ -61,7 +61,8 @@ def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Func
     seed = bound.pop("seed")
 
     def draw(run: Run, *values: Value) -> Any:
-        return function(*values, seed=mix((seed, run.state.next_draw(node))), **bound)
+        drawn = unpredictable() if seed == UNPREDICTABLE else mix((seed, run.state.next_draw(node)))
+        return function(*values, seed=drawn, **bound)
 
     return draw
 

@@ -39,23 +39,16 @@ def write_attr(attrs: Any, name: str, value: Any, default: Any) -> None:
     if value is None and default is None:
         return
     field = _field_of(value)
-    if field is None or (field == "s" and isinstance(value, bytes) and not isinstance(default, bytes)):
-        attrs[f"{PLAIN}{name}"].s = dumps(value).encode()
+    if field is None or (isinstance(value, bytes) and not isinstance(default, bytes)):
+        text = dumps(value)
+        attrs[f"{PLAIN}{name}"].s = text.encode()
     elif isinstance(value, (tuple, list)):
         filled = attrs[name].list
         filled.SetInParent()
         if value:
             getattr(filled, field).extend([_as_field(field, item) for item in value])
     else:
-        setattr_field(attrs[name], field, _as_field(field, value))
-
-
-def setattr_field(message: AttrValue, field: str, value: Any) -> None:
-    """Sets a field of a message: scalars are assigned, messages copied."""
-    if field in ("shape", "tensor"):
-        getattr(message, field).CopyFrom(value)
-    else:
-        setattr(message, field, value)
+        attrs[name].MergeFrom(AttrValue(**{field: _as_field(field, value)}))
 
 
 def _field_of(value: Any) -> str | None:
@@ -69,7 +62,7 @@ def _field_of(value: Any) -> str | None:
     if isinstance(value, (int, np.integer)):
         return "i" if -(2**63) <= value < 2**63 else None
     if isinstance(value, (float, np.floating)):
-        return "f" if same_float(float(value), shortest(to_single(float(value)))) else None
+        return "f" if _same(float(value), _shortest(to_single(float(value)))) else None
     if isinstance(value, str):
         return "s" if _encodes(value) else None
     return _field_of_object(value)
@@ -84,17 +77,17 @@ def _field_of_object(value: Any) -> str | None:
 
 def _encodes(text: str) -> bool:
     try:
-        return bool(text.encode() or True)
+        text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair
         return False
+    return True
 
 
-def same_float(a: float, b: float) -> bool:
-    """Whether two floats are the same; NaN is NaN, and the zeros differ."""
+def _same(a: float, b: float) -> bool:
     return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
 
 
-def shortest(single: float) -> float:
+def _shortest(single: float) -> float:
     """The shortest decimal that rounds to this float32."""
     return float(spell_float(single, single=True))
 
@@ -138,7 +131,7 @@ def _from_field(field: str, value: Any, default: Any) -> Any:
     if field == "s":
         return value if isinstance(default, bytes) else _text(value)
     if field == "f":
-        return shortest(value)
+        return _shortest(value)
     if field == "type":
         return dtype_from_proto(value)
     if field == "shape":

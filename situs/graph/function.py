@@ -92,6 +92,13 @@ class FunctionGraph(Graph):
         return f"<FunctionGraph of {len(self)} operations>"
 
 
+def outermost(graph: Graph) -> Graph:
+    """The graph that a function's graph, and all around it, lie in."""
+    while graph.outer is not None:
+        graph = graph.outer
+    return graph
+
+
 def graph_of(values: Any, depth: int = 8) -> Graph | None:
     """The graph of the first symbolic tensor among inputs of any kind; None if there is none.
 

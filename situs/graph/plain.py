@@ -1,5 +1,6 @@
 """Values as JSON: host inputs, and attributes that no field of an ``AttrValue`` holds.
 
+    >>> from situs.dtype import float32
     >>> dumps((2, None, float32))
     '[2, null, {"dtype": "float32"}]'
     >>> loads('[2, null, {"dtype": "float32"}]')
@@ -15,7 +16,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from situs.dtype import DType, as_dtype, float32
+from situs.dtype import DType, as_dtype
 from situs.errors import InvalidArgumentError
 from situs.shapes import TensorShape
 
@@ -98,5 +99,3 @@ _KINDS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "slice": (slice, lambda v: [v.start, v.stop, v.step], lambda v: slice(*v)),
     "complex": (complex, lambda v: [v.real, v.imag], lambda v: complex(*v)),
 }
-
-__all__ = ["NotPlainError", "dumps", "float32", "inputs_in", "loads"]

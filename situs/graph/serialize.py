@@ -12,13 +12,14 @@ is captured says which input of the node it is (``_capture``).
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.attributes import write_attr
 from situs.graph.function import FunctionGraph, captured
 from situs.graph.graph import Graph
-from situs.graph.node import Operation
+from situs.graph.node import Operation, tensors_in
 from situs.graph.plain import NotPlainError, dumps
 from situs.graph.tensor import SymbolicTensor
 from situs.proto.function import FunctionDef
@@ -101,7 +102,6 @@ class _Writer:
                 self._refuse(message, node, name, value, error)
 
     def _refuse(self, message: NodeDef, node: Operation, name: str, value: Any, error: NotPlainError) -> None:
-        message.attr.pop(f"_value:{name}", None)
         if self.strict:
             raise InvalidArgumentError(
                 f"Operation '{node.name}' ({node.type}) cannot be written down: its attribute {name!r} holds {error}, "
@@ -138,18 +138,22 @@ class _Writer:
 
     def _fill_inputs(self, message: NodeDef, node: Operation) -> None:
         lists = [arg.name for arg in node.op_def.inputs if arg.is_list]
-        position = {id(tensor): number for number, tensor in enumerate(node.inputs)}
+        position = 0
         for arg, value in zip(node.op_def.inputs, node.args, strict=True):
             if arg.is_list:
                 message.attr["N" if len(lists) == 1 else f"{LENGTH}{arg.name}"].i = len(value)
             elif arg.is_host and not isinstance(value, SymbolicTensor):
                 self._fill_host(message, node, arg.name, value, position)
+            position += len(tensors_in([value]))
 
-    def _fill_host(self, message: NodeDef, node: Operation, arg: str, value: Any, position: dict[int, int]) -> None:
+    def _fill_host(self, message: NodeDef, node: Operation, arg: str, value: Any, position: int) -> None:
+        numbers = count(position)
         try:
-            message.attr[f"{HOST}{arg}"].s = dumps(value, lambda item: position.get(id(item))).encode()
+            text = dumps(value, lambda item: next(numbers) if isinstance(item, SymbolicTensor) else None)
         except NotPlainError as error:
             self._refuse(message, node, f"{HOST}{arg}", value, error)
+        else:
+            message.attr[f"{HOST}{arg}"].s = text.encode()
 
 
 def input_name(tensor: SymbolicTensor) -> str:
@@ -161,7 +165,9 @@ def _position(outside: SymbolicTensor, holder: Operation) -> int:
     for number, tensor in enumerate(holder.inputs):
         if tensor is outside:
             return number
-    raise InvalidArgumentError(f"Operation '{holder.name}' uses {outside.name} inside, but does not take it as an input.")
+    raise InvalidArgumentError(
+        f"Operation '{holder.name}' uses {outside.name} inside, but does not take it as an input."
+    )
 
 
 def _graphs_in(value: Any) -> list[FunctionGraph]:

@@ -19,8 +19,8 @@ from situs.errors import InvalidArgumentError, ResourceExhaustedError
 from situs.ops import stateless
 from situs.ops.array import as_attribute
 from situs.ops.constant import constant
-from situs.mixing import mix, mix_each
-from situs.ops.seeds import as_seed, unpredictable
+from situs.mixing import mix, mix_each, unpredictable
+from situs.ops.seeds import as_seed
 from situs.tensor import Tensor
 
 _WORD = 2**64

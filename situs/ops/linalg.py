@@ -75,8 +75,13 @@ def batch_shape(a: TensorShape, b: TensorShape) -> TensorShape:
 _mm = torch.mm
 
 
-@_matmul.kernel(CPU)
-@_matmul.kernel(GPU, T=FLOATING | COMPLEX)
+def _plain_product(a: Tensor, b: Tensor, **flags: bool) -> Any:
+    """In a graph where both are known to be matrices, and neither is to be turned: `mm` itself."""
+    return _mm if a.shape.rank == b.shape.rank == 2 and not any(flags.values()) else None
+
+
+@_matmul.kernel(CPU, lower=_plain_product)
+@_matmul.kernel(GPU, T=FLOATING | COMPLEX, lower=_plain_product)
 def _matmul_kernel(
     a: torch.Tensor,
     b: torch.Tensor,

@@ -9,19 +9,24 @@ and all state is here, in a `SeedSource`:
     set           none       the global seed, and the number of calls since it was set
     set or none   given      both seeds, and the number of calls with this op seed since then
 
+In a graph the integer belongs to the operation, and each of its draws in a session mixes in their number.
+
 The numbers are not TensorFlow's. They are the same in every run on the same type of device.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 
 import torch
 
+from situs.devices.scope import here
 from situs.errors import DTypeError
-from situs.mixing import mix
+from situs.graph.context import get_default_graph
+from situs.graph.function import outermost
+from situs.graph.graph import Graph
+from situs.mixing import UNPREDICTABLE, mix, unpredictable
 
 _DEFAULT_GLOBAL_SEED = 87654321  # TensorFlow's, for programs that give op seeds alone
 
@@ -70,13 +75,29 @@ def set_seed(seed: int | None) -> None:
 
 
 def next_seed(op_seed: int | None = None) -> int:
-    """The integer for one call of a random op."""
-    return eager.next(op_seed)
+    """The integer for one call of a random op, or for one operation of a graph."""
+    if here.graph is None:
+        return eager.next(op_seed)
+    return _graph_seed(outermost(here.graph), None if op_seed is None else as_seed(op_seed))
 
 
-def unpredictable() -> int:
-    """An integer that no seed leads to."""
-    return int.from_bytes(os.urandom(8), "little") >> 1
+def _graph_seed(graph: Graph, op_seed: int | None) -> int:
+    """The integer of an operation; each run mixes in how often it has drawn in its session.
+
+    A graph has a seed of its own; the graph of a ``tf.function`` has the eager one.
+    """
+    seed = eager.seed if graph.compares_elements else graph.seed
+    if op_seed is not None:
+        return mix((4, _DEFAULT_GLOBAL_SEED if seed is None else seed, op_seed))
+    if seed is None:
+        return UNPREDICTABLE
+    graph.seeds_used += 1
+    return mix((3, seed, graph.seeds_used))
+
+
+def set_graph_seed(seed: int | None) -> None:
+    """Sets the seed of the default graph: operations made from here on draw the same numbers in every session."""
+    get_default_graph().seed = None if seed is None else as_seed(seed)
 
 
 def as_seed(seed: object) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from situs.devices.scope import ROOT, build_into
+from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.variables import state_ops
@@ -21,9 +22,7 @@ _captured: WeakKeyDictionary[Graph, dict[int, tuple[Variable, SymbolicTensor]]] 
 
 def captured_variable(graph: Graph, variable: Variable) -> SymbolicTensor:
     """The tensor that stands for a variable's state in a graph, made once in the outermost one."""
-    top = graph
-    while top.outer is not None:
-        top = top.outer
+    top = outermost(graph)
     known = _captured.setdefault(top, {})
     if id(variable) not in known:
         known[id(variable)] = variable, _add(top, variable)

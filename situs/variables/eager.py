@@ -20,6 +20,8 @@ from situs.eager.cell import Cell
 from situs.eager.execute import decide, execute, log, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.graph.context import init_scope
+from situs.graph.function import outermost
 from situs.ops import operators
 from situs.ops.array import identity
 from situs.ops.attribute import as_bool, as_word
@@ -28,9 +30,13 @@ from situs.shapes import TensorShape
 from situs.tensor import Tensor, read
 from situs.variables import state_ops
 from situs.variables.capture import captured_variable
+from situs.variables.updates import Updatable
 
 
-class Variable:
+on_create: list[Callable[[Any], None]] = []  # asked before a variable is made: `situs.tracing` has a say
+
+
+class Variable(Updatable):
     """A tensor that can be assigned to.
 
     Args:
@@ -49,6 +55,14 @@ class Variable:
 
     __array_priority__ = 100
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """An eager variable, or one of the graph being built; a ``tf.function`` uses eager ones."""
+        if here.graph is not None and not outermost(here.graph).compares_elements:
+            from situs.variables.symbolic import RefVariable
+
+            return RefVariable(*args, **kwargs)
+        return super().__new__(cls)
+
     def __init__(
         self,
         initial_value: Any = None,
@@ -63,6 +77,23 @@ class Variable:
         synchronization: Any = None,
         aggregation: Any = None,
         shape: Any = None,
+    ) -> None:
+        for check in on_create:
+            check(self)
+        if here.graph is not None:
+            with init_scope():
+                self._init(initial_value, trainable, name, dtype, shape, constraint)
+        else:
+            self._init(initial_value, trainable, name, dtype, shape, constraint)
+
+    def _init(
+        self,
+        initial_value: Any,
+        trainable: bool | None,
+        name: str | None,
+        dtype: Any,
+        shape: Any,
+        constraint: Callable[[Tensor], Tensor] | None,
     ) -> None:
         if initial_value is None:
             raise InvalidArgumentError("The `initial_value` arg to `tf.Variable` must be specified.")

@@ -12,13 +12,14 @@ from typing import Any
 import torch
 
 from situs import dtype as dt
-from situs.dtype import ALL, FIXED, INDEX, NUMERIC, DType
+from situs.dtype import ALL, FIXED, INDEX, NUMERIC, WIDE_UNSIGNED, DType
 from situs.eager.bridge import place
 from situs.eager.cell import Cell
 from situs.errors import InvalidArgumentError, OutOfRangeError
-from situs.ops.define import CPU, GPU, op, same_shape
+from situs.ops.array import by_bits
+from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op
-from situs.shapes import SCALAR, TensorShape
+from situs.shapes import SCALAR, TensorShape, brackets
 
 variable = op("Variable", "-> ref: dtype&", stateful=True, shape=None, shared_name="", cell=None)
 
@@ -50,9 +51,28 @@ assign.overwrites = True
 def _assign_shape(ref: TensorShape, value: TensorShape, *, validate_shape: bool) -> TensorShape:
     if not validate_shape:
         return value
-    if not ref.is_compatible_with(value):
-        raise InvalidArgumentError(f"Shapes {ref} and {value} are incompatible: a variable keeps its shape in assign.")
-    return ref.merge_with(value)
+    return merged(ref, value)
+
+
+def merged(ref: TensorShape, value: TensorShape) -> TensorShape:
+    """What two shapes that must be the same say together.
+
+    Raises:
+        InvalidArgumentError: they are not the same.
+    """
+    if ref.is_compatible_with(value):
+        return ref.merge_with(value)
+    if ref.rank != value.rank:
+        raise InvalidArgumentError(
+            f"Shapes must be equal rank, but are {ref.rank} and {value.rank}: a variable of shape {brackets(ref)} "
+            f"takes no value of shape {brackets(value)}, and neither is broadcast"
+        )
+    pairs = enumerate(zip(ref, value, strict=True))
+    axis, (a, b) = next((i, pair) for i, pair in pairs if None not in pair and pair[0] != pair[1])
+    raise InvalidArgumentError(
+        f"Dimension {axis} in both shapes must be equal, but are {a} and {b}. Shapes are {brackets(ref)} and "
+        f"{brackets(value)}."
+    )
 
 
 @assign.kernel(CPU)
@@ -63,68 +83,14 @@ def _assign_kernel(ref: Any, value: Any, *, validate_shape: bool) -> Any:
 
 def _update_op(name: str, kernel: Callable[..., Any]) -> Op:
     made = op(name, "ref: T&, value: T -> output_ref: T&", T=NUMERIC, stateful=True)
-    made.shape(_updated_shape)
-    made.kernel(CPU, GPU)(kernel)
+    made.shape(merged)
+    made.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)(kernel)
+    made.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(kernel))
     return made
-
-
-def _updated_shape(ref: TensorShape, value: TensorShape) -> TensorShape:
-    if not ref.is_compatible_with(value):
-        raise InvalidArgumentError(f"Shapes {ref} and {value} are incompatible: a variable is not broadcast.")
-    return ref.merge_with(value)
 
 
 assign_add = _update_op("AssignAdd", torch.add)
 assign_sub = _update_op("AssignSub", torch.sub)
-
-# Changes of some rows, or of some elements.
-
-
-def _rows_op(name: str, change: Callable[..., Any]) -> Op:
-    made = op(name, "ref: T&, indices: I, updates: T -> output_ref: T&", T=FIXED, I=INDEX, stateful=True)
-    made.shape(same_shape)
-    made.kernel(CPU, GPU)(change)
-    return made
-
-
-def _changed(how: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that applies `how(new, rows, updates)` to a copy of the variable's value."""
-
-    def kernel(ref: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor) -> torch.Tensor:
-        rows = indices.reshape(-1).long()
-        if rows.numel() and (int(rows.min()) < 0 or int(rows.max()) >= ref.shape[0]):
-            raise InvalidArgumentError(f"indices = {rows.tolist()[:8]} are not all in [0, {ref.shape[0]})")
-        new = ref.clone()
-        given = updates.expand((*indices.shape, *ref.shape[1:])).reshape((rows.numel(), *ref.shape[1:]))
-        how(new, rows, given)
-        return new
-
-    return kernel
-
-
-def _put(new: torch.Tensor, rows: torch.Tensor, given: torch.Tensor) -> None:
-    new.index_put_((rows,), given)
-
-
-def _combine(mode: str) -> Callable[..., None]:
-    def combine(new: torch.Tensor, rows: torch.Tensor, given: torch.Tensor) -> None:
-        new.index_reduce_(0, rows, given, mode)
-
-    return combine
-
-
-def _divide(new: torch.Tensor, rows: torch.Tensor, given: torch.Tensor) -> None:
-    divisor = torch.ones_like(new).index_reduce_(0, rows, given, "prod")
-    new.copy_(new / divisor if new.is_floating_point() else new // divisor)
-
-
-scatter_update = _rows_op("ScatterUpdate", _changed(_put))
-scatter_add = _rows_op("ScatterAdd", _changed(lambda new, rows, given: new.index_add_(0, rows, given)))
-scatter_sub = _rows_op("ScatterSub", _changed(lambda new, rows, given: new.index_add_(0, rows, given, alpha=-1)))
-scatter_mul = _rows_op("ScatterMul", _changed(_combine("prod")))
-scatter_div = _rows_op("ScatterDiv", _changed(_divide))
-scatter_min = _rows_op("ScatterMin", _changed(_combine("amin")))
-scatter_max = _rows_op("ScatterMax", _changed(_combine("amax")))
 
 # Questions about state.
 

@@ -28,15 +28,17 @@ from situs.ops import operators
 from situs.ops.array import identity
 from situs.ops.attribute import as_bool
 from situs.ops.constant import convert_to_tensor
+from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.build import apply
 from situs.tensor import Tensor
 from situs.variables import state_ops
 from situs.variables.collections import GraphKeys
 from situs.variables.eager import Variable
+from situs.variables.updates import Updatable
 
 
-class RefVariable:
+class RefVariable(Updatable):
     """A variable of a graph.
 
     Args:
@@ -243,24 +245,34 @@ class RefVariable:
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """An operation that gives the variable a new value; its tensor is the state afterwards."""
-        return _updated(state_ops.assign, self, value, name, read_value)
+        return self._changed(state_ops.assign, value, name, read_value)
 
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """An operation that adds `delta`."""
-        return _updated(state_ops.assign_add, self, delta, name, read_value)
+        return self._changed(state_ops.assign_add, delta, name, read_value)
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """An operation that subtracts `delta`."""
-        return _updated(state_ops.assign_sub, self, delta, name, read_value)
+        return self._changed(state_ops.assign_sub, delta, name, read_value)
 
     def count_up_to(self, limit: int) -> Tensor:
         """An operation that returns the value and adds 1, until it reaches `limit`."""
-        with here_or(self.graph):
-            return apply(state_ops.count_up_to, (self._variable,), {"limit": limit}, graph=self.graph)  # type: ignore[no-any-return]
+        return self._update(state_ops.count_up_to, (), {"limit": limit}, None)  # type: ignore[no-any-return]
+
+    def _changed(self, update: Op, value: Any, name: str | None, read_value: bool) -> Any:
+        made = self._update(update, (value,), {}, name)
+        return made if read_value else made.op
+
+    def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
+        graph = here.graph if here.graph is not None else self.graph
+        with here_or(graph):
+            state = graph.capture(self._variable)
+            with graph.colocate_with(state.op):
+                return apply(update, (state, *inputs), attrs, name, graph=graph)
 
     def __repr__(self) -> str:
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}_ref>"
@@ -278,14 +290,6 @@ def _initial_tensor(graph: Graph, value: Any, wanted: dt.DType | None, inside: s
     tensor = convert_to_tensor(value, wanted, name="initial_value")
     assert isinstance(tensor, SymbolicTensor)
     return tensor
-
-
-def _updated(update: Any, variable: RefVariable, value: Any, name: str | None, read_value: bool) -> Any:
-    graph = here.graph if here.graph is not None else variable.graph
-    with here_or(graph), graph.colocate_with(variable._variable.op):
-        state = graph.capture(variable._variable)
-        made = apply(update, (state, value), {}, name, graph=graph)
-    return made if read_value else made.op
 
 
 def here_or(graph: Graph) -> Any:

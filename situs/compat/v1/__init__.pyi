@@ -319,7 +319,7 @@ from situs.ops.search import sort as sort
 from situs.ops.search import unique as unique
 from situs.ops.search import unique_with_counts as unique_with_counts
 from situs.ops.search import unravel_index as unravel_index
-from situs.ops.seeds import set_seed as set_random_seed
+from situs.ops.seeds import set_graph_seed as set_random_seed
 from situs.ops.strings import as_string as as_string
 from situs.ops.strings import decode_base64 as decode_base64
 from situs.ops.strings import encode_base64 as encode_base64
@@ -342,6 +342,8 @@ from situs.session.session import Session as Session
 from situs.shapes import TensorShape as TensorShape
 from situs.tensor import Tensor as Tensor
 from situs.tensor import is_tensor as is_tensor
+from situs.tracing.function import function as function
+from situs.tracing.spec import TensorSpec as TensorSpec
 from situs.variables.collections import GraphKeys as GraphKeys
 from situs.variables.collections import all_variables as all_variables
 from situs.variables.collections import assert_variables_initialized as assert_variables_initialized

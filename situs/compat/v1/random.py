@@ -13,7 +13,7 @@ from situs.ops.random import poisson_v1 as poisson
 from situs.ops.random import shuffle as shuffle
 from situs.ops.random import truncated_normal as truncated_normal
 from situs.ops.random import uniform as uniform
-from situs.ops.seeds import set_seed as set_random_seed
+from situs.ops.seeds import set_graph_seed as set_random_seed
 from situs.ops.seeds import set_seed as set_seed
 from situs.ops.stateless import fold_in as fold_in
 from situs.ops.stateless import split as split

@@ -45,7 +45,7 @@ class Symbolic(Tensor):
     __iter__ = __len__ = __index__ = __bool__
 
     def __repr__(self) -> str:
-        return f"Symbolic({self.array})"
+        return f"Symbolic({self.array.tolist()})"
 
     def __getitem__(self, index: Any) -> Symbolic:
         return Symbolic(self.array[_plain(index)])
@@ -83,6 +83,12 @@ def _while_loop(cond: Callable[..., Any], body: Callable[..., list[Any]], loop_v
     return values
 
 
+def _element(tensor: Symbolic, index: Symbolic) -> Symbolic:
+    if index.array < len(tensor.array):
+        return tensor[index]
+    return Symbolic(np.zeros(tensor.array.shape[1:], tensor.array.dtype))  # only traced, never run
+
+
 def _assertion(condition: Symbolic, message: Any) -> None:
     if not condition.array:
         raise AssertionError(f"in the graph: {message}")
@@ -99,7 +105,7 @@ def symbolic() -> Iterator[type[Symbolic]]:
         logical_or=lambda a, b: Symbolic(_plain(a) | _plain(b)),
         logical_not=lambda a: Symbolic(~a.array),
         length=lambda t: Symbolic(len(t.array)),
-        element=lambda t, index: t[index],
+        element=_element,
         range_=lambda *args: Symbolic(np.arange(*map(_plain, args))),
         assertion=_assertion,
     )

@@ -1,0 +1,204 @@
+"""Graphs from messages: `import_graph_def`, and files of them: `write_graph`.
+
+    with tf.Graph().as_default() as graph:
+        y, = tf.import_graph_def(graph_def, input_map={"x": image}, return_elements=["y:0"], name="model")
+
+The nodes are ordered so that each comes after what it takes, and each becomes an operation as if the program had
+called its op: dtypes and shapes are worked out anew, and have to agree with what the message says. If one of them
+cannot be made, none is left in the graph.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import situs.ops  # noqa: F401 - declares the ops that nodes may name
+import situs.variables.state_ops  # noqa: F401
+from situs.devices.scope import here
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.context import as_default, get_default_graph
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.constant import convert_to_tensor
+from situs.proto.graph import GraphDef
+from situs.proto.text import from_json, parse
+from situs.symbolic.importer import Importer
+from situs.symbolic.node_def import Source, parse_input
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Any = None,
+    return_elements: Any = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Adds the nodes of a graph to the default graph.
+
+    Args:
+        graph_def: A ``GraphDef``, its text, its JSON, or the bytes of its ``SerializeToString``.
+        input_map: Tensors to take in place of results of imported nodes, by their names: ``{"x:0": tensor}``.
+        return_elements: Names of operations (``"y"``) and tensors (``"y:0"``) of the message to return.
+        name: What to put before the names, with a slash; ``"import"`` by default, nothing if it is empty.
+        op_dict: Accepted for TensorFlow's programs.
+        producer_op_list: Accepted for TensorFlow's programs.
+
+    Returns:
+        The operations and tensors asked for; None if none were.
+
+    Raises:
+        TypeError: an argument is of the wrong kind.
+        ValueError: the message is malformed, or does not fit `input_map` or `return_elements`.
+        NotFoundError: a node is of an op that there is not.
+    """
+    content = read_graph_def(graph_def)
+    wanted = _checked_names(return_elements)
+    mapped = _checked_map(input_map)
+    graph = get_default_graph()
+    with _inside(graph), graph.name_scope("import" if name is None else name) as scope:
+        inputs = _as_sources(graph, mapped, scope)
+        library = {function.signature.name: function for function in content.library.function}
+        importer = Importer(graph, content.node, scope.rstrip("/"), library, inputs)
+        with _all_or_nothing(graph):
+            importer.run()
+            found = [importer.element(text) for text in wanted or ()]
+    return None if wanted is None else found
+
+
+@contextmanager
+def _inside(graph: Graph) -> Iterator[None]:
+    if here.graph is graph:
+        yield
+    else:
+        with as_default(graph):
+            yield
+
+
+def read_graph_def(content: Any) -> GraphDef:
+    """A ``GraphDef`` from itself, from its text or JSON, or from the bytes of its ``SerializeToString``.
+
+    Raises:
+        TypeError: it is none of these.
+        ValueError: the text is malformed.
+    """
+    if isinstance(content, GraphDef):
+        return content
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        content = _decoded(bytes(content))
+    if not isinstance(content, str):
+        raise DTypeError(f"Argument `graph_def` must be a GraphDef proto. Received type {type(content).__name__}.")
+    read = from_json if content.lstrip().startswith("{") else parse
+    return read(content, GraphDef())
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError(
+            f"These bytes are no GraphDef: {error}. Situs reads the text of a GraphDef, its JSON and what its own "
+            "SerializeToString() makes, not the wire format of protocol buffers: write the graph with as_text=True."
+        ) from None
+
+
+def _checked_names(elements: Any) -> list[str] | None:
+    if elements is None:
+        return None
+    if isinstance(elements, (str, bytes)) or not all(isinstance(text, str) for text in elements):
+        raise DTypeError(f"Argument `return_elements` must be a list of strings. Obtained {elements!r}.")
+    return list(elements)
+
+
+def _checked_map(mapped: Any) -> Mapping[str, Any]:
+    if mapped is None:
+        return {}
+    if not isinstance(mapped, Mapping):
+        raise DTypeError(f"Argument `input_map` must be a dictionary. Obtained {type(mapped).__name__}")
+    if not all(isinstance(key, str) for key in mapped):
+        raise DTypeError(f"All keys for argument `input_map` must be strings. Obtained keys: {list(mapped)}")
+    return mapped
+
+
+def _as_sources(graph: Graph, mapped: Mapping[str, Any], scope: str) -> dict[Source, SymbolicTensor | Operation]:
+    """What stands in for results of imported nodes; values that are no tensors become constants."""
+    plain = [key for key, value in mapped.items() if not isinstance(value, (SymbolicTensor, Operation))]
+    if plain and not scope:
+        raise InvalidArgumentError(
+            "tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try calling "
+            "tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def()."
+        )
+    return {parse_input(key): _as_source(graph, key, value) for key, value in mapped.items()}
+
+
+def _as_source(graph: Graph, key: str, value: Any) -> SymbolicTensor | Operation:
+    if key.startswith("^") and isinstance(value, (SymbolicTensor, Operation)):
+        return value.op if isinstance(value, SymbolicTensor) else value
+    if isinstance(value, Operation):
+        raise DTypeError(f"input_map[{key!r}] must be a tensor, got the operation {value!r}.")
+    if not isinstance(value, SymbolicTensor):
+        with graph.name_scope("_inputs"):
+            value = convert_to_tensor(value)
+    return graph.capture(value)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _all_or_nothing(graph: Graph) -> Iterator[None]:
+    """Takes the operations out again that were added before something failed."""
+    before = len(graph)
+    try:
+        yield
+    except BaseException:
+        _take_out(graph, before)
+        raise
+
+
+def _take_out(graph: Graph, first: int) -> None:
+    with graph._lock:
+        added = graph._operations[first:]
+        del graph._operations[first:]
+        for node in reversed(added):
+            for producer in {tensor.op for tensor in node.inputs}:
+                producer.consumers.remove(node)
+            for other in node.control_inputs:
+                other.followers.remove(node)
+            del graph._by_name[node.name]
+
+
+def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
+    """Writes a graph into a file: all of it or nothing.
+
+    Args:
+        graph_or_graph_def: A ``Graph`` or a ``GraphDef``.
+        logdir: The directory, which is made if it is not there.
+        name: The name of the file, ``graph.pbtxt`` for example.
+        as_text: Whether to write text; else the bytes of ``SerializeToString``.
+
+    Returns:
+        The path of the file.
+    """
+    content = graph_or_graph_def.as_graph_def() if isinstance(graph_or_graph_def, Graph) else graph_or_graph_def
+    if not isinstance(content, GraphDef):
+        raise DTypeError(f"write_graph takes a Graph or a GraphDef, got {graph_or_graph_def!r}.")
+    path = Path(os.fspath(logdir)) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write_whole(path, str(content).encode() if as_text else content.SerializeToString())
+    return str(path)
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """A reader sees the old file or the new one, never a part."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

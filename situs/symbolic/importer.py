@@ -1,0 +1,310 @@
+"""`Importer`: the nodes of one message, or of one function in it, become operations of one graph.
+
+GraphDef                         Graph
+node b: Neg, input "a"           1. put in order        a, b
+node a: Const                    2. added one by one    import/a, import/b
+library: function f              3. f is imported the same way, into the graph that its node holds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from situs.dtype import DType
+from situs.errors import InternalError, InvalidArgumentError
+from situs.graph.attributes import PLAIN, read_attr, read_plain
+from situs.graph.context import as_default
+from situs.graph.function import FunctionGraph, captured
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.graph.verify import verify_operation
+from situs.proto.attribute import AttrValue
+from situs.proto.function import FunctionDef
+from situs.proto.node import NodeDef
+from situs.registry.op import Op, find_op
+from situs.registry.signature import Arg
+from situs.shapes import UNKNOWN
+from situs.symbolic import node_def as read
+from situs.symbolic.build import apply
+from situs.symbolic.node_def import CONTROL, Attrs, Source, parse_input
+
+
+class Importer:
+    """Adds nodes to a graph, which has to be the one that ops are added to.
+
+    Args:
+        graph: The graph.
+        nodes: The nodes, in any order.
+        prefix: The name scope to add them in; the graph is in it.
+        library: The functions that nodes may hold, by name.
+        inputs: Tensors, and operations for control inputs, to take in place of what nodes give.
+        interface: What comes into the function that the nodes belong to.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        nodes: Sequence[NodeDef],
+        prefix: str,
+        library: Mapping[str, FunctionDef],
+        inputs: Mapping[Source, Any] | None = None,
+        interface: Interface | None = None,
+    ) -> None:
+        self.graph = graph
+        self.nodes = nodes
+        self.prefix = prefix
+        self.library = library
+        self.inputs = inputs or {}
+        self.interface = interface
+        self.used: set[Source] = set()  # of the inputs
+        self.made: dict[str, Operation] = {}  # by the names in the message
+        self.taken = {node.name for node in graph.operations}
+
+    def run(self) -> None:
+        """Adds the nodes.
+
+        Raises:
+            InvalidArgumentError: they do not make a graph.
+            NotFoundError: there is no such op.
+        """
+        sources = [[parse_input(text) for text in node.input] for node in self.nodes]
+        read.check_nodes(self.nodes, sources, self.inputs)
+        with self.graph.colocate_with(None, ignore_existing=True):
+            for number in read.in_order(self.nodes, sources, self.inputs):
+                with read.blamed(self.nodes[number]):
+                    self._add(self.nodes[number], sources[number])
+        for node in self.nodes:
+            self._colocate(node)
+        unused = [source for source in self.inputs if source not in self.used and not self._exists(source)]
+        if unused:
+            raise InvalidArgumentError(
+                f"Attempted to map inputs that were not found in graph_def: [{', '.join(map(str, unused))}]"
+            )
+
+    def element(self, text: str) -> SymbolicTensor | Operation:
+        """The operation or tensor that became of a node or of its result.
+
+        Raises:
+            InvalidArgumentError: there is none of that name.
+        """
+        name, number = source = parse_input(text)
+        if ":" in text and source in self.inputs:
+            return self.inputs[source]  # type: ignore[no-any-return]
+        node = self.made.get(name)
+        if node is None:
+            raise InvalidArgumentError(f"Requested return node '{name}' not found in graph def")
+        if ":" not in text:
+            return node
+        if number >= len(node.outputs):
+            raise InvalidArgumentError(
+                f"Invalid return output {number} of node '{name}', which has {len(node.outputs)} output(s)"
+            )
+        return node.outputs[number]
+
+    # One node.
+
+    def _add(self, node: NodeDef, sources: list[Source]) -> None:
+        attrs = dict(node.attr.items())
+        tensors = [self._tensor(source) for source in sources if source.number != CONTROL]
+        op_def = read.op_of(node)
+        with read.requesting(node, attrs):
+            if op_def is captured:
+                made = self._stand_in(node.name, attrs)
+            else:
+                made = self._operation(self._claim(node.name), op_def, attrs, tensors)
+        self.made[node.name] = made
+        self.graph.add_controls(made, [self._control(source) for source in sources if source.number == CONTROL])
+        _refine(made, attrs)
+
+    def _operation(self, name: str, op_def: Op, attrs: Attrs, tensors: list[SymbolicTensor]) -> Operation:
+        args = read.grouped(op_def, attrs, tensors)
+        read.check_types(name, op_def, attrs, args)
+        values = self._values(op_def, attrs, tensors)
+        if not any(read.functions_in(attr) for attr in attrs.values()):
+            apply(op_def, args, values, f"{name}/", graph=self.graph)
+            return self.graph.get_operation_by_name(name)
+        types = {variable: read_attr(attrs[variable]) for variable in op_def.signature.variables if variable in attrs}
+        results = read.declared_results(op_def, attrs)
+        made = self.graph.add(op_def, args, op_def.complete_attrs(values), types, results, f"{name}/")
+        try:
+            verify_operation(made)
+        except InternalError as error:
+            raise InvalidArgumentError(f"The functions do not fit the node. {error}") from None
+        return made
+
+    def _claim(self, name: str) -> str:
+        """The name in the graph, with a number behind it if another operation has it."""
+        wanted = full = f"{self.prefix}/{name}" if self.prefix else name
+        number = 0
+        while full in self.taken:
+            number += 1
+            full = f"{wanted}_{number}"
+        self.taken.add(full)
+        inside = full[len(self.prefix) + 1 :] if self.prefix else full
+        if self.graph.unique_name(inside, mark_as_used=False) == full:
+            self.graph.unique_name(inside)
+        return full
+
+    def _values(self, op_def: Op, attrs: Attrs, tensors: list[SymbolicTensor]) -> dict[str, Any]:
+        """The attributes that the op declares; others are TensorFlow's own, or say what the inputs say already."""
+        values: dict[str, Any] = {}
+        for key, attr in attrs.items():
+            plain = key.removeprefix(PLAIN)
+            if plain not in op_def.attr_names:
+                continue
+            values[plain] = self._value(attr, op_def.attrs.get(key), tensors) if plain == key else read_plain(attr)
+        for key in op_def.given_types:
+            if not isinstance(values.get(key), DType):
+                raise InvalidArgumentError(f"NodeDef missing attr '{key}' from {read.spelled(op_def)}")
+        if op_def.attrs.get("shape", values) is None:
+            values.setdefault("shape", UNKNOWN)
+        if op_def.name == "Const":
+            read.check_constant(values)
+        return values
+
+    def _value(self, attr: AttrValue, default: Any, tensors: list[SymbolicTensor]) -> Any:
+        functions = read.functions_in(attr)
+        if not functions:
+            return read_attr(attr, default)
+        graphs = [self._graph(name, tensors) for name in functions]
+        return graphs[0] if attr.WhichOneof("value") == "func" else tuple(graphs)
+
+    def _tensor(self, source: Source) -> SymbolicTensor:
+        if source in self.inputs:
+            self.used.add(source)
+            return self.inputs[source]  # type: ignore[no-any-return]
+        outputs = self.made[source.name].outputs
+        if source.number >= len(outputs):
+            raise InvalidArgumentError(
+                f"Connecting to invalid output {source.number} of source node {source.name} which has {len(outputs)} "
+                "outputs."
+            )
+        return outputs[source.number]
+
+    def _control(self, source: Source) -> Operation:
+        if source not in self.inputs:
+            return self.made[source.name]
+        self.used.add(source)
+        return self.inputs[source]  # type: ignore[no-any-return]
+
+    def _exists(self, source: Source) -> bool:
+        node = self.made.get(source.name)
+        return node is not None and source.number < len(node.outputs)
+
+    def _colocate(self, node: NodeDef) -> None:
+        """Gives a node its group; its device is then that of the first other that asks for one."""
+        names = read.colocations(dict(node.attr.items()))
+        for name in names:
+            if name not in self.made:
+                raise InvalidArgumentError(f"Node '{node.name}' expects to be colocated with unknown node '{name}'")
+        if names:
+            others, made = [self.made[name] for name in names], self.made[node.name]
+            made.colocated_with = tuple(dict.fromkeys(other.name for other in others))
+            made.device = next((other.device for other in others if other.device), "")
+
+    # Functions.
+
+    def _stand_in(self, name: str, attrs: Attrs) -> Operation:
+        """What comes into a function; in a graph that is none, it has to be fed."""
+        dtype = read_attr(read.attr_of(captured, attrs, "dtype"))
+        shape = (read.output_shapes(attrs) or (UNKNOWN,))[0]
+        full = self._claim(name)
+        if self.interface is None:
+            apply(find_op("Placeholder"), (), {"dtype": dtype, "shape": shape}, f"{full}/", graph=self.graph)
+            return self.graph.get_operation_by_name(full)
+        outside = self.interface.outside(name)
+        known = self.interface.graph.captures
+        if outside is not None and outside in known:
+            return known[outside].op  # two of the inputs are one tensor now
+        if outside is not None and (outside.dtype is not dtype or not outside.shape.is_compatible_with(shape)):
+            raise InvalidArgumentError(f"It stands for {outside!r}, and says it is {dtype.name} of shape {shape}.")
+        arg = Arg("output", "dtype", is_ref=outside is not None and outside.is_ref)
+        made = self.graph.add(captured, (), {}, {"dtype": dtype}, [(arg, dtype, shape)], f"{full}/")
+        if outside is not None:
+            known[outside] = made.outputs[0]
+        return made
+
+    def _graph(self, name: str, tensors: list[SymbolicTensor]) -> FunctionGraph:
+        around = () if self.interface is None else self.interface.around
+        if name not in self.library or name in around:
+            what = "calls itself" if name in around else "is not in the library of the graph_def"
+            raise InvalidArgumentError(f"The function '{name}' {what}.")
+        interface = Interface(self.library[name], self.graph, tensors, (*around, name))
+        importer = Importer(interface.graph, interface.function.node_def, "", self.library, interface=interface)
+        with as_default(interface.graph):
+            importer.run()
+        interface.finish(importer)
+        return interface.graph
+
+
+class Interface:
+    """What comes into a function, and out of it.
+
+    Args:
+        function: The function.
+        outer: The graph of the node that holds it.
+        tensors: The inputs of that node.
+        around: The names of the functions that this one lies in, and its own.
+    """
+
+    def __init__(
+        self, function: FunctionDef, outer: Graph, tensors: Sequence[SymbolicTensor], around: tuple[str, ...]
+    ) -> None:
+        compares = function.attr.get("_compares_elements")
+        self.function = function
+        self.graph = FunctionGraph(outer, None if compares is None else compares.b)
+        self.tensors = tensors
+        self.around = around
+        self.numbers = {arg.name: number for number, arg in enumerate(function.signature.input_arg)}
+
+    def outside(self, name: str) -> SymbolicTensor | None:
+        """The tensor that a node stands for; None if it is an argument.
+
+        Raises:
+            InvalidArgumentError: nothing comes in under this name.
+        """
+        if name not in self.numbers:
+            raise InvalidArgumentError(f"The function '{self.around[-1]}' has no argument of this name.")
+        said = self.function.arg_attr.get(self.numbers[name])
+        capture = None if said is None else said.attr.get("_capture")
+        if capture is None:
+            return None
+        if not 0 <= capture.i < len(self.tensors):
+            raise InvalidArgumentError(f"It stands for input {capture.i} of a node with {len(self.tensors)} inputs.")
+        return self.tensors[capture.i]
+
+    def finish(self, importer: Importer) -> None:
+        """Notes which of the operations made are arguments, and which tensors are results."""
+        returned = dict(self.function.ret.items())
+        names = [arg.name for arg in self.function.signature.input_arg if self.outside(arg.name) is None]
+        self.graph.arguments = [_result(importer, f"{name}:0") for name in names]
+        for output in self.function.signature.output_arg:
+            self.graph.results.append(_result(importer, str(parse_input(returned.get(output.name, "")))))
+
+
+def _result(importer: Importer, text: str) -> SymbolicTensor:
+    found = importer.element(text)
+    if not isinstance(found, SymbolicTensor):
+        raise InvalidArgumentError(f"A result of a function is a tensor, got {text!r}.")
+    return found
+
+
+def _refine(made: Operation, attrs: Attrs) -> None:
+    """Adds what the node says of the shapes of its results."""
+    shapes = read.output_shapes(attrs)
+    if shapes is None:
+        return
+    if len(shapes) != len(made.outputs):
+        raise InvalidArgumentError(
+            f"The attr '_output_shapes' has {len(shapes)} shapes for {len(made.outputs)} results."
+        )
+    for number, (tensor, shape) in enumerate(zip(made.outputs, shapes, strict=True)):
+        try:
+            tensor.set_shape(shape)
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(
+                f"Node '{made.name}' has an _output_shapes attribute inconsistent with the GraphDef for output "
+                f"#{number}: {error}"
+            ) from None
