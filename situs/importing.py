@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import situs.ops  # noqa: F401 - declares the ops that nodes may name
-import situs.variables.state_ops  # noqa: F401
+import situs.ops
+import situs.variables.state_ops  # noqa: F401 - these two declare the ops that nodes may name
 from situs.devices.scope import here
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import as_default, get_default_graph
@@ -145,7 +145,7 @@ def _as_source(graph: Graph, key: str, value: Any) -> SymbolicTensor | Operation
     if not isinstance(value, SymbolicTensor):
         with graph.name_scope("_inputs"):
             value = convert_to_tensor(value)
-    return graph.capture(value)  # type: ignore[arg-type]
+    return graph.capture(value)
 
 
 @contextmanager

@@ -56,14 +56,20 @@ def _choose(cond: Any, body: Callable[[], Values], orelse: Callable[[], Values],
     traced: dict[bool, Values] = {}
 
     def branch(taken: bool, run: Callable[[], Values]) -> list[Any]:
-        traced[taken] = values = run()
+        traced[taken] = run()
         if len(traced) == 2:
             _check_branches(traced[True], traced[False], names, where)
-        return [leaf for name, value in zip(names, values, strict=True) if name != FLAG for leaf in carried(value)]
+        return _outputs(traced[taken], names)
 
-    results = iter(hooks.current.cond(cond, lambda: branch(True, body), lambda: branch(False, orelse)))
+    made = hooks.current.cond(cond, lambda: branch(True, body), lambda: branch(False, orelse))
+    results = iter(hooks.listed(made, len(_outputs(traced[True], names))))
     sides = zip(names, traced[True], traced[False], strict=True)
     return tuple(one if name == FLAG else merged(one, other, results) for name, one, other in sides)
+
+
+def _outputs(values: Values, names: Names) -> list[Any]:
+    """What the op has to give: not the flag of an early return, which is the same in both branches."""
+    return [leaf for name, value in zip(names, values, strict=True) if name != FLAG for leaf in carried(value)]
 
 
 _MAIN, _ELSE = "in the main branch", "in the else branch"

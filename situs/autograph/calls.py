@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from inspect import getattr_static
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -33,11 +32,11 @@ def converted(function: Any) -> Any:
         return MethodType(converted(function.__func__), function.__self__)
     if function is range or function is len:
         return _range if function is range else _len
-    if kind is BuiltinFunctionType or kind is type:
+    if kind is BuiltinFunctionType or isinstance(function, type):
         return function
     if kind is partial:
         return partial(converted(function.func), *function.args, **function.keywords)
-    method = getattr_static(kind, "__call__", None)  # an object of the user's
+    method = kind.__call__  # an object of the user's
     return MethodType(converted(method), function) if type(method) is FunctionType and is_wanted(method) else function
 
 

@@ -25,7 +25,7 @@ class Hooks:
         while_loop: ``while_loop(cond_fn, body_fn, loop_vars)``: functions of ``*loop_vars``; a list comes back.
         length: the number of rows of a tensor, as a scalar tensor.
         element: ``element(tensor, index)``: one row.
-        range_: ``range`` with at least one symbolic argument, as a tensor.
+        range_: ``range`` with at least one symbolic argument, as a tensor; empty, as in Python, if it would run backwards.
         assertion: ``assertion(condition, message)``: an assertion that is part of the graph.
         carries: whether ``cond`` and ``while_loop`` can give a value back, turning it into a tensor if need be.
         convert: converts a function that converted code is about to call.
@@ -81,6 +81,13 @@ def install(**functions: Callable[..., Any]) -> Hooks:
         raise InvalidArgumentError(f"There is no hook {unknown}; the hooks are {_NAMES}.")
     before, current = current, replace(current, **functions)
     return before
+
+
+def listed(made: Any, count: int) -> list[Any]:
+    """The `count` results of an op, however it gives them: a list, a lone tensor, or nothing worth having."""
+    if count == 0:
+        return []
+    return list(made) if isinstance(made, list | tuple) else [made]
 
 
 def restore(hooks: Hooks) -> None:

@@ -37,9 +37,10 @@ def while_stmt(test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, n
     def once(*values: Any) -> list[Any]:
         state.enter(values)
         body()
-        return state.leave()
+        return state.leave() or list(values)
 
-    state.enter(hooks.current.while_loop(again, once, state.start))
+    start = state.start or [0]  # a loop that changes no variable still needs something to carry
+    state.enter(hooks.listed(hooks.current.while_loop(again, once, start), len(start)))
 
 
 def for_stmt(
@@ -67,8 +68,8 @@ def for_stmt(
         body(hooks.current.element(iterated, index))
         return [index + 1, *state.leave()]
 
-    _, *values = hooks.current.while_loop(again, once, [0, *state.start])
-    state.enter(values)
+    start = [0, *state.start]
+    state.enter(hooks.listed(hooks.current.while_loop(again, once, start), len(start))[1:])
 
 
 def _for_python(iterated: Iterable[Any], extra_test: Thunk | None, body: Callable[[Any], None], *state: Any) -> None:

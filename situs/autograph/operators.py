@@ -49,7 +49,7 @@ def and_(first: Any, *rest: Thunk, free: bool = False) -> Any:
     if free:
         return hooks.current.logical_and(first, and_(rest[0](), *rest[1:], free=True))
     check_condition(first, "and", where_of(rest[0]))
-    return hooks.current.cond(first, lambda: [and_(rest[0](), *rest[1:])], lambda: [first])[0]
+    return hooks.listed(hooks.current.cond(first, lambda: [and_(rest[0](), *rest[1:])], lambda: [first]), 1)[0]
 
 
 def or_(first: Any, *rest: Thunk, free: bool = False) -> Any:
@@ -61,7 +61,7 @@ def or_(first: Any, *rest: Thunk, free: bool = False) -> Any:
     if free:
         return hooks.current.logical_or(first, or_(rest[0](), *rest[1:], free=True))
     check_condition(first, "or", where_of(rest[0]))
-    return hooks.current.cond(first, lambda: [first], lambda: [or_(rest[0](), *rest[1:])])[0]
+    return hooks.listed(hooks.current.cond(first, lambda: [first], lambda: [or_(rest[0](), *rest[1:])]), 1)[0]
 
 
 def not_(value: Any) -> Any:

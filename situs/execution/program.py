@@ -18,9 +18,13 @@ from situs.execution import parallel
 from situs.execution.emit import Function, emit
 from situs.execution.failure import explained
 from situs.execution.plan import Plan
+from situs.execution.script import scripted
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
 from situs.execution.verify import checking
+
+
+SCRIPTED_AFTER = 10  # runs
 
 
 class Program:
@@ -31,6 +35,7 @@ class Program:
         self.schedule = None if pool is None else parallel.schedule(plan, pool)
         self._lock = threading.Lock()
         self._emitted: Function | None = None
+        self._runs = 0
 
     def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
         """Runs the plan and returns what it fetches.
@@ -49,7 +54,15 @@ class Program:
             raise failure.with_traceback(None) if failure is not error else failure from None
 
     def _function(self) -> Function:
-        if self._emitted is None:
+        """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""
+        self._runs += 1
+        if self._emitted is None or self._runs == SCRIPTED_AFTER:
             with self._lock:
-                self._emitted = emit(self.plan, checking(self.plan) if verifying() else None).function
+                self._emitted = self._made()
         return self._emitted
+
+    def _made(self) -> Function:
+        if verifying():
+            return emit(self.plan, checking(self.plan)).function
+        plan = scripted(self.plan) if self._runs >= SCRIPTED_AFTER else self.plan
+        return self._emitted if self._emitted is not None and plan is self.plan else emit(plan).function

@@ -79,10 +79,10 @@ def _listed(flat: Array, dtype: DType) -> list[Any]:
     if dtype is string:
         return [item.encode() if isinstance(item, str) else bytes(item) for item in flat]
     if dtype in (float16, bfloat16):
-        return flat.view(np.uint16).tolist()
-    if dtype.is_complex:
-        return flat.view(flat.real.dtype).tolist()
-    return flat.tolist()
+        flat = flat.view(np.uint16)
+    elif dtype.is_complex:
+        flat = flat.view(flat.real.dtype)
+    return list(flat.tolist())
 
 
 def array_from_proto(proto: TensorProto) -> tuple[Array, DType]:

@@ -4,8 +4,9 @@ One function per invariant:
 
     names      every operation stands in the table under its own name, and at its own place
     results    numbered from 0 and owned by their operation
-    inputs     results of earlier operations of the same graph, and these know who takes them
+    inputs     results of earlier operations of the same graph
     controls   the same of control inputs
+    links      operations know who takes their results, and who waits for them
     signature  inputs, dtypes and results are those that the op declares
     shapes     what is known of the results does not contradict the op's shape rule
     inner      the same holds inside; what is captured there comes in here
@@ -15,7 +16,8 @@ A graph that breaks one is a bug in Situs: the error says which, and shows the l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from situs.dtype import DType
@@ -50,6 +52,7 @@ def verify(graph: Graph) -> None:
         if node.graph is not graph:
             _fail(node, f"it stands in {graph!r} and says it belongs to {node.graph!r}.", graph)
         verify_operation(node)
+    _links(operations)
     if isinstance(graph, FunctionGraph):
         _function(graph)
 
@@ -89,23 +92,35 @@ def _inputs(graph: Graph, node: Operation) -> None:
         _check_earlier(graph, node, tensor.op, f"input {tensor.name}")
         if not any(tensor is own for own in tensor.op.outputs):
             _fail(node, f"input {tensor.name} is no result of that operation.")
-        if _count(tensor.op.consumers, node) != 1:
-            _fail(node, f"it takes {tensor.name}, whose operation has it {_count(tensor.op.consumers, node)} times.")
-    for other in node.consumers:
-        if not any(tensor.op is node for tensor in other.inputs):
-            _fail(node, f"it has '{other.name}' among its consumers, which takes none of its results.")
 
 
 def _controls(graph: Graph, node: Operation) -> None:
     for other in node.control_inputs:
         _check_earlier(graph, node, other, f"control input ^{other.name}")
-        if _count(other.followers, node) != 1 or _count(node.control_inputs, other) != 1:
-            _fail(
-                node, f"it waits for '{other.name}', which has it {_count(other.followers, node)} times as a follower."
-            )
-    for other in node.followers:
-        if _count(other.control_inputs, node) != 1:
-            _fail(node, f"it has '{other.name}' among its followers, which does not wait for it.")
+    if len(set(node.control_inputs)) != len(node.control_inputs):
+        _fail(node, "it waits twice for the same operation.")
+
+
+def _links(operations: Sequence[Operation]) -> None:
+    """Those that are taken from, or waited for, know by whom: all of them, once each, and no others."""
+    consumers: dict[Operation, list[Operation]] = {}
+    followers: dict[Operation, list[Operation]] = {}
+    for node in operations:
+        for producer in {tensor.op for tensor in node.inputs}:
+            consumers.setdefault(producer, []).append(node)
+        for other in node.control_inputs:
+            followers.setdefault(other, []).append(node)
+    for node in operations:
+        _check_known(node, "consumers", node.consumers, consumers.get(node, []))
+        _check_known(node, "followers", node.followers, followers.get(node, []))
+
+
+def _check_known(node: Operation, what: str, known: list[Operation], real: list[Operation]) -> None:
+    wrong = Counter(known)
+    wrong.subtract(real)
+    for other, times in wrong.items():
+        if times:
+            _fail(node, f"'{other.name}' stands {known.count(other)} times among its {what}, not {real.count(other)}.")
 
 
 def _check_earlier(graph: Graph, node: Operation, other: Operation, what: str) -> None:
@@ -115,10 +130,6 @@ def _check_earlier(graph: Graph, node: Operation, other: Operation, what: str) -
         _fail(node, f"its {what} is operation {other.index}, and not made before operation {node.index}.")
     if graph._operations[other.index] is not other:
         _fail(node, f"its {what} belongs to an operation that is not in the graph.")
-
-
-def _count(items: Iterable[Any], item: Any) -> int:
-    return sum(each is item for each in items)
 
 
 def _same_objects(a: Iterable[Any], b: Iterable[Any]) -> bool:

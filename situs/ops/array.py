@@ -21,7 +21,7 @@ from situs.dtype import bool as bool_
 from situs.eager.binding import host_value
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.attribute import as_bool, as_word
+from situs.ops.attribute import as_bool, as_word, plain
 from situs.ops.define import CPU, GPU, op, unary
 from situs.ops.spelling import renamed
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
@@ -56,7 +56,7 @@ def as_integers(value: Any, what: str) -> tuple[int, ...]:
 
 def as_attribute(value: Any, what: str) -> int:
     """An integer attribute, from what the program passed for it."""
-    return as_integer(host_value(value), what)
+    return as_integer(plain(value, what), what)
 
 
 def host_shape(value: Any) -> tuple[int, ...]:
@@ -342,7 +342,7 @@ def expand_dims_v1(input: Any, axis: Any = None, name: str | None = None, dim: A
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Returns `input` without its dimensions of size 1: those named by `axis`, or all."""
-    dims = () if axis is None else as_integers(host_value(axis), "the axes of squeeze")
+    dims = () if axis is None else as_integers(plain(axis, "axis"), "the axes of squeeze")
     return _squeeze(input, squeeze_dims=dims, name=name)
 
 

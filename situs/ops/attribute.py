@@ -1,6 +1,7 @@
 """Attributes: numbers, words and switches that a program passes to an op, as plain Python values.
 
-They may come as NumPy or tensor scalars. What is no such value is refused here, by the name of the argument.
+They may come as NumPy or tensor scalars, and as tensors of a graph whose value is known while it is built,
+such as constants. What is no such value is refused here, by the name of the argument.
 """
 
 from __future__ import annotations
@@ -10,11 +11,42 @@ from typing import Any
 
 import numpy as np
 
+from situs.eager.binding import host_value
 from situs.eager.convert import short
-from situs.errors import DTypeError
-from situs.tensor import Tensor
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor
+from situs.symbolic.fold import constant_value
+from situs.tensor import Tensor, read
 
 NUMBERS = (int, float, np.integer, np.floating)
+
+
+def plain(value: Any, name: str) -> Any:
+    """A host value that must be known when the op is called: how many results there are depends on it, or which op.
+
+    Raises:
+        InvalidArgumentError: the value is a tensor of a graph and not known before it runs.
+    """
+    value = read(value)
+    if isinstance(value, SymbolicTensor):
+        found = constant_value(value)
+        if found is None:
+            raise InvalidArgumentError(
+                f"{name} must be known when the graph is built, got the symbolic {value!r}. Give a Python value, or a "
+                "tensor that constants lead to."
+            )
+        return found
+    if isinstance(value, (list, tuple)) and any(isinstance(read(item), SymbolicTensor) for item in value):
+        return tuple(plain(item, name) for item in value)
+    return host_value(value)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a host value, or every entry of it, is known when the op is called."""
+    value = read(value)
+    if isinstance(value, SymbolicTensor):
+        return constant_value(value) is not None
+    return not isinstance(value, (list, tuple)) or all(map(is_plain, value))
 
 
 def as_int(value: Any, name: str) -> int:
@@ -26,7 +58,7 @@ def as_int(value: Any, name: str) -> int:
     if type(value) is int:
         return value
     try:
-        return operator.index(value)
+        return operator.index(_folded(value))
     except TypeError:
         raise _refusal("int", value, name) from None
 
@@ -37,6 +69,7 @@ def as_float(value: Any, name: str) -> float:
     Raises:
         DTypeError: the value is no number, or a tensor: attributes are not computed.
     """
+    value = _folded(value)
     if not isinstance(value, NUMBERS):
         raise _refusal("float", value, name)
     try:
@@ -53,6 +86,9 @@ def as_bool(value: Any, name: str) -> bool:
     """
     if value is True or value is False:
         return value
+    value = _folded(value)
+    if isinstance(value, SymbolicTensor):
+        raise _refusal("bool", value, name)
     if isinstance(value, Tensor) and value.dtype.is_bool and value.ndim == 0:
         return bool(value)
     if value is not None and (not isinstance(value, (int, np.integer, np.bool_)) or value not in (0, 1)):
@@ -69,6 +105,12 @@ def as_word(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise _refusal("string", value, name)
     return value
+
+
+def _folded(value: Any) -> Any:
+    """The value of a graph's constant; anything else as it is."""
+    found = constant_value(value) if isinstance(value, SymbolicTensor) else None
+    return value if found is None else found
 
 
 def _refusal(wanted: str, value: Any, name: str) -> DTypeError:

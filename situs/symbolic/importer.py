@@ -273,7 +273,7 @@ class Interface:
             return None
         if not 0 <= capture.i < len(self.tensors):
             raise InvalidArgumentError(f"It stands for input {capture.i} of a node with {len(self.tensors)} inputs.")
-        return self.tensors[capture.i]
+        return self.tensors[int(capture.i)]
 
     def finish(self, importer: Importer) -> None:
         """Notes which of the operations made are arguments, and which tensors are results."""

@@ -15,8 +15,8 @@ from situs import dtype as dt
 from situs.devices.scope import device, here
 from situs.dtype import as_dtype
 from situs.eager.bridge import Place
-from situs.eager.convert import to_tensor
 from situs.eager.cell import Cell
+from situs.eager.convert import to_tensor
 from situs.eager.execute import decide, execute, log, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
@@ -31,7 +31,6 @@ from situs.tensor import Tensor, read
 from situs.variables import state_ops
 from situs.variables.capture import captured_variable
 from situs.variables.updates import Updatable
-
 
 on_create: list[Callable[[Any], None]] = []  # asked before a variable is made: `situs.tracing` has a say
 
@@ -222,8 +221,7 @@ class Variable(Updatable):
 
     def _change(self, update: Op, value: Any, name: str | None) -> Variable:
         if here.graph is not None:
-            update(captured_variable(here.graph, self), value, name=name)
-            return self
+            return self._update(update, (value,), {}, name)
         given = self._as_new_value(read(value))
         self._check_shape(given)
         with self._cell.lock:  # two threads that add must both be counted
@@ -231,9 +229,24 @@ class Variable(Updatable):
             if not update.overwrites and given.shape != old.shape:  # where the shape is partly open, it would broadcast
                 raise self._mismatch(old.shape, given)
             attrs = {"validate_shape": False} if update.overwrites else {}  # an open dimension may change
-            new = execute(update, (old, given), attrs, name, state=self)
-            self._cell.value, self._made_by = new._value, new._made_by
+            self._replace(update, (old, given), attrs, name)
         return self
+
+    def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Variable:
+        if here.graph is not None:
+            update(captured_variable(here.graph, self), *inputs, name=name, **attrs)
+        elif update in (state_ops.assign, state_ops.assign_add, state_ops.assign_sub):
+            self._change(update, inputs[0], name)
+        elif not update.updates:
+            raise UnimplementedError(f"{update.name} works on variables of graphs; '{self.name}' is an eager one.")
+        else:
+            with self._cell.lock:
+                self._replace(update, (self._tensor, *map(read, inputs)), attrs, name)
+        return self
+
+    def _replace(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> None:
+        new = execute(update, inputs, attrs, name, state=self)
+        self._cell.value, self._made_by = new._value, new._made_by
 
     def _as_new_value(self, value: Any) -> EagerTensor:
         if isinstance(value, EagerTensor) and value.dtype is not self.dtype:

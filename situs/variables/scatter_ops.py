@@ -18,26 +18,12 @@ import torch
 
 from situs.dtype import INDEX, NUMERIC, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
-from situs.ops import scatter  # declares the ops whose kernels are used here
+from situs.ops import scatter  # noqa: F401 - declares the ops whose kernels are used here
 from situs.ops.array import by_bits
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op, find_op
 from situs.shapes import TensorShape, brackets
 from situs.variables.state_ops import merged
-
-__all__ = [
-    "scatter",
-    "scatter_add",
-    "scatter_div",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
-    "scatter_nd_add",
-    "scatter_nd_sub",
-    "scatter_nd_update",
-    "scatter_sub",
-    "scatter_update",
-]
 
 Kernel = Callable[..., Any]
 
@@ -118,7 +104,9 @@ scatter_max = _rows_op("ScatterMax", "TensorScatterMax")
 
 
 def _turns_op(name: str, combine: Kernel) -> Op:
-    made = op(name, "ref: T&, indices: Tindices, updates: T -> output_ref: T&", T=NUMERIC, Tindices=INDEX, stateful=True)
+    made = op(
+        name, "ref: T&, indices: Tindices, updates: T -> output_ref: T&", T=NUMERIC, Tindices=INDEX, stateful=True
+    )
     made.shape(_rows_shape)
     for device_type in (CPU, GPU):
         made.kernel(device_type, T=NUMERIC - WIDE_UNSIGNED)(_in_turns(combine, device_type))

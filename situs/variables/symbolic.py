@@ -12,7 +12,8 @@ Assignments are on the device of ``a``, because they are colocated with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from situs import dtype as dt
@@ -30,6 +31,7 @@ from situs.ops.attribute import as_bool
 from situs.ops.constant import convert_to_tensor
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape
+from situs.symbolic.bind import SymbolicBinder
 from situs.symbolic.build import apply
 from situs.tensor import Tensor
 from situs.variables import state_ops
@@ -88,8 +90,13 @@ class RefVariable(Updatable):
             raise InvalidArgumentError("initial_value must be specified.")
         self.trainable = True if trainable is None else as_bool(trainable, "trainable")
         self.constraint = constraint
+        if collections is not None and not isinstance(collections, (list, tuple, set)):
+            raise InvalidArgumentError(
+                "collections argument to Variable constructor must be a list, tuple, or set. "
+                f"Got {collections} of type {type(collections)}"
+            )
         graph = here.graph if here.graph is not None else get_default_graph()
-        with graph.as_default(), init_scope():
+        with graph.as_default(), init_scope(), here.graph.control_dependencies(None):
             self._build(initial_value, validate_shape, caching_device, name, dtype, shape)
             self._join(collections)
 
@@ -98,17 +105,19 @@ class RefVariable(Updatable):
     ) -> None:
         graph = here.graph
         wanted = None if dtype is None else as_dtype(dtype)
-        scope = "Variable" if name is None else name
-        with graph.name_scope(scope) as inside:
+        computed = _is_function(initial_value)
+        with graph.name_scope("Variable" if name is None else name) as inside:
             self._initial_value = _initial_tensor(graph, initial_value, wanted, inside)
             first = self._initial_value.shape if shape is None else TensorShape(shape)
             if validate_shape and not first.is_fully_defined() and shape is None:
                 raise InvalidArgumentError(
-                    f"initial_value must have a shape specified: {self._initial_value!r}. Give it one, or pass "
+                    f"initial_value must have a shape specified: {self._initial_value}. Give it one, or pass "
                     "validate_shape=False."
                 )
             self._shape = first if validate_shape else UNKNOWN
             self._variable = self._add_state(graph, inside)
+            if computed:
+                self._variable.op.colocated_with = (inside[:-1],)
             with graph.colocate_with(self._variable.op):
                 self._initializer = apply(
                     state_ops.assign,
@@ -271,8 +280,11 @@ class RefVariable(Updatable):
         graph = here.graph if here.graph is not None else self.graph
         with here_or(graph):
             state = graph.capture(self._variable)
+            unique = graph.claim_name(update, name)
+            # What is assigned goes where the scopes say; only the assignment is with the variable.
+            args, _ = SymbolicBinder(graph, unique).bind(update, (state, *inputs), update.complete_attrs(attrs))
             with graph.colocate_with(state.op):
-                return apply(update, (state, *inputs), attrs, name, graph=graph)
+                return apply(update, args, attrs, f"{unique}/", graph=graph)
 
     def __repr__(self) -> str:
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}_ref>"
@@ -282,14 +294,40 @@ _GRAPH_ONLY = frozenset({"collections", "expected_shape", "use_resource"})
 eager_by_default: Callable[[], bool] = lambda: False  # noqa: E731 - the front door of TensorFlow 1 puts its own here
 
 
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, (Tensor, RefVariable, Variable))
+
+
 def _initial_tensor(graph: Graph, value: Any, wanted: dt.DType | None, inside: str) -> SymbolicTensor:
-    if callable(value) and not isinstance(value, (Tensor, RefVariable)):
-        value = value()
+    if _is_function(value):
+        with with_variable(graph, inside[:-1]), graph.name_scope("Initializer"):
+            return _initial_tensor(graph, value(), wanted, inside)
     if isinstance(value, RefVariable):
         value = value.initialized_value()
     tensor = convert_to_tensor(value, wanted, name="initial_value")
     assert isinstance(tensor, SymbolicTensor)
     return tensor
+
+
+@contextmanager
+def with_variable(graph: Graph, name: str) -> Iterator[None]:
+    """A context whose operations go to the device of the variable `name`, which is to be made afterwards."""
+    outer = graph.building.colocations
+    graph.building.colocations = [None, _ToBe(name)]  # type: ignore[list-item]
+    try:
+        yield
+    finally:
+        graph.building.colocations = outer
+
+
+class _ToBe:
+    """Stands for an operation that does not exist yet, where others are colocated with it."""
+
+    device = ""
+    colocated_with: tuple[str, ...] = ()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 def here_or(graph: Graph) -> Any:

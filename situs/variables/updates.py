@@ -15,8 +15,8 @@ import numpy as np
 
 from situs.dispatch import apply
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.graph.tensor import SymbolicTensor
 from situs.graph.context import name_scope
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import broadcast_to
 from situs.ops.array import shape as shape_of
 from situs.ops.constant import constant, convert_to_tensor
@@ -203,7 +203,9 @@ def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = Fal
     return _changed(ref, scatter_ops.scatter_nd_sub, (indices, updates), {}, name)
 
 
-def batch_scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+def batch_scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
     """Replaces slices of a variable, batch by batch: ``ref[b, indices[b, i]] = updates[b, i]``.
 
     Args:

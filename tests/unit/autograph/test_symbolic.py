@@ -295,6 +295,42 @@ def test_a_loop_over_no_rows_runs_no_iteration(symbolic: Any) -> None:
     assert plain(convert(function)(symbolic(np.zeros([0], np.int32)))) == 7
 
 
+def test_statements_that_change_no_variable(symbolic: Any) -> None:
+    calls = []
+
+    def function(x):
+        while x > len(calls):
+            calls.append("while")
+        if x > 0:
+            calls.append("main")
+        for _ in range(x):
+            calls.append("for")
+        return x
+
+    assert plain(convert(function)(symbolic(5))) == 5
+    assert calls == ["while"] * 5 + ["main"] + ["for"] * 6  # the for loop was traced once, then run
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_ops_may_give_a_lone_result_without_a_list(symbolic: Any, strict: bool) -> None:
+    before = operators.install()
+    loop, branch = before.while_loop, before.cond
+
+    def lone(results):
+        return results if strict or len(results) != 1 else results[0]
+
+    operators.install(while_loop=lambda *args: lone(loop(*args)), cond=lambda *args: lone(branch(*args)))
+
+    def function(x):
+        while x > 3:
+            x = x - 2
+        if x > 2:
+            x = x * 10
+        return x if helper(x) > 0 and helper(x) < 100 else 0
+
+    assert [plain(convert(function)(symbolic(value))) for value in (9, 4, -1)] == [30, 2, 0]
+
+
 def test_assertions_become_part_of_the_graph(symbolic: Any) -> None:
     def function(x):
         assert x > 1, f"too small: {x}"
