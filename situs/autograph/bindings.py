@@ -94,6 +94,12 @@ def loaded(nodes: Iterable[ast.AST]) -> set[str]:
     }
 
 
+def parameters(args: ast.arguments) -> set[str]:
+    """The names of the parameters of a function."""
+    lone = [item for item in (args.vararg, args.kwarg) if item]
+    return {item.arg for item in (*args.posonlyargs, *args.args, *args.kwonlyargs, *lone)}
+
+
 def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The lists of statements inside a compound statement, handlers and cases included; empty ones are left out."""
     for name in ("body", "orelse", "finalbody"):

@@ -23,6 +23,7 @@ from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from situs.autograph import operators
+from situs.autograph.bindings import parameters
 from situs.autograph.calls import converted, is_wanted
 from situs.autograph.control import ControlFlow
 from situs.autograph.leaps import lower_leaps
@@ -31,7 +32,7 @@ from situs.autograph.logic import Expressions
 from situs.autograph.prepare import is_convertible, mangle, prepare
 from situs.autograph.returns import lower_returns
 from situs.autograph.source import Source, find, inner_code
-from situs.autograph.syntax import insert_at_head
+from situs.autograph.syntax import insert_at_head, statements
 from situs.errors import InvalidArgumentError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -145,15 +146,20 @@ def _qualified(code: CodeType, before: str, after: str) -> CodeType:
 def _transformed(source: Source) -> ast.FunctionDef:
     node = source.node
     if isinstance(node, ast.Lambda):
-        body = ast.copy_location(ast.Return(node.body), node.body)
-        node = ast.copy_location(ast.FunctionDef("ag__lambda", node.args, [body], [], None), node)
-        node = ast.fix_missing_locations(node)
+        node = _as_definition(node)
     if source.owner:
         name = node.name
         mangle(node, source.owner)
         node.name = name
     node.decorator_list = []
     return _converted_definition(node)
+
+
+def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
+    (made,) = statements("def ag__lambda(): return None", node)
+    assert isinstance(made, ast.FunctionDef)
+    made.args, made.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
+    return made
 
 
 def _converted_definition(node: ast.FunctionDef) -> ast.FunctionDef:
@@ -168,8 +174,8 @@ def _converted_definition(node: ast.FunctionDef) -> ast.FunctionDef:
     node.body = [item for statement in node.body for item in _listed(control.visit(statement))]
     expressions = Expressions(_converted_definition)
     node.body = [expressions.visit(statement) for statement in node.body]
-    own = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
-    _declare(node, declared.globals, declared.nonlocals, [*control.moved, *declared.locals], own | outside)
+    known = parameters(node.args) | outside
+    _declare(node, declared.globals, declared.nonlocals, [*control.moved, *declared.locals], known)
     return node
 
 
@@ -194,7 +200,7 @@ def _in_factory(node: ast.FunctionDef, names: tuple[str, ...]) -> ast.Module:
     for item in ast.walk(node.args):
         if isinstance(item, ast.arg):
             item.annotation = None
-    node.returns = None
+    node.returns, node.type_params = None, []  # type: ignore[attr-defined,unused-ignore]
     node.name = "ag__function"  # its own name must stay that of the global or closure that holds it
     module = ast.parse(f"def ag__factory({', '.join([_RUNTIME, *names])}): pass")
     assert isinstance(module.body[0], ast.FunctionDef)

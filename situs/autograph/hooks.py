@@ -25,7 +25,7 @@ class Hooks:
         while_loop: ``while_loop(cond_fn, body_fn, loop_vars)``: functions of ``*loop_vars``; a list comes back.
         length: the number of rows of a tensor, as a scalar tensor.
         element: ``element(tensor, index)``: one row.
-        range_: ``range`` with at least one symbolic argument, as a tensor; empty, as in Python, if it would run backwards.
+        range_: ``range`` with a symbolic argument, as a tensor; empty, as in Python, when it would run backwards.
         assertion: ``assertion(condition, message)``: an assertion that is part of the graph.
         carries: whether ``cond`` and ``while_loop`` can give a value back, turning it into a tensor if need be.
         convert: converts a function that converted code is about to call.

@@ -19,7 +19,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable
 
-from situs.autograph.bindings import bound_names, loaded
+from situs.autograph.bindings import bound_names, loaded, parameters
 from situs.autograph.leaps import extra_test
 from situs.autograph.returns import FLAG
 from situs.autograph.syntax import Block
@@ -121,7 +121,7 @@ def _captures(nodes: Iterable[ast.AST]) -> Counter[str]:
 def _free(node: ast.AST) -> set[str]:
     names = loaded([node])
     if isinstance(node, ast.FunctionDef | ast.Lambda):
-        own = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
+        own = parameters(node.args)
         body: list[ast.AST] = list(node.body) if isinstance(node, ast.FunctionDef) else [node.body]
         declared = {
             name for item in ast.walk(node) if isinstance(item, ast.Global | ast.Nonlocal) for name in item.names

@@ -4,9 +4,8 @@ Every call waits for the calls that make its inputs and for its control inputs. 
 waiting for it alone are ready: cheap ones run at once on the same thread, slow ones are handed to the pool, as
 in TensorFlow's executor. A plan is worth it only if two slow calls can overlap.
 
-*Slow* is what waits or sleeps (Python functions, queues), what runs on a virtual GPU or a logical CPU beside
-another one, and arithmetic of more than a few million steps. What a card computes is never slow: it is ordered
-and goes on by itself. A call that may wait for another run (a queue) gets a thread of its own, so that waiting never
+*Slow* is what waits or sleeps (Python functions, queues) and arithmetic of more than a few million steps on the
+CPU's cores, virtual GPUs among them. What a card computes is never slow: it is ordered and goes on by itself. A call that may wait for another run (a queue) gets a thread of its own, so that waiting never
 uses up the pool.
 """
 
@@ -28,7 +27,9 @@ from situs.execution.state import Run
 from situs.execution.trace import Recorder
 
 WAITING = frozenset({"PyFunc", "EagerPyFunc"})
-BLOCKING = frozenset("QueueEnqueueV2 QueueEnqueueManyV2 QueueDequeueV2 QueueDequeueManyV2 QueueDequeueUpToV2".split())
+BLOCKING = frozenset(
+    ["QueueEnqueueV2", "QueueEnqueueManyV2", "QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2"]
+)
 HEAVY = 4_000_000  # multiplications: about a millisecond of one core
 
 

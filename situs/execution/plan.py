@@ -18,12 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from situs.devices.logical import Device
-from situs.eager.bridge import copier, host
+from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
 from situs.eager.tensor import EagerTensor, copy_to
 from situs.errors import InvalidArgumentError
 from situs.execution.kernels import function_of
 from situs.execution.prune import producers, prune
+from situs.execution.transfer import transfer
 from situs.graph.function import FunctionGraph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -251,7 +252,7 @@ class _Builder:
         return Slot(slot)
 
     def _copied(self, source: Source, tensor: SymbolicTensor, home: Device, device: Device) -> Source:
-        copy = copier(home, device)
+        copy = transfer(home, device)
         if copy is None or tensor.dtype.name in ("string", "resource"):  # these live on the host alone
             return source
         if isinstance(source, Literal):

@@ -15,6 +15,7 @@ import torch
 
 from situs.eager.execute import verifying
 from situs.execution import parallel
+from situs.execution.capture import CAPTURED_AFTER, Captured, capture, parts_of, shapes_of
 from situs.execution.emit import Function, emit
 from situs.execution.failure import explained
 from situs.execution.plan import Plan
@@ -22,7 +23,6 @@ from situs.execution.script import scripted
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
 from situs.execution.verify import checking
-
 
 SCRIPTED_AFTER = 10  # runs
 
@@ -36,6 +36,8 @@ class Program:
         self._lock = threading.Lock()
         self._emitted: Function | None = None
         self._runs = 0
+        self._may_capture = not verifying() and parts_of(plan) is not None
+        self._captured: Captured | None = None
 
     def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
         """Runs the plan and returns what it fetches.
@@ -47,11 +49,26 @@ class Program:
             with torch._C._AutoDispatchBelowAutograd():  # nothing here is recorded for PyTorch's own gradients
                 if self.schedule is not None:
                     return self.schedule.run(run, values, recorder)
+                if self._may_capture and recorder is None:
+                    made = self._replayed(run, values)
+                    if made is not None:
+                        return made
                 function = self._function() if recorder is None else emit(self.plan, recorder.around).function
                 return function(run, *values)
         except Exception as error:
             failure = explained(error)
             raise failure.with_traceback(None) if failure is not error else failure from None
+
+    def _replayed(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The results of a captured run; None while there is none, and for other shapes than it was captured for."""
+        if self._captured is None and self._runs >= CAPTURED_AFTER:
+            with self._lock:
+                if self._captured is None:
+                    self._captured = capture(self.plan, run, values)
+                    self._may_capture = self._captured is not None
+        if self._captured is None or self._captured.shapes != shapes_of(values):
+            return None
+        return self._captured.run(run, values)
 
     def _function(self) -> Function:
         """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from situs.devices.scope import here
+from situs.devices.scope import ROOT, build_into, here
 from situs.dtype import DType
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from situs.graph.names import Names, check_node_name, check_scope_name
@@ -60,6 +60,8 @@ class Graph:
         self._names = Names()
         self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
+        self.unfeedable: set[SymbolicTensor] = set()
+        self.unfetchable: set[Operation] = set()
         self.building = Building()
         self.seed: int | None = None
         self.seeds_used = 0  # how many random operations took their seed from the graph's
@@ -78,7 +80,7 @@ class Graph:
         """Appends an operation and gives it its name, device and control inputs."""
         self._check_open()
         with self._lock:
-            node = Operation(self, op_def, self._name_for(op_def, name), args, attrs, types, origin())
+            node = Operation(self, op_def, self._free_name(op_def, name), args, attrs, types, origin())
             node.outputs = [
                 SymbolicTensor(node, number, dtype, shape, arg.is_ref)
                 for number, (arg, dtype, shape) in enumerate(results)
@@ -101,6 +103,17 @@ class Graph:
         self._check_open()
         with self._lock:
             return self._name_for(op_def, name)
+
+    def _free_name(self, op_def: Op, name: str | None) -> str:
+        """The name of the next operation, which no other has."""
+        chosen = self._name_for(op_def, name)
+        if chosen in self._by_name:
+            raise InvalidArgumentError(
+                f"Duplicate node name in graph: '{chosen}'. A name with a slash at its end is taken as it is; without "
+                "the slash, a number is added where that is needed."
+            )
+        self._names.take(chosen)
+        return chosen
 
     def _name_for(self, op_def: Op, name: str | None) -> str:
         if name is None:
@@ -138,7 +151,7 @@ class Graph:
             if not any(tensor.op in controller.inside for tensor in node.inputs):  # else it waits already
                 first.update(dict.fromkeys(controller.first))
             controller.inside.add(node)
-        self.add_controls(node, first)
+        self.add_controls(node, [other for other in first if all(tensor.op is not other for tensor in node.inputs)])
 
     def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
         """The tensor of this graph that stands for `tensor`: only the graphs of functions have any for others.
@@ -203,9 +216,7 @@ class Graph:
         if clears:
             first: list[Operation] = []
         else:
-            if not isinstance(control_inputs, (list, tuple)):
-                control_inputs = [control_inputs]
-            first = [self._as_control(item) for item in control_inputs]
+            first = [self._as_control(item) for item in _listed(control_inputs)]
         controllers = self.building.controllers
         self.building.controllers = [*controllers, Controller(first, clears)]
         try:
@@ -220,15 +231,22 @@ class Graph:
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """A context whose operations go to the device of `op`, whatever the device scopes say."""
+        """A context whose operations go to the device of `op`, whatever the device scopes say.
+
+        Args:
+            op: The operation, or a tensor or variable of it; None to be with nothing, if `ignore_existing` is set.
+            ignore_existing: Whether the colocations and device scopes further out do not hold.
+        """
         if op is None and not ignore_existing:
             raise InvalidArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
         outer = self.building.colocations
         begin: list[Operation | None] = [None] if ignore_existing else outer
         self.building.colocations = begin if op is None else [*begin, self._as_control(op)]
+        before = build_into(here.graph, ROOT if ignore_existing else here.scope)
         try:
             yield
         finally:
+            build_into(*before)
             self.building.colocations = outer
 
     def device(self, device_name_or_function: Any) -> Any:
@@ -283,6 +301,8 @@ class Graph:
         element = getattr(obj, "_as_graph_element", None)
         if callable(element):
             obj = element()
+        if isinstance(obj, bytes):
+            obj = obj.decode(errors="replace")
         if isinstance(obj, str):
             return self._named(obj, allow_tensor, allow_operation)
         if isinstance(obj, SymbolicTensor) and allow_tensor:
@@ -308,7 +328,7 @@ class Graph:
         return self._by_name[name]
 
     def _named_tensor(self, name: str, operation: str, number: str) -> SymbolicTensor:
-        if not number.isdecimal():
+        if not number.isdecimal() or ":" in operation:
             raise InvalidArgumentError(
                 f"The name '{name}' looks a like a Tensor name, but is not a valid one. Tensor names must be of the "
                 'form "<op_name>:<output_index>".'
@@ -328,15 +348,19 @@ class Graph:
 
     def is_feedable(self, tensor: Any) -> bool:
         """Whether the tensor can be fed."""
-        return tensor not in self.get_collection("_unfeedable")
+        return tensor not in self.unfeedable
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
-        """Whether the tensor or operation can be fetched: every one can."""
-        return True
+        """Whether the tensor or operation can be fetched."""
+        return getattr(tensor_or_op, "op", tensor_or_op) not in self.unfetchable
 
     def prevent_feeding(self, tensor: Any) -> None:
         """Refuses to feed this tensor from now on."""
-        self.add_to_collection("_unfeedable", tensor)
+        self.unfeedable.add(tensor)
+
+    def prevent_fetching(self, op: Any) -> None:
+        """Refuses to fetch this operation, and its results, from now on."""
+        self.unfetchable.add(getattr(op, "op", op))
 
     # Collections.
 
@@ -425,6 +449,12 @@ class NameNotFoundError(NotFoundError, KeyError):
 
     def __str__(self) -> str:
         return self.message
+
+
+def _listed(control_inputs: Any) -> Iterable[Any]:
+    """What ``control_dependencies`` was given, as something to go through: one tensor will do, too."""
+    one = isinstance(control_inputs, (str, SymbolicTensor, Operation)) or not isinstance(control_inputs, Iterable)
+    return [control_inputs] if one or hasattr(control_inputs, "_as_graph_element") else control_inputs
 
 
 def _group_of(node: Operation) -> tuple[str, ...]:

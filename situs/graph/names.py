@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError
 
 _VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_INSIDE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
@@ -42,6 +42,10 @@ class Names:
             self._uses[numbered] = 1
         return f"{name}_{uses}"
 
+    def take(self, name: str) -> None:
+        """Notes that a name is used as it is."""
+        self._uses.setdefault(name.lower(), 1)
+
 
 def check_node_name(name: str) -> None:
     """Raises unless this can be the name of an operation.
@@ -49,7 +53,8 @@ def check_node_name(name: str) -> None:
     Raises:
         InvalidArgumentError: it cannot.
     """
-    if not isinstance(name, str) or not _VALID.match(name):
+    _check_text(name, "node")
+    if not _VALID.match(name):
         raise InvalidArgumentError(
             f"'{name}' is not a valid node name. Names begin with a letter, a digit or '.', and go on with these, '_', "
             "'-', '/' or '\\'."
@@ -62,9 +67,14 @@ def check_scope_name(name: str, nested: bool) -> None:
     Raises:
         InvalidArgumentError: it cannot.
     """
-    pattern = _VALID_INSIDE if nested else _VALID
-    if not isinstance(name, str) or not pattern.match(name):
+    _check_text(name, "scope")
+    if not (_VALID_INSIDE if nested else _VALID).match(name):
         raise InvalidArgumentError(
             f"'{name}' is not a valid scope name. Names begin with a letter, a digit or '.', and go on with these, '_', "
             "'-', '/' or '\\'."
         )
+
+
+def _check_text(name: object, what: str) -> None:
+    if not isinstance(name, str):
+        raise DTypeError(f"The name of a {what} is a string, got {name!r} of type {type(name).__name__}.")

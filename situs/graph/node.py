@@ -94,7 +94,7 @@ class Operation:
         Raises:
             ValueError: there is none of that name.
         """
-        if name == "_class":
+        if name == "_class" and self.colocated_with:
             return [f"loc:@{other}".encode() for other in self.colocated_with]
         for table in (self.attrs, self.types):
             if name in table:
@@ -113,6 +113,10 @@ class Operation:
         session_for(session, self.graph, "execute operation", "run").run(self, feed_dict)
 
     def _set_device(self, device: object) -> None:
+        """Asks for another device; what is written is checked when the graph is placed."""
+        if isinstance(device, str):
+            self.device = device
+            return
         from situs.devices.scope import as_request
 
         request = as_request(device)

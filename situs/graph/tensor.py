@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from situs.dtype import DType
-from situs.errors import DTypeError, InvalidArgumentError, OperatorNotAllowedInGraphError
+from situs.errors import DTypeError, OperatorNotAllowedInGraphError
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
@@ -75,10 +75,12 @@ class SymbolicTensor(Tensor):
 
         return session_for(session, self.graph, "evaluate tensor", "eval").run(self, feed_dict)
 
+    @property
     def numpy(self) -> Any:
-        """Refused: this tensor has no value before its graph runs."""
-        raise OperatorNotAllowedInGraphError(
-            f"{self!r} is symbolic and has no value. Fetch it with session.run(...), or return it from the tf.function."
+        """Not there: this tensor has no value before its graph runs. Programs ask with ``hasattr``."""
+        raise AttributeError(
+            f"'SymbolicTensor' object has no attribute 'numpy': {self!r} has no value before its graph runs. Fetch it "
+            "with session.run(...), or return it from the tf.function."
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -125,7 +127,7 @@ class SymbolicTensor(Tensor):
         return self
 
     def __reduce__(self) -> Any:
-        raise InvalidArgumentError(f"{self!r} belongs to a graph and cannot be pickled; export the graph instead.")
+        raise DTypeError(f"cannot pickle {self!r}: it belongs to a graph; export the graph instead.")
 
     def __str__(self) -> str:
         device = f", device={self.device}" if self.device else ""

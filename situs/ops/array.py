@@ -18,7 +18,6 @@ import torch
 
 from situs.dtype import ALL, FIXED, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
 from situs.dtype import bool as bool_
-from situs.eager.binding import host_value
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.attribute import as_bool, as_word, plain
@@ -406,7 +405,7 @@ def _transpose_strings(x: Any, perm: Any, conjugate: bool) -> Any:
     return x.transpose(_as_perm(perm, x.ndim))
 
 
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Tensor:
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:
     """Returns `a` with its dimensions in another order.
 
     Args:
@@ -419,12 +418,12 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
     return _transpose(a, _REVERSE if perm is None else perm, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
 
-def transpose_v1(a: Any, perm: Any = None, name: str | None = None, conjugate: bool = False) -> Tensor:
+def transpose_v1(a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False) -> Tensor:
     """Returns `a` with its dimensions in another order, with the argument order of TensorFlow 1."""
     return transpose(a, perm, conjugate, name)
 
 
-def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -> Tensor:
+def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """Returns `a` with its last two dimensions swapped."""
     return _transpose(a, _MATRIX, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
@@ -545,7 +544,7 @@ def _sequence_mask_kernel(lengths: torch.Tensor, maxlen: Any, dtype: DType) -> t
     return (places < lengths.to(torch.int64).unsqueeze(-1)).to(TORCH_DTYPE[dtype])
 
 
-def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
+def meshgrid(*args: Any, indexing: str = "xy", name: str | None = "meshgrid") -> list[Tensor]:
     """Returns the coordinates of a grid spanned by vectors, one tensor for each vector.
 
     Args:

@@ -19,6 +19,7 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops.define import CPU, GPU, numpy_kernel, op, same_shape
+from situs.ops.naming import Composed
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor, is_tensor
 
@@ -145,15 +146,18 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     for each in (source, target):
         if each not in NUMERIC:
             raise DTypeError(f"saturate_cast clamps numbers to the range of a dtype, and {each!r} has none.")
-    if source.is_complex and target.is_complex:
-        part = target.real_dtype
-        return cast(complex(_clamp(real(value), part), _clamp(imag(value), part)), target, name)
-    return cast(_clamp(real(value), target.real_dtype), target, name)
+    part = target.real_dtype
+    with Composed(name, "saturate_cast") as last:
+        if source.is_complex and target.is_complex:
+            parts = _clamp(real(value), part), _clamp(imag(value), part)
+            return cast(complex(*parts, last if source is target else None), target, last)
+        clamped = _clamp(real(value), part, last if source.real_dtype is target else None)
+        return cast(clamped, target, last)
 
 
-def _clamp(value: Tensor, target: DType) -> Tensor:
+def _clamp(value: Tensor, target: DType, name: str | None = None) -> Tensor:
     low, high = (_not_beyond(limit, value.dtype) for limit in target.limits)
-    return _clip(value, low, high)
+    return _clip(value, low, high, name=name)
 
 
 def _not_beyond(limit: Any, source: DType) -> Any:

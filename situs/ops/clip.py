@@ -11,6 +11,7 @@ from situs.ops.compare import greater
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.gather import where
 from situs.ops.math import add, divide, maximum, minimum, multiply, reciprocal, rsqrt, sqrt, subtract
+from situs.ops.naming import Composed
 from situs.ops.norms import global_norm, tensor_list
 from situs.ops.reduce import reduce_sum
 from situs.tensor import Tensor
@@ -26,14 +27,15 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         name: A name for the op.
     """
     t = convert_to_tensor(t)
-    limit = maximum(cast(clip_norm, t.dtype), 0)
-    norm = _norm(t, axes)
-    scaled = multiply(t, limit)
-    if not scaled.shape.is_compatible_with(t.shape):
-        raise InvalidArgumentError(
-            f"Shapes {t.shape} and {scaled.shape} are incompatible: clip_norm has too many axes."
-        )
-    return divide(scaled, maximum(norm, limit), name)
+    with Composed(name, "clip_by_norm") as last:
+        limit = maximum(cast(clip_norm, t.dtype), 0)
+        norm = _norm(t, axes)
+        scaled = multiply(t, limit)
+        if not scaled.shape.is_compatible_with(t.shape):
+            raise InvalidArgumentError(
+                f"Shapes {t.shape} and {scaled.shape} are incompatible: clip_norm has too many axes."
+            )
+        return divide(scaled, maximum(norm, limit), last)
 
 
 def _norm(t: Tensor, axes: Any) -> Tensor:
@@ -62,10 +64,11 @@ def clip_by_global_norm(
     """
     tensors = tensor_list(t_list)
     norm = global_norm(tensors, name) if use_norm is None else convert_to_tensor(use_norm)
-    limit = cast(clip_norm, norm.dtype)
-    scale = multiply(limit, minimum(reciprocal(norm), reciprocal(limit)))
-    scale = add(scale, subtract(norm, norm))  # NaN for a norm that is infinite
-    return [None if t is None else _scaled(t, scale) for t in tensors], norm
+    with Composed(name, "clip_by_global_norm"):
+        limit = cast(clip_norm, norm.dtype)
+        scale = multiply(limit, minimum(reciprocal(norm), reciprocal(limit)))
+        scale = add(scale, subtract(norm, norm))  # NaN for a norm that is infinite
+        return [None if t is None else _scaled(t, scale) for t in tensors], norm
 
 
 def _scaled(t: Any, scale: Tensor) -> Tensor:
@@ -76,6 +79,7 @@ def _scaled(t: Any, scale: Tensor) -> Tensor:
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """Scales a tensor down so that its Euclidean norm per element is at most `clip_norm`."""
     t = convert_to_tensor(t)
-    limit = cast(clip_norm, t.dtype)
-    per_norm = multiply(rsqrt(reduce_sum(multiply(t, t))), cast(size(t), t.dtype))
-    return multiply(multiply(t, limit), minimum(per_norm, reciprocal(limit)), name)
+    with Composed(name, "clip_by_average_norm") as last:
+        limit = cast(clip_norm, t.dtype)
+        per_norm = multiply(rsqrt(reduce_sum(multiply(t, t))), cast(size(t), t.dtype))
+        return multiply(multiply(t, limit), minimum(per_norm, reciprocal(limit)), last)

@@ -17,11 +17,20 @@ from typing import Any, NamedTuple
 import torch
 
 from situs.dtype import COMPLEX, FLOATING, INDEX
-from situs.eager.binding import host_value
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import as_integers
+from situs.ops.array import as_integers, rank, reshape, shape, transpose
+from situs.ops.attribute import is_plain, plain
+from situs.ops.compare import less
 from situs.ops.constant import convert_to_tensor
+from situs.ops.constant import range as range_
 from situs.ops.define import CPU, GPU, op
+from situs.ops.gather import gather, where
+from situs.ops.join import concat, stack
+from situs.ops.linalg import matmul
+from situs.ops.math import add, subtract
+from situs.ops.naming import Composed
+from situs.ops.reduce import reduce_prod
+from situs.ops.search import setdiff1d
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -166,13 +175,14 @@ def einsum(equation: str, *inputs: Any, optimize: Any = "greedy", name: str | No
     expected = len(parse_equation(equation).operands)
     if len(inputs) != expected:
         raise InvalidArgumentError(f'Got {len(inputs)} inputs for equation "{equation}", expecting {expected}')
-    return _einsum(list(inputs), equation=equation, name=name)
+    with Composed(name, "einsum", "Einsum") as last:
+        return _einsum(list(inputs), equation=equation, name=last)
 
 
 # Tensordot.
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = "Tensordot") -> Tensor:
     """Sums the products of `a` and `b` over pairs of their axes.
 
     Args:
@@ -186,9 +196,10 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         ValueError: the axes are none, or their sizes differ.
     """
     a, b = convert_to_tensor(a), convert_to_tensor(b)
-    if a.shape.rank is None or b.shape.rank is None:
-        raise InvalidArgumentError("tensordot needs to know the ranks of its operands.")
-    axes = tuple(map(host_value, axes)) if isinstance(axes, (list, tuple)) else host_value(axes)
+    if a.shape.rank is None or b.shape.rank is None or not is_plain(axes):
+        with Composed(name, "Tensordot") as last:
+            return _tensordot_later(a, b, axes, last)
+    axes = tuple(plain(each, "axes") for each in axes) if isinstance(axes, (list, tuple)) else plain(axes, "axes")
     pairs = _axis_pairs(axes, a.shape.rank, b.shape.rank)
     return _einsum([a, b], equation=_tensordot_equation(a.shape.rank, b.shape.rank, pairs), name=name)
 
@@ -231,3 +242,42 @@ def _positions(axes: Any, rank: int) -> list[int]:
     if len(set(positions)) != len(positions):
         raise InvalidArgumentError(f"`axes` names an axis twice: {axes!r}.")
     return positions
+
+
+# The same where the ranks or the axes are not known before the graph runs: a product of matrices.
+
+
+def _tensordot_later(a: Tensor, b: Tensor, axes: Any, name: str | None) -> Tensor:
+    axes_a, axes_b = _axes_later(axes, rank(a), rank(b))
+    rows, kept_a = _as_matrix(a, axes_a, contracted_last=True)
+    columns, kept_b = _as_matrix(b, axes_b, contracted_last=False)
+    return reshape(matmul(rows, columns), concat([kept_a, kept_b], 0), name)
+
+
+def _axes_later(axes: Any, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tensor]:
+    """The contracted axes of each operand, as vectors of positions."""
+    if not isinstance(axes, (list, tuple)):
+        axes = convert_to_tensor(axes, "int32")
+        if axes.shape.rank is None:
+            raise InvalidArgumentError("The rank of `axes` must be known when the graph is built: 0, 1 or 2.")
+        if axes.shape.rank == 0:
+            return range_(subtract(rank_a, axes), rank_a), range_(axes)
+    elif len(axes) != 2:
+        raise InvalidArgumentError(f"`axes` must be an integer or have length 2. Received {axes!r}.")
+    return _positions_later(axes[0], rank_a), _positions_later(axes[1], rank_b)
+
+
+def _positions_later(axes: Any, rank_: Tensor) -> Tensor:
+    axes = reshape(convert_to_tensor(axes, "int32"), [-1])
+    return where(less(axes, 0), add(axes, rank_), axes)
+
+
+def _as_matrix(x: Tensor, axes: Tensor, contracted_last: bool) -> tuple[Tensor, Tensor]:
+    """An operand as a matrix, with the contracted axes on one side; and the sizes of those it keeps."""
+    sizes = shape(x)
+    free = setdiff1d(range_(rank(x)), axes).out
+    kept, contracted = gather(sizes, free), gather(sizes, axes)
+    order, counts = [free, axes], [reduce_prod(kept), reduce_prod(contracted)]
+    if not contracted_last:
+        order, counts = order[::-1], counts[::-1]
+    return reshape(transpose(x, concat(order, 0)), stack(counts)), kept

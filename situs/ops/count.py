@@ -82,7 +82,7 @@ def _histogram_bins_kernel(values: torch.Tensor, value_range: torch.Tensor, nbin
 
 
 def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = "histogram_fixed_width"
 ) -> Tensor:
     """Counts values in bins of equal width; those outside the range go into the first or the last bin.
 
@@ -97,7 +97,7 @@ def histogram_fixed_width(
 
 
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = "histogram_fixed_width_bins"
 ) -> Tensor:
     """Returns for each value the number of its bin in `histogram_fixed_width`."""
     return _histogram_bins(values, value_range, nbins, dtype=as_dtype(dtype), name=name)
@@ -178,7 +178,7 @@ def bincount(
     minlength: Any = None,
     maxlength: Any = None,
     dtype: Any = int32,
-    name: str | None = None,
+    name: str | None = "bincount",
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Tensor:
@@ -229,6 +229,9 @@ _confusion_matrix = op(
 def _confusion_matrix_shape(
     labels: TensorShape, predictions: TensorShape, weights: TensorShape, num_classes: Any
 ) -> TensorShape:
+    if labels.rank is None or predictions.rank is None:
+        count = None if num_classes is None else _as_classes(num_classes)
+        return TensorShape([count, count])
     labels, predictions = _squeezed_shapes(labels, predictions)
     if not labels.is_compatible_with(predictions):
         raise InvalidArgumentError(
@@ -295,7 +298,7 @@ def confusion_matrix(
     num_classes: Any = None,
     weights: Any = None,
     dtype: Any = int32,
-    name: str | None = None,
+    name: str | None = "confusion_matrix",
 ) -> Tensor:
     """Counts how often a class (row) was predicted as a class (column).
 
@@ -316,7 +319,7 @@ def confusion_matrix_v1(
     predictions: Any,
     num_classes: Any = None,
     dtype: Any = int32,
-    name: str | None = None,
+    name: str | None = "confusion_matrix",
     weights: Any = None,
 ) -> Tensor:
     """Counts predictions of classes, with the argument order of TensorFlow 1."""

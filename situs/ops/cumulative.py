@@ -17,11 +17,13 @@ import torch
 
 from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import SIGNED_TWIN, reshape
+from situs.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs.ops.attribute import as_bool
-from situs.ops.constant import convert_to_tensor, ones_like
+from situs.ops.constant import convert_to_tensor, fill, ones_like
 from situs.ops.define import CPU, GPU, op
-from situs.ops.math import divide, maximum, sqrt
+from situs.ops.join import concat
+from situs.ops.math import divide, maximum, sqrt, subtract
+from situs.ops.naming import Composed
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -504,20 +506,28 @@ unsorted_segment_min = _unsorted_segment(
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """Averages the slices of `data` that have the same number in `segment_ids`; 0 where there is no slice."""
     data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-    sizes = _unsorted_sizes(data, segment_ids, num_segments)
-    return divide(unsorted_segment_sum(data, segment_ids, num_segments), sizes, name)
+    with Composed(name, "UnsortedSegmentMean") as last:
+        sizes = _unsorted_sizes(data, segment_ids, num_segments)
+        return divide(unsorted_segment_sum(data, segment_ids, num_segments), sizes, last)
 
 
 def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """Sums the slices of `data` by `segment_ids` and divides by the square root of their number."""
     data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-    sizes = _unsorted_sizes(data, segment_ids, num_segments)
-    return divide(unsorted_segment_sum(data, segment_ids, num_segments), sqrt(sizes), name)
+    with Composed(name, "UnsortedSegmentSqrtN") as last:
+        sizes = _unsorted_sizes(data, segment_ids, num_segments)
+        return divide(unsorted_segment_sum(data, segment_ids, num_segments), sqrt(sizes), last)
 
 
 def _unsorted_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
     """How many slices each segment has, at least 1, in the dtype of the data and shaped to divide its sums."""
     _unsorted_shape(data.shape, segment_ids.shape, None)
     sizes = unsorted_segment_sum(ones_like(segment_ids, data.dtype), segment_ids, num_segments)
-    inner = len(data.shape) - len(segment_ids.shape)
-    return maximum(reshape(sizes, [-1] + [1] * inner), 1)
+    return maximum(reshape(sizes, _beside_rows(data, segment_ids)), 1)
+
+
+def _beside_rows(data: Tensor, segment_ids: Tensor) -> Any:
+    """The shape in which one number for each segment lies beside the segments themselves."""
+    if data.shape.rank is not None and segment_ids.shape.rank is not None:
+        return [-1] + [1] * (data.shape.rank - segment_ids.shape.rank)
+    return concat([[-1], fill(expand_dims(subtract(rank(data), rank(segment_ids)), 0), 1)], 0)

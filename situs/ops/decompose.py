@@ -17,15 +17,16 @@ import torch
 from situs.dtype import COMPLEX, INDEX, DType, as_dtype, complex64, complex128, float32, float64, int32
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import expand_dims
+from situs.ops.array import expand_dims, shape
 from situs.ops.attribute import as_bool
-from situs.ops.cast import cast, real
-from situs.ops.compare import greater
+from situs.ops.cast import cast, dtype_of, real
+from situs.ops.compare import greater, greater_equal
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.diagonal import diag_part, eye
 from situs.ops.linalg import batch_shape, matmul
-from situs.ops.math import add, log, multiply, reciprocal_no_nan
+from situs.ops.math import add, log, maximum, multiply, reciprocal_no_nan
+from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_max, reduce_sum
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
@@ -145,8 +146,9 @@ def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """Computes the logarithms of the determinants of positive definite matrices."""
-    pivots = real(diag_part(cholesky(matrix)))
-    return multiply(reduce_sum(log(pivots), -1), 2.0, name)
+    with Composed(name, "logdet") as last:
+        pivots = real(diag_part(cholesky(matrix)))
+        return multiply(reduce_sum(log(pivots), -1), 2.0, last)
 
 
 # Cholesky factors.
@@ -177,7 +179,8 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """Solves ``A x = rhs``, given the Cholesky factor of A."""
-    return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True, name=name)
+    with Composed(name, "cholesky_solve") as last:
+        return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True, name=last)
 
 
 # Linear equations.
@@ -309,17 +312,42 @@ def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, n
     _least_squares_shape(matrix.shape, rhs.shape)
     if not as_bool(fast, "fast"):
         return _least_squares(matrix, rhs, name=name)
-    rows, columns = matrix.shape[-2], matrix.shape[-1]
-    if rows is None or columns is None:
-        raise InvalidArgumentError(f"lstsq needs to know the size of its matrices, got {matrix.shape}.")
-    if rows >= columns:
-        factor = cholesky(_regularized(matmul(matrix, matrix, adjoint_a=True), columns, l2_regularizer))
-        return cholesky_solve(factor, matmul(matrix, rhs, adjoint_a=True), name)
-    factor = cholesky(_regularized(matmul(matrix, matrix, adjoint_b=True), rows, l2_regularizer))
+    with Composed(name, "matrix_solve_ls") as last:
+        rows, columns = _sizes(matrix)
+        if isinstance(rows, int) and isinstance(columns, int):
+            return (_overdetermined if rows >= columns else _underdetermined)(matrix, rhs, l2_regularizer, last)
+        from situs.ops.control import cond
+
+        return cond(  # type: ignore[no-any-return]
+            greater_equal(rows, columns),
+            lambda: _overdetermined(matrix, rhs, l2_regularizer),
+            lambda: _underdetermined(matrix, rhs, l2_regularizer),
+            name=last,
+        )
+
+
+def _sizes(matrix: Tensor) -> list[Any]:
+    """The rows and columns of matrices: integers, or tensors of them where they are not known."""
+    known = [matrix.shape[-2], matrix.shape[-1]]
+    if None not in known:
+        return list(known)
+    sizes = shape(matrix)
+    return [sizes[-2], sizes[-1]]
+
+
+def _overdetermined(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, name: str | None = None) -> Tensor:
+    gram = matmul(matrix, matrix, adjoint_a=True)
+    factor = cholesky(_regularized(gram, _sizes(matrix)[1], l2_regularizer))
+    return cholesky_solve(factor, matmul(matrix, rhs, adjoint_a=True), name)
+
+
+def _underdetermined(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, name: str | None = None) -> Tensor:
+    gram = matmul(matrix, matrix, adjoint_b=True)
+    factor = cholesky(_regularized(gram, _sizes(matrix)[0], l2_regularizer))
     return matmul(matrix, cholesky_solve(factor, rhs), adjoint_a=True, name=name)
 
 
-def _regularized(gram: Tensor, size: int, l2_regularizer: Any) -> Tensor:
+def _regularized(gram: Tensor, size: Any, l2_regularizer: Any) -> Tensor:
     if isinstance(l2_regularizer, (int, float)) and l2_regularizer == 0:
         return gram
     weight = cast(l2_regularizer, gram.dtype)
@@ -431,23 +459,24 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     Returns:
         ``s, u, v``, where ``tensor`` is ``u diag(s) adjoint(v)``; only ``s`` without `compute_uv`.
     """
-    s, u, v = _svd.many(
-        tensor,
-        compute_uv=as_bool(compute_uv, "compute_uv"),
-        full_matrices=as_bool(full_matrices, "full_matrices"),
-        name=name,
-    )
-    values = real(s)
+    flags = {"compute_uv": as_bool(compute_uv, "compute_uv"), "full_matrices": as_bool(full_matrices, "full_matrices")}
+    if not dtype_of(tensor).is_complex:
+        s, u, v = _svd.many(tensor, **flags, name=name)
+        return (s, u, v) if compute_uv else s
+    with Composed(name, "Svd") as last:
+        s, u, v = _svd.many(tensor, **flags)
+        values = real(s, last)
     return (values, u, v) if compute_uv else values
 
 
 def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Counts the singular values of matrices that exceed `tol`; by default, the precision of their computation."""
     a = _floats(a)
-    s = svd(a, compute_uv=False)
-    if tol is None:
-        tol = multiply(reduce_max(s, -1, keepdims=True), _precision(a))
-    return reduce_sum(cast(greater(s, cast(tol, s.dtype)), int32), -1, name=name)
+    with Composed(name, "matrix_rank") as last:
+        s = svd(a, compute_uv=False)
+        if tol is None:
+            tol = multiply(reduce_max(s, -1, keepdims=True), _precision(a))
+        return reduce_sum(cast(greater(s, cast(tol, s.dtype)), int32), -1, name=last)
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
@@ -461,11 +490,12 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         name: A name for the op.
     """
     a = _floats(a)
-    s, u, v = svd(a)
-    cutoff = 10 * _precision(a) if rcond is None else expand_dims(cast(rcond, s.dtype), -1)
-    kept = greater(s, multiply(reduce_max(s, -1, keepdims=True), cutoff))
-    inverse = reciprocal_no_nan(multiply(s, cast(kept, s.dtype)))
-    return matmul(multiply(v, cast(expand_dims(inverse, -2), v.dtype)), u, adjoint_b=True, name=name)
+    with Composed(name, "pinv") as last:
+        s, u, v = svd(a)
+        cutoff = 10 * _precision(a) if rcond is None else expand_dims(cast(rcond, s.dtype), -1)
+        kept = greater(s, multiply(reduce_max(s, -1, keepdims=True), cutoff))
+        inverse = reciprocal_no_nan(multiply(s, cast(kept, s.dtype)))
+        return matmul(multiply(v, cast(expand_dims(inverse, -2), v.dtype)), u, adjoint_b=True, name=last)
 
 
 def _floats(a: Any) -> Tensor:
@@ -477,12 +507,13 @@ def _floats(a: Any) -> Tensor:
     return tensor
 
 
-def _precision(a: Tensor) -> float:
+def _precision(a: Tensor) -> Any:
     """How large a singular value can be without meaning anything, as a share of the largest."""
-    sizes = a.shape[-2:]
-    if not sizes.is_fully_defined():
-        raise InvalidArgumentError(f"The size of the matrices must be known, got {a.shape}.")
-    return float(np.finfo(a.dtype.real_dtype.as_numpy_dtype).eps) * max(size for size in sizes if size is not None)
+    rows, columns = _sizes(a)
+    epsilon = float(np.finfo(a.dtype.real_dtype.as_numpy_dtype).eps)
+    if isinstance(rows, int) and isinstance(columns, int):
+        return epsilon * max(rows, columns)
+    return multiply(cast(maximum(rows, columns), a.dtype.real_dtype), epsilon)
 
 
 # Eigenvalues.

@@ -72,15 +72,18 @@ def binary(
     gpu: DTypes | None = None,
     wide: Callable[..., Any] | None = None,
     result: str = "T",
+    node: str | None = None,
 ) -> BinaryFunction:
     """Declares an element-wise op of two inputs that broadcast and makes its public function.
 
-    The arguments are those of `unary`.
+    The arguments are those of `unary`, and `node`: what graphs call its operations, if not by the op's name.
     """
     declared = op(name, f"x: T, y: T -> z: {result}", T=types)
     declared.shape(broadcast)
     _add_kernels(declared, kernel, types, gpu, wide)
-    return _named(dispatch.binary(declared), name, doc)
+    function: Any = _named(dispatch.binary(declared), name, doc)
+    function.__defaults__ = (node,)  # of its parameter `name`: a function around it would cost every call something
+    return function  # type: ignore[no-any-return]
 
 
 def _add_kernels(

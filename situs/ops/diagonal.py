@@ -22,6 +22,7 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import as_integer, as_sizes, by_bits
 from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, op
+from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_sum
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -268,7 +269,8 @@ def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: Any = 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
     """Sums the main diagonals of matrices."""
-    return reduce_sum(diag_part(x), -1, name=name)
+    with Composed(name, "Trace") as last:
+        return reduce_sum(diag_part(x), -1, name=last)
 
 
 # Tensors as diagonals: a tensor of rank r on the diagonal of one of rank 2 r.
@@ -400,7 +402,7 @@ def _eye_kernel(
 
 
 def eye(
-    num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = float32, name: str | None = None
+    num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = float32, name: str | None = "eye"
 ) -> Tensor:
     """Makes an identity matrix, or a batch of them.
 

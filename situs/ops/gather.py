@@ -32,8 +32,10 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops.array import as_attribute, as_integer, by_bits, host_shape
+from situs.ops.array import rank as rank_op
 from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, op
+from situs.ops.naming import Composed
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor
 
@@ -178,8 +180,10 @@ def gather_v1(
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """Gathers along the last axis of `indices`, with all dimensions before it as batch dimensions."""
-    rank = len(indices.shape) if isinstance(indices, Tensor) else to_array(indices)[0].ndim
-    return gather(params, indices, batch_dims=-1, axis=rank - 1, name=name)
+    rank = indices.shape.rank if isinstance(indices, Tensor) else to_array(indices)[0].ndim
+    with Composed(name, "BatchGather") as last:
+        axis = rank_op(indices) - 1 if rank is None else rank - 1
+        return gather(params, indices, batch_dims=-1, axis=axis, name=last)
 
 
 # GatherNd.
@@ -464,7 +468,7 @@ def _boolean_mask_kernel(tensor: Any, mask: torch.Tensor, axis: Any) -> Any:
 _boolean_mask.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_boolean_mask_kernel))
 
 
-def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "boolean_mask") -> Tensor:
     """Returns the elements or slices of `tensor` where `mask` is true.
 
     Args:
@@ -476,7 +480,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = No
     return _boolean_mask(tensor, mask, 0 if axis is None else axis, name=name)
 
 
-def boolean_mask_v1(tensor: Any, mask: Any, name: str | None = None, axis: Any = None) -> Tensor:
+def boolean_mask_v1(tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None) -> Tensor:
     """Returns the elements of `tensor` where `mask` is true, with the argument order of TensorFlow 1."""
     return boolean_mask(tensor, mask, axis, name)
 
@@ -569,7 +573,7 @@ def one_hot(
     off_value: Any = None,
     axis: Any = None,
     dtype: Any = None,
-    name: str | None = None,
+    name: str | None = "one_hot",
 ) -> Tensor:
     """Returns for each index a vector that is `on_value` at that place and `off_value` elsewhere.
 

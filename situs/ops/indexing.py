@@ -29,7 +29,9 @@ from situs.dtype import bool as bool_
 from situs.eager.binding import host_value
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_integer, as_integers, by_bits, host_shape
+from situs.ops.constant import ones_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather import boolean_mask
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
@@ -264,8 +266,7 @@ def strided_slice(
         name: A name for the op.
     """
     if strides is None:
-        begin = begin if isinstance(begin, Tensor) else host_value(begin)
-        strides = [1] * len(begin) if np.ndim(begin) else 1
+        strides = _ones_like(begin)
     return _strided_slice(
         input_,
         begin,
@@ -278,6 +279,15 @@ def strided_slice(
         shrink_axis_mask=shrink_axis_mask,
         name=name,
     )
+
+
+def _ones_like(begin: Any) -> Any:
+    """A stride of 1 for each begin."""
+    if isinstance(begin, SymbolicTensor):
+        return ones_like(begin)
+    if not isinstance(begin, (Tensor, list, tuple)):
+        begin = host_value(begin)
+    return [1] * len(begin) if isinstance(begin, (list, tuple)) or np.ndim(begin) else 1
 
 
 # Python's indexing.
@@ -298,11 +308,11 @@ def getitem(tensor: Any, key: Any) -> Tensor:
         InvalidArgumentError: the key does not fit the tensor's shape.
     """
     if type(key) is int:
-        return _sliced(tensor, (key,), (key + 1,), _ONE, shrink_axis_mask=1)
+        return _sliced(tensor, (key,), (key + 1,), _ONE, shrink_axis_mask=1, name="strided_slice")
     if _is_mask(key):
         return boolean_mask(tensor, key)
     begin, end, strides, masks = _entries(key if isinstance(key, (tuple, list)) else (key,))
-    return _sliced(tensor, begin, end, strides, **masks)
+    return _sliced(tensor, begin, end, strides, **masks, name="strided_slice")
 
 
 _ONE = (1,)

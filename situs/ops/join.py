@@ -13,8 +13,11 @@ import torch
 
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, reshape
+from situs.ops.attribute import is_plain
 from situs.ops.define import CPU, GPU, op
+from situs.ops.naming import Composed
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
@@ -86,7 +89,7 @@ def _concat_strings(values: list[Any], axis: Any) -> Any:
 _concat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_concat_kernel))
 
 
-def concat(values: Any, axis: Any, name: str | None = None) -> Tensor:
+def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """Joins tensors along an axis that they have.
 
     Args:
@@ -99,7 +102,8 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Tensor:
     if not values:
         raise InvalidArgumentError("concat needs at least one tensor, got an empty list.")
     if len(values) == 1:  # which needs no axis, and may be a scalar
-        as_attribute(axis, "The axis of concat")
+        if is_plain(axis):
+            as_attribute(axis, "The axis of concat")
         return identity(values[0], name)
     return _concat(list(values), axis, name=name)
 
@@ -176,7 +180,7 @@ def _unpack_strings(value: Any, num: int | None, axis: int) -> list[Any]:
     return [front[number, ...] for number in range(len(front))]
 
 
-def stack(values: Any, axis: int = 0, name: str | None = None) -> Tensor:
+def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Joins tensors of one shape along a new axis.
 
     Args:
@@ -203,7 +207,7 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, (int, float, complex, str, bytes, np.ndarray, np.generic))
 
 
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = None) -> list[Tensor]:
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = "unstack") -> list[Tensor]:
     """Takes a tensor apart along an axis, which the parts do not have.
 
     Args:
@@ -306,7 +310,7 @@ def _cut(value: Any, sizes: list[Any], axis: int) -> Any:
 
 
 def split(
-    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str | None = None
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str | None = "split"
 ) -> list[Tensor]:
     """Takes a tensor apart along an axis, which the parts keep.
 
@@ -325,6 +329,10 @@ def split(
 
 
 def _number_of_sizes(sizes: Any) -> int:
+    if isinstance(sizes, SymbolicTensor) and sizes.shape.rank != 0:
+        if sizes.shape[0] is None:
+            raise InvalidArgumentError(f"Cannot infer argument `num` from shape {sizes.shape} of num_or_size_splits.")
+        return sizes.shape[0]
     try:
         return len(sizes)
     except TypeError:
@@ -433,11 +441,10 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         axis: The axis; by default `input` is flattened first.
         name: A name for the op.
     """
-    return (
-        _repeat(reshape(input, [-1]), repeats, 0, name=name)
-        if axis is None
-        else _repeat(input, repeats, axis, name=name)
-    )
+    if axis is not None:
+        return _repeat(input, repeats, axis, name=name)
+    with Composed(name, "Repeat") as last:
+        return _repeat(reshape(input, [-1]), repeats, 0, name=last)
 
 
 # Pad, PadV2, MirrorPad.

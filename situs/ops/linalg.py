@@ -20,6 +20,7 @@ from situs.ops.attribute import as_bool
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
+from situs.ops.naming import Composed
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -183,11 +184,12 @@ def matvec(
     b = convert_to_tensor(b)
     if b.shape.rank == 0:
         raise InvalidArgumentError("In[1] ndims must be >= 1: matvec multiplies by a vector, got a scalar.")
-    product = matmul(a, expand_dims(b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
-    return squeeze(product, [-1], name)
+    with Composed(name, "MatVec", "Squeeze") as last:
+        product = matmul(a, expand_dims(b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
+        return squeeze(product, [-1], last)
 
 
-def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+def adjoint(matrix: Any, name: str | None = "adjoint") -> Tensor:
     """Transposes the last two dimensions and conjugates the elements."""
     return matrix_transpose(matrix, name, conjugate=True)
 

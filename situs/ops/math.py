@@ -15,12 +15,13 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
-from situs.dispatch import UnaryFunction
+from situs.dispatch import BinaryFunction, UnaryFunction
 from situs.dtype import COMPLEX, FLOATING, INDEX, INTEGER, NUMERIC, REAL, SIGNED, STRING, WIDE_UNSIGNED, DType, DTypes
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
+from situs.ops.naming import Composed
 from situs.registry.op import find_op
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
@@ -34,7 +35,7 @@ ANALYTIC = FLOATING | COMPLEX
 
 # The four rules.
 
-add = binary("AddV2", torch.add, NUMERIC | STRING, "Returns x + y element-wise.", gpu=NATIVE, wide=np.add)
+add = binary("AddV2", torch.add, NUMERIC | STRING, "Returns x + y element-wise.", gpu=NATIVE, wide=np.add, node="Add")
 subtract = binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", wide=np.subtract)
 multiply = binary("Mul", torch.mul, NUMERIC, "Returns x * y element-wise.", wide=np.multiply)
 _real_div = binary("RealDiv", torch.true_divide, ANALYTIC, "Returns x / y element-wise.")
@@ -57,33 +58,34 @@ _QUOTIENT: dict[DType, DType] = {
 }
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def truediv(x: Any, y: Any, name: str | None = "truediv") -> Tensor:
     """Returns x / y element-wise; integers divide as floats.
 
     The quotient of 8-bit and 16-bit integers is float32, that of wider ones float64.
     """
-    return _real_div(*_as_floats(x, y), name)
+    return _quotient(_real_div, x, y, name)
 
 
 divide = truediv
 
 
-def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+def div(x: Any, y: Any, name: str | None = "div") -> Tensor:
     """Returns x / y element-wise as Python 2 divides: integers round down to an integer."""
     return (floordiv if _operand_dtype(x, y).is_integer else _real_div)(x, y, name)
 
 
-def _as_floats(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two operands as they are, or cast to the dtype of their quotient if they are integers."""
+def _quotient(divide: BinaryFunction, x: Any, y: Any, name: str | None) -> Tensor:
+    """A quotient of two operands as they are, or cast to the dtype of their quotient if they are integers."""
     dtype = _operand_dtype(x, y)
     quotient = _QUOTIENT.get(dtype)
     if quotient is None:
-        return x, y
+        return divide(x, y, name)
     for operand in (x, y):
         other = dtype_of(operand)
         if other is not dtype and (is_tensor(operand) or not other.is_integer):
             raise DTypeError(f"`x` and `y` must have the same dtype, got {dtype_of(x)!r} != {dtype_of(y)!r}.")
-    return cast(x, quotient), cast(y, quotient)
+    with Composed(name, "truediv") as last:
+        return divide(cast(x, quotient), cast(y, quotient), last)
 
 
 def _operand_dtype(x: Any, y: Any) -> DType:
@@ -121,18 +123,24 @@ def _mul_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 _div_no_nan = binary("DivNoNan", _div_no_nan_kernel, ANALYTIC, "Returns x / y, and 0 where y is 0.")
-multiply_no_nan = binary("MulNoNan", _mul_no_nan_kernel, ANALYTIC, "Returns x * y, and 0 where y is 0 whatever x is.")
+multiply_no_nan = binary(
+    "MulNoNan",
+    _mul_no_nan_kernel,
+    ANALYTIC,
+    "Returns x * y, and 0 where y is 0 whatever x is.",
+    node="multiply_no_nan",
+)
 
 
-def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+def divide_no_nan(x: Any, y: Any, name: str | None = "div_no_nan") -> Tensor:
     """Returns x / y element-wise, and 0 where y is 0; integers divide as floats."""
-    return _div_no_nan(*_as_floats(x, y), name)
+    return _quotient(_div_no_nan, x, y, name)
 
 
 div_no_nan = divide_no_nan
 
 
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+def reciprocal_no_nan(x: Any, name: str | None = "reciprocal_no_nan") -> Tensor:
     """Returns 1 / x element-wise, and 0 where x is 0."""
     return _div_no_nan(dtype_of(x).as_numpy_dtype(1), x, name)
 
@@ -165,7 +173,9 @@ _float_truncatediv = functools.partial(torch.div, rounding_mode="trunc")
 _wide_div = _refusing_zero(np.floor_divide)
 _wide_mod = _refusing_zero(np.remainder)
 
-floordiv = binary("FloorDiv", _float_floordiv, REAL, "Returns x / y rounded down, element-wise.", wide=_wide_div)
+floordiv = binary(
+    "FloorDiv", _float_floordiv, REAL, "Returns x / y rounded down, element-wise.", wide=_wide_div, node="floordiv"
+)
 floormod = binary("FloorMod", torch.remainder, REAL, "Returns x - floor(x / y) * y: signed as y.", wide=_wide_mod)
 truncatediv = binary("TruncateDiv", _float_truncatediv, REAL, "Returns x / y rounded towards zero.", wide=_wide_div)
 truncatemod = binary("TruncateMod", torch.fmod, REAL, "Returns what truncatediv leaves: signed as x.", wide=_wide_mod)
@@ -215,7 +225,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         clip_value_max: The greatest value allowed, likewise. Where it is less than the other, the other is returned.
         name: A name for the op.
     """
-    clipped = maximum(minimum(t, clip_value_max), clip_value_min, name)
+    with Composed(name, "clip_by_value") as last:
+        clipped = maximum(minimum(t, clip_value_max), clip_value_min, last)
     _shape_of(t).assert_is_compatible_with(clipped.shape)
     return clipped
 
@@ -378,7 +389,8 @@ _polygamma = binary("Polygamma", _polygamma_kernel, SINGLE_AND_DOUBLE, "Computes
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:
     """Computes the inverse of the complementary error function; NaN outside [0, 2]."""
-    return multiply(ndtri(multiply(x, 0.5)), -math.sqrt(0.5), name)
+    with Composed(name, "erfcinv") as last:
+        return multiply(ndtri(multiply(x, 0.5)), -math.sqrt(0.5), last)
 
 
 def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:

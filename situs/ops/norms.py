@@ -6,19 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from situs.eager.binding import host_value
 from situs.eager.convert import short
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import expand_dims, squeeze, transpose
-from situs.ops.attribute import NUMBERS, as_bool
+from situs.graph.tensor import SymbolicTensor
+from situs.ops import array
+from situs.ops.array import expand_dims, transpose
+from situs.ops.attribute import NUMBERS, as_bool, is_plain, plain
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
+from situs.ops.constant import range as range_
 from situs.ops.cumulative import add_n
 from situs.ops.decompose import svd
+from situs.ops.join import concat, stack
 from situs.ops.math import abs as abs_
-from situs.ops.math import divide, multiply, sqrt
+from situs.ops.math import divide, floormod, multiply, sqrt
 from situs.ops.math import pow as pow_
-from situs.ops.reduce import reduce_euclidean_norm, reduce_max, reduce_sum
+from situs.ops.naming import Composed
+from situs.ops.reduce import reduce_euclidean_norm, reduce_max, reduce_min, reduce_sum
+from situs.ops.search import setdiff1d
 from situs.ops.spelling import renamed
 from situs.shapes import normalize_axis
 from situs.tensor import Tensor
@@ -43,17 +48,22 @@ def norm(
     """
     if not isinstance(ord, (str, *NUMBERS)):
         raise InvalidArgumentError(f"'ord' must be a number or the name of a norm, got {short(ord)}")
-    axis = host_value(axis)
+    axis = plain(axis, "axis") if is_plain(axis) else axis
     keep = as_bool(keepdims, "keepdims")
     x = convert_to_tensor(tensor)
-    if axis is None or isinstance(axis, int):
-        return _vector_norm(x, ord, axis, keep, name)
-    if not isinstance(axis, tuple) or len(axis) != 2 or axis[0] == axis[1]:
-        raise InvalidArgumentError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
-    return _matrix_norm(x, ord, axis, keep, name)
+    with Composed(name, "norm") as last:
+        if axis is None or isinstance(axis, (int, SymbolicTensor)):
+            return _vector_norm(x, ord, axis, keep, last)
+        if not isinstance(axis, (tuple, list)) or len(axis) != 2 or _are_same(*axis):
+            raise InvalidArgumentError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
+        return _matrix_norm(x, ord, (axis[0], axis[1]), keep, last)
 
 
-def _vector_norm(x: Tensor, ord: Any, axis: int | None, keep: bool, name: str | None) -> Tensor:
+def _are_same(one: Any, other: Any) -> bool:
+    return one is other or (isinstance(one, int) and isinstance(other, int) and one == other)
+
+
+def _vector_norm(x: Tensor, ord: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
     if ord in ("euclidean", 2):
         return _euclidean(x, axis, keep, name)
     if isinstance(ord, str) or not ord > 0:
@@ -65,7 +75,7 @@ def _vector_norm(x: Tensor, ord: Any, axis: int | None, keep: bool, name: str | 
     return pow_(reduce_sum(pow_(abs_(x), ord), axis, keep), 1.0 / ord, name)
 
 
-def _matrix_norm(x: Tensor, ord: Any, axis: tuple[int, int], keep: bool, name: str | None) -> Tensor:
+def _matrix_norm(x: Tensor, ord: Any, axis: tuple[Any, Any], keep: bool, name: str | None) -> Tensor:
     if ord in ("euclidean", "fro"):
         return _euclidean(x, axis, keep, name)
     if ord == 2:
@@ -75,8 +85,10 @@ def _matrix_norm(x: Tensor, ord: Any, axis: tuple[int, int], keep: bool, name: s
             f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, 2, inf], got {ord}"
         )
     inner, outer = axis if ord == 1 else axis[::-1]
-    largest = reduce_max(reduce_sum(abs_(x), inner, keepdims=True), outer, keepdims=True)
-    return largest if keep else squeeze(largest, axis, name)
+    sums = reduce_sum(abs_(x), inner, keepdims=True)
+    if keep:
+        return reduce_max(sums, outer, keepdims=True, name=name)
+    return reduce_max(sums, axis, name=name)
 
 
 def _euclidean(x: Tensor, axis: Any, keep: bool, name: str | None) -> Tensor:
@@ -85,15 +97,29 @@ def _euclidean(x: Tensor, axis: Any, keep: bool, name: str | None) -> Tensor:
     return reduce_euclidean_norm(x, axis, keep, name)
 
 
-def _spectral_norm(x: Tensor, axis: tuple[int, int], keep: bool, name: str | None) -> Tensor:
+def _spectral_norm(x: Tensor, axis: tuple[Any, Any], keep: bool, name: str | None) -> Tensor:
     """The largest singular value of the matrices that two axes make."""
-    rank = len(x.shape)
+    if x.shape.rank is None or not is_plain(axis):
+        return _spectral_norm_later(x, axis, keep, name)
+    rank = x.shape.rank
     rows, columns = (normalize_axis(one, rank) for one in axis)
     rest = [i for i in range(rank) if i not in (rows, columns)]
-    largest = reduce_max(svd(transpose(x, [*rest, rows, columns]), compute_uv=False), -1)
-    for one in sorted((rows, columns)) if keep else ():
-        largest = expand_dims(largest, one)
-    return largest
+    values = svd(transpose(x, [*rest, rows, columns]), compute_uv=False)
+    if not keep:
+        return reduce_max(values, -1, name=name)
+    first, second = sorted((rows, columns))
+    return expand_dims(expand_dims(reduce_max(values, -1), first), second, name)
+
+
+def _spectral_norm_later(x: Tensor, axis: tuple[Any, Any], keep: bool, name: str | None) -> Tensor:
+    """The same where the rank or the axes are not known before the graph runs."""
+    rank = array.rank(x)
+    axes = floormod(stack(axis), rank)
+    rest = setdiff1d(range_(rank), axes).out
+    values = svd(transpose(x, concat([rest, axes], 0)), compute_uv=False)
+    if not keep:
+        return reduce_max(values, -1, name=name)
+    return expand_dims(expand_dims(reduce_max(values, -1), reduce_min(axes)), reduce_max(axes), name)
 
 
 def norm_v1(
@@ -115,8 +141,9 @@ def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str |
         The normalized tensor, and the norms; the other arguments are those of `norm`.
     """
     x = convert_to_tensor(tensor)
-    norms = cast(norm(x, ord, axis, keepdims=True), x.dtype)
-    return divide(x, norms, name), norms
+    with Composed(name, "normalize", "truediv") as last:
+        norms = cast(norm(x, ord, axis, keepdims=True), x.dtype)
+        return divide(x, norms, last), norms
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
@@ -127,11 +154,12 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """
     tensors = [convert_to_tensor(t) for t in tensor_list(t_list) if t is not None]
     if not tensors:
-        return convert_to_tensor(0.0)
+        return convert_to_tensor(0.0, name=name or "global_norm")
     for t in tensors:
         if not t.dtype.is_floating:
             raise DTypeError(f"A global norm takes floating-point tensors, got {t.dtype.name}; use tf.cast.")
-    return sqrt(add_n([reduce_sum(multiply(t, t)) for t in tensors]), name)
+    with Composed(name, "global_norm", "global_norm") as last:
+        return sqrt(add_n([reduce_sum(multiply(t, t)) for t in tensors]), last)
 
 
 def tensor_list(t_list: Any) -> Sequence[Any]:

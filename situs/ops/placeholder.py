@@ -65,13 +65,13 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 def _need_graph(what: str) -> None:
     if here.graph is None:
         raise InvalidArgumentError(
-            f"tf.{what}() is not compatible with eager execution: it belongs to a graph. Use `import situs.compat.v1 as "
-            "tf`, or call it under `with tf.Graph().as_default():`."
+            f"tf.{what}() is not compatible with eager execution: it belongs to a graph. Use `import situs.compat.v1 "
+            "as tf`, or call it under `with tf.Graph().as_default():`."
         )
 
 
 _no_op = op("NoOp", "->")
-_no_op.shape(lambda: [])
+_no_op.shape(list)
 _no_op.kernel(CPU, GPU)(lambda: ())
 
 

@@ -20,6 +20,7 @@ from situs.ops.array import SIGNED_TWIN
 from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
+from situs.ops.naming import Composed
 from situs.ops.seeds import generator, next_seed
 from situs.registry.kernel import dtype_list
 from situs.shapes import UNKNOWN, TensorShape, brackets
@@ -159,9 +160,10 @@ def normal(
         seed: A seed for this op.
         name: A name for the op.
     """
-    dtype = as_dtype(dtype)
-    drawn = _standard_normal(shape, dtype=dtype, seed=next_seed(seed), name=name)
-    return shifted(drawn, stddev, mean)
+    with Composed(name, "random_normal") as last:
+        own = last if is_standard(stddev, mean) else None
+        drawn = _standard_normal(shape, dtype=as_dtype(dtype), seed=next_seed(seed), name=own)
+        return shifted(drawn, stddev, mean, last)
 
 
 _truncated_normal = op("TruncatedNormal", "shape: host -> output: dtype", dtype=FLOATING, stateful=True, seed=0)
@@ -185,16 +187,23 @@ def truncated_normal(
 
     The arguments are those of `normal`.
     """
-    dtype = as_dtype(dtype)
-    drawn = _truncated_normal(shape, dtype=dtype, seed=next_seed(seed), name=name)
-    return shifted(drawn, stddev, mean)
+    with Composed(name, "truncated_normal") as last:
+        own = last if is_standard(stddev, mean) else None
+        drawn = _truncated_normal(shape, dtype=as_dtype(dtype), seed=next_seed(seed), name=own)
+        return shifted(drawn, stddev, mean, last)
 
 
-def shifted(drawn: Tensor, scale: Any, shift: Any) -> Tensor:
+def is_standard(scale: Any, shift: Any) -> bool:
+    """Whether `shifted` has nothing to do."""
+    return _is_number(scale, 1) and _is_number(shift, 0)
+
+
+def shifted(drawn: Tensor, scale: Any, shift: Any, name: str | None = None) -> Tensor:
     """``drawn * scale + shift``, without the work that Python's 1 and 0 would make."""
+    stays = _is_number(shift, 0)
     if not _is_number(scale, 1):
-        drawn = multiply(drawn, _operand(scale, drawn.dtype))
-    return drawn if _is_number(shift, 0) else add(drawn, _operand(shift, drawn.dtype))
+        drawn = multiply(drawn, _operand(scale, drawn.dtype), name if stays else "mul")
+    return drawn if stays else add(drawn, _operand(shift, drawn.dtype), name)
 
 
 def _is_number(value: Any, number: int) -> bool:
@@ -270,18 +279,20 @@ def uniform(
         if dtype.is_integer:
             raise InvalidArgumentError(f"Must specify maxval for integer dtype {dtype!r}")
         maxval = 1
-    if dtype.is_integer:
-        return _uniform_int(shape, minval, maxval, Tout=dtype, seed=next_seed(seed), name=name)
-    drawn = _uniform(shape, dtype=dtype, seed=next_seed(seed), name=name)
-    return spread_over(drawn, minval, maxval)
+    own = _is_number(minval, 0) and _is_number(maxval, 1) and not dtype.is_integer  # nothing follows the draw
+    with Composed(name, "random_uniform", "RandomUniform" if own else None) as last:
+        if dtype.is_integer:
+            return _uniform_int(shape, minval, maxval, Tout=dtype, seed=next_seed(seed), name=last)
+        drawn = _uniform(shape, dtype=dtype, seed=next_seed(seed), name=last if own else None)
+        return spread_over(drawn, minval, maxval, last)
 
 
-def spread_over(drawn: Tensor, minval: Any, maxval: Any) -> Tensor:
+def spread_over(drawn: Tensor, minval: Any, maxval: Any, name: str | None = None) -> Tensor:
     """Samples over [0, 1) brought to [minval, maxval)."""
     if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)):
-        return shifted(drawn, maxval - minval, minval)
+        return shifted(drawn, maxval - minval, minval, name)
     low = convert_to_tensor(minval, drawn.dtype)
-    return shifted(drawn, subtract(convert_to_tensor(maxval, drawn.dtype), low), low)
+    return shifted(drawn, subtract(convert_to_tensor(maxval, drawn.dtype), low), low, name)
 
 
 def check_choice(dtype: Any, choices: DTypes) -> DType:
@@ -353,7 +364,7 @@ def _crop_kernel(image: torch.Tensor, size: Any, *, seed: int) -> torch.Tensor:
     return image
 
 
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = "random_crop") -> Tensor:
     """Cuts a block of shape `size` out of `value`, at a random place.
 
     Args:
@@ -412,7 +423,8 @@ def categorical(
         name: A name for the op.
     """
     chosen = check_choice(dt.int64 if dtype is None else dtype, INDEX)
-    return _multinomial(logits, num_samples, output_dtype=chosen, seed=next_seed(seed), name=name)
+    with Composed(name, "categorical", "Multinomial") as last:
+        return _multinomial(logits, num_samples, output_dtype=chosen, seed=next_seed(seed), name=last)
 
 
 def multinomial(
@@ -446,8 +458,11 @@ def gamma(
         seed: A seed for this op.
         name: A name for the op.
     """
-    shapes = gamma_parameter(alpha, beta, check_choice(dtype, FLOATING))
-    return gamma_scaled(_gamma(shape, shapes, seed=next_seed(seed), name=name), beta)
+    dtype = check_choice(dtype, FLOATING)
+    with Composed(name, "random_gamma") as last:
+        shapes = gamma_parameter(alpha, beta, dtype)
+        drawn = _gamma(shape, shapes, seed=next_seed(seed), name=last if beta is None else None)
+        return gamma_scaled(drawn, beta, last)
 
 
 def gamma_parameter(alpha: Any, beta: Any, dtype: DType) -> Tensor:
@@ -456,12 +471,12 @@ def gamma_parameter(alpha: Any, beta: Any, dtype: DType) -> Tensor:
     return shapes if beta is None else add(shapes, zeros_like(convert_to_tensor(beta, dtype)))
 
 
-def gamma_scaled(drawn: Tensor, beta: Any) -> Tensor:
+def gamma_scaled(drawn: Tensor, beta: Any, name: str | None = None) -> Tensor:
     """Samples with rate 1 brought to their rates; never 0, whose logarithm programs take."""
     if beta is None:
         return drawn
     tiny = float(torch.finfo(TORCH_DTYPE[drawn.dtype]).tiny)
-    return maximum(divide(drawn, convert_to_tensor(beta, drawn.dtype)), tiny)
+    return maximum(divide(drawn, convert_to_tensor(beta, drawn.dtype)), tiny, name)
 
 
 _poisson = op(
@@ -491,7 +506,8 @@ def poisson(shape: Any, lam: Any, dtype: Any = dt.float32, seed: int | None = No
         name: A name for the op.
     """
     chosen = check_choice(dtype, FLOATING | INDEX)
-    return _poisson(shape, rates(lam, chosen), dtype=chosen, seed=next_seed(seed), name=name)
+    with Composed(name, "random_poisson", "RandomPoissonV2") as last:
+        return _poisson(shape, rates(lam, chosen), dtype=chosen, seed=next_seed(seed), name=last)
 
 
 def poisson_v1(

@@ -13,11 +13,16 @@ import numpy as np
 import torch
 
 from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED
-from situs.eager.binding import host_value
+from situs.devices.scope import here
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
+from situs.ops.attribute import is_plain, plain
+from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, op
+from situs.ops.join import stack
+from situs.ops.math import add, floormod, negative
+from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
@@ -415,13 +420,34 @@ def required_space_to_batch_paddings(
         base_paddings: The least padding to use, a pair for each dimension; by default zeros.
         name: A name for the op.
     """
-    sizes = as_integers(host_value(input_shape), "input_shape")
-    blocks = as_integers(host_value(block_shape), "block_shape")
-    base = ((0, 0),) * len(blocks) if base_paddings is None else host_value(base_paddings)
+    with Composed(name, "required_space_to_batch_paddings"):
+        if not is_plain([input_shape, block_shape, base_paddings]):
+            return _required_paddings_later(input_shape, block_shape, base_paddings)
+        paddings, crops = _required_paddings(input_shape, block_shape, base_paddings)
+        if here.graph is None:
+            return to_tensor(paddings), to_tensor(crops)
+        return convert_to_tensor(paddings, name="paddings"), convert_to_tensor(crops, name="crops")
+
+
+def _required_paddings(input_shape: Any, block_shape: Any, base_paddings: Any) -> tuple[Any, Any]:
+    sizes = as_integers(plain(input_shape, "input_shape"), "input_shape")
+    blocks = as_integers(plain(block_shape, "block_shape"), "block_shape")
+    base = ((0, 0),) * len(blocks) if base_paddings is None else plain(base_paddings, "base_paddings")
     if len(sizes) != len(blocks):
         raise InvalidArgumentError(f"input_shape has {len(sizes)} dimensions, but block_shape has {len(blocks)}")
     _, pairs = _blocks(1 + len(sizes), blocks, base, "base_paddings")
     ends = [-(size + low + high) % block for size, block, (low, high) in zip(sizes, blocks, pairs, strict=True)]
     paddings = [[low, high + end] for (low, high), end in zip(pairs, ends, strict=True)]
     crops = [[0, end] for end in ends]
-    return to_tensor(np.array(paddings, np.int32)), to_tensor(np.array(crops, np.int32))
+    return np.array(paddings, np.int32), np.array(crops, np.int32)
+
+
+def _required_paddings_later(input_shape: Any, block_shape: Any, base_paddings: Any) -> tuple[Tensor, Tensor]:
+    """The same in a graph, where a size is not known before it runs."""
+    sizes, blocks = convert_to_tensor(input_shape, "int32"), convert_to_tensor(block_shape, "int32")
+    low = high = zeros_like(blocks)
+    if base_paddings is not None:
+        base = convert_to_tensor(base_paddings, "int32")
+        low, high = base[:, 0], base[:, 1]
+    end = floormod(negative(add(add(sizes, low), high)), blocks)
+    return stack([low, add(high, end)], 1, "paddings"), stack([zeros_like(end), end], 1, "crops")

@@ -29,6 +29,7 @@ from situs.ops.cast import real
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import conj, multiply, sqrt, subtract
+from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
 from situs.registry.op import Op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
@@ -242,9 +243,10 @@ def reduce_variance(
     x = convert_to_tensor(input_tensor)
     if x.dtype.is_integer:
         raise DTypeError(f"Input must be either real or complex. Received integer type {x.dtype}.")
-    deviation = subtract(x, reduce_mean(x, axis, keepdims=True))
-    squared = real(multiply(deviation, conj(deviation))) if x.dtype.is_complex else multiply(deviation, deviation)
-    return reduce_mean(squared, axis, keepdims, name)
+    with Composed(name, "reduce_variance", "Mean") as last:
+        deviation = subtract(x, reduce_mean(x, axis, keepdims=True))
+        squared = real(multiply(deviation, conj(deviation))) if x.dtype.is_complex else multiply(deviation, deviation)
+        return reduce_mean(squared, axis, keepdims, last)
 
 
 def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
@@ -253,7 +255,8 @@ def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool | None = Fals
     Raises:
         TypeError: the input consists of integers.
     """
-    return sqrt(reduce_variance(input_tensor, axis, keepdims), name)
+    with Composed(name, "reduce_std", "Sqrt") as last:
+        return sqrt(reduce_variance(input_tensor, axis, keepdims), last)
 
 
 # Where the largest and smallest elements are.
@@ -358,7 +361,7 @@ def _sum_of_bools(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
 
 
 def count_nonzero(
-    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = dt.int64, name: str | None = None
+    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = dt.int64, name: str | None = "count_nonzero"
 ) -> Tensor:
     """Counts the elements along `axis` that are not zero, not false, or not the empty string."""
     axis = EVERY_AXIS if axis is None else axis
@@ -417,7 +420,7 @@ def count_nonzero_v1(
     axis: Any = None,
     keepdims: bool | None = None,
     dtype: Any = dt.int64,
-    name: str | None = None,
+    name: str | None = "count_nonzero",
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
     input: Any = None,

@@ -63,7 +63,7 @@ def _stable_sort(values: torch.Tensor, axis: int, descending: bool) -> tuple[tor
     return torch.sort(values, dim=axis, descending=descending, stable=True)
 
 
-def sort(values: Any, axis: Any = -1, direction: str = ASCENDING, name: str | None = None) -> Tensor:
+def sort(values: Any, axis: Any = -1, direction: str = ASCENDING, name: str | None = "sort") -> Tensor:
     """Sorts a tensor along an axis.
 
     Args:
@@ -76,7 +76,7 @@ def sort(values: Any, axis: Any = -1, direction: str = ASCENDING, name: str | No
 
 
 def argsort(
-    values: Any, axis: Any = -1, direction: str = ASCENDING, stable: bool = False, name: str | None = None
+    values: Any, axis: Any = -1, direction: str = ASCENDING, stable: bool = False, name: str | None = "argsort"
 ) -> Tensor:
     """Returns the indices (int32) that sort a tensor along an axis.
 
@@ -209,7 +209,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
     return TopKV2(*_top_k.many(input, k, sorted=as_bool(sorted, "sorted"), index_type=as_dtype(index_type), name=name))
 
 
-def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
+def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = "in_top_k") -> Tensor:
     """Says for each row of `predictions` whether fewer than k entries exceed the one at its target.
 
     Args:
@@ -221,7 +221,7 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     return _in_top_k(predictions, targets, k, name=name)
 
 
-def in_top_k_v1(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+def in_top_k_v1(predictions: Any, targets: Any, k: Any, name: str | None = "in_top_k") -> Tensor:
     """Says whether targets are in the top k, with the argument order of TensorFlow 1."""
     return in_top_k(targets, predictions, k, name)
 

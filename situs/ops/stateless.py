@@ -18,6 +18,7 @@ from situs.ops import random
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.join import stack
+from situs.ops.naming import Composed
 from situs.ops.random import categories_shape, checked_sizes, drawn_shape
 from situs.mixing import mix
 from situs.ops.seeds import generator
@@ -69,7 +70,9 @@ def stateless_normal(
         alg: Taken for TensorFlow's sake; every algorithm is PyTorch's for the device.
     """
     check_algorithm(alg)
-    return random.shifted(_normal(shape, seed, dtype=as_dtype(dtype), name=name), stddev, mean)
+    with Composed(name, "stateless_random_normal") as last:
+        own = last if random.is_standard(stddev, mean) else None
+        return random.shifted(_normal(shape, seed, dtype=as_dtype(dtype), name=own), stddev, mean, last)
 
 
 _truncated_normal = op("StatelessTruncatedNormal", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
@@ -95,7 +98,9 @@ def stateless_truncated_normal(
     The arguments are those of `stateless_normal`.
     """
     check_algorithm(alg)
-    return random.shifted(_truncated_normal(shape, seed, dtype=as_dtype(dtype), name=name), stddev, mean)
+    with Composed(name, "stateless_truncated_normal") as last:
+        own = last if random.is_standard(stddev, mean) else None
+        return random.shifted(_truncated_normal(shape, seed, dtype=as_dtype(dtype), name=own), stddev, mean, last)
 
 
 _uniform = op("StatelessRandomUniform", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
@@ -157,10 +162,13 @@ def stateless_uniform(
     """
     check_algorithm(alg)
     chosen = random.check_choice(dtype, FLOATING | FULL_INT)
-    if chosen.is_integer:
-        return _integers(shape, seed, minval, maxval, chosen, name)
-    drawn = _uniform(shape, seed, dtype=chosen, name=name)
-    return random.spread_over(drawn, minval, 1 if maxval is None else maxval)
+    with Composed(name, "stateless_random_uniform") as last:
+        if chosen.is_integer:
+            return _integers(shape, seed, minval, maxval, chosen, last)
+        highest = 1 if maxval is None else maxval
+        own = last if random.is_standard(highest, minval) else None
+        drawn = _uniform(shape, seed, dtype=chosen, name=own)
+        return random.spread_over(drawn, minval, highest, last)
 
 
 def _integers(shape: Any, seed: Any, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
@@ -209,7 +217,8 @@ def stateless_categorical(
         name: A name for the op.
     """
     chosen = random.check_choice(dtype, INDEX)
-    return _multinomial(logits, num_samples, seed, output_dtype=chosen, name=name)
+    with Composed(name, "stateless_categorical", "StatelessMultinomial") as last:
+        return _multinomial(logits, num_samples, seed, output_dtype=chosen, name=last)
 
 
 def _ending_in_parameter_shape(shape: Any, seed: Any, parameter: TensorShape) -> TensorShape:
@@ -255,8 +264,11 @@ def stateless_gamma(
         dtype: A floating-point dtype.
         name: A name for the op.
     """
-    shapes = random.gamma_parameter(alpha, beta, random.check_choice(dtype, FLOATING))
-    return random.gamma_scaled(_gamma(shape, seed, shapes, name=name), beta)
+    dtype = random.check_choice(dtype, FLOATING)
+    with Composed(name, "stateless_random_gamma") as last:
+        shapes = random.gamma_parameter(alpha, beta, dtype)
+        drawn = _gamma(shape, seed, shapes, name=last if beta is None else None)
+        return random.gamma_scaled(drawn, beta, last)
 
 
 _poisson = op(
@@ -284,7 +296,8 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = dt.int32, na
         name: A name for the op.
     """
     chosen = random.check_choice(dtype, FLOATING | INDEX)
-    return _poisson(shape, seed, random.rates(lam, chosen), dtype=chosen, name=name)
+    with Composed(name, "stateless_random_poisson", "StatelessRandomPoisson") as last:
+        return _poisson(shape, seed, random.rates(lam, chosen), dtype=chosen, name=last)
 
 
 # Seeds from seeds.

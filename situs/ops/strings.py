@@ -24,6 +24,7 @@ from situs.ops.attribute import as_bool, as_int, as_word
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, op, same_shape
 from situs.ops.join import unstack
+from situs.ops.reduce import EVERY_AXIS
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor, read
 
@@ -249,8 +250,8 @@ _reduce_join = op(
 
 @_reduce_join.shape
 def _reduce_join_shape(inputs: TensorShape, reduction_indices: Any, *, keep_dims: bool, separator: str) -> TensorShape:
-    if inputs.rank is None:
-        return UNKNOWN
+    if inputs.rank is None or reduction_indices is None:
+        return SCALAR if reduction_indices == EVERY_AXIS and not keep_dims else UNKNOWN
     joined = _joined_axes(reduction_indices, inputs.rank)
     if keep_dims:
         return TensorShape(1 if axis in joined else size for axis, size in enumerate(inputs))
@@ -259,7 +260,7 @@ def _reduce_join_shape(inputs: TensorShape, reduction_indices: Any, *, keep_dims
 
 def _joined_axes(indices: Any, rank: int) -> list[int]:
     """The axes to join over, in the order given; by default all, so that rows are joined first."""
-    if indices is None:
+    if indices == EVERY_AXIS:
         return list(reversed(range(rank)))
     joined: list[int] = []
     for index in np.ravel(indices).tolist():
@@ -295,8 +296,9 @@ def reduce_join(
         separator: What to put between two strings.
         name: A name for the op.
     """
+    axes = EVERY_AXIS if axis is None else axis
     return _reduce_join(
-        inputs, axis, keep_dims=as_bool(keepdims, "keepdims"), separator=as_word(separator, "separator"), name=name
+        inputs, axes, keep_dims=as_bool(keepdims, "keepdims"), separator=as_word(separator, "separator"), name=name
     )
 
 

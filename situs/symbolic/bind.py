@@ -59,7 +59,7 @@ class SymbolicBinder(Binder):
             return self.graph.capture(value) if known is None else known
         if isinstance(value, TensorShape) and not value.is_fully_defined():
             raise InvalidArgumentError(
-                f"The shape {value} is not fully known before the graph runs. Use tf.shape(x) where the sizes are needed."
+                f"The shape {value} is not fully known before the graph runs. Use tf.shape(x) where sizes are needed."
             )
         if isinstance(value, (list, tuple)) and _has_tensor(value):
             return tuple(self.host(item) for item in value)

@@ -19,8 +19,32 @@ from situs.graph.tensor import SymbolicTensor
 
 SMALL = 1024  # elements: larger values steer nothing
 _FOLDABLE = frozenset(
-    "Add AddV2 Cast ConcatV2 ExpandDims Fill FloorDiv FloorMod GatherV2 Gather Identity Maximum Minimum Mul Neg Pack "
-    "Prod Range Reshape Slice Squeeze StridedSlice Sub Sum".split()
+    [
+        "Add",
+        "AddV2",
+        "Cast",
+        "ConcatV2",
+        "ExpandDims",
+        "Fill",
+        "FloorDiv",
+        "FloorMod",
+        "GatherV2",
+        "Gather",
+        "Identity",
+        "Maximum",
+        "Minimum",
+        "Mul",
+        "Neg",
+        "Pack",
+        "Prod",
+        "Range",
+        "Reshape",
+        "Slice",
+        "Squeeze",
+        "StridedSlice",
+        "Sub",
+        "Sum",
+    ]
 )
 _BY_SHAPE = frozenset({"Shape", "Size", "Rank"})
 

@@ -8,7 +8,8 @@ library: function f              3. f is imported the same way, into the graph t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from situs.dtype import DType
@@ -60,6 +61,7 @@ class Importer:
         self.interface = interface
         self.used: set[Source] = set()  # of the inputs
         self.made: dict[str, Operation] = {}  # by the names in the message
+        self.names = {node.name for node in nodes}
         self.taken = {node.name for node in graph.operations}
 
     def run(self) -> None:
@@ -71,7 +73,7 @@ class Importer:
         """
         sources = [[parse_input(text) for text in node.input] for node in self.nodes]
         read.check_nodes(self.nodes, sources, self.inputs)
-        with self.graph.colocate_with(None, ignore_existing=True):
+        with _alone(self.graph):
             for number in read.in_order(self.nodes, sources, self.inputs):
                 with read.blamed(self.nodes[number]):
                     self._add(self.nodes[number], sources[number])
@@ -138,13 +140,10 @@ class Importer:
         """The name in the graph, with a number behind it if another operation has it."""
         wanted = full = f"{self.prefix}/{name}" if self.prefix else name
         number = 0
-        while full in self.taken:
+        while full in self.taken or (number and f"{name}_{number}" in self.names):
             number += 1
             full = f"{wanted}_{number}"
         self.taken.add(full)
-        inside = full[len(self.prefix) + 1 :] if self.prefix else full
-        if self.graph.unique_name(inside, mark_as_used=False) == full:
-            self.graph.unique_name(inside)
         return full
 
     def _values(self, op_def: Op, attrs: Attrs, tensors: list[SymbolicTensor]) -> dict[str, Any]:
@@ -282,6 +281,16 @@ class Interface:
         self.graph.arguments = [_result(importer, f"{name}:0") for name in names]
         for output in self.function.signature.output_arg:
             self.graph.results.append(_result(importer, str(parse_input(returned.get(output.name, "")))))
+
+
+@contextmanager
+def _alone(graph: Graph) -> Iterator[None]:
+    """A context without the colocations around it; device scopes go on to hold, for import as in TensorFlow."""
+    before, graph.building.colocations = graph.building.colocations, []
+    try:
+        yield
+    finally:
+        graph.building.colocations = before
 
 
 def _result(importer: Importer, text: str) -> SymbolicTensor:

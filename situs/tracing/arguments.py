@@ -56,9 +56,7 @@ class Arguments:
     def with_tensors(self, tensors: Sequence[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments again, with other tensors in the place of the tensors."""
         rest = iter(tensors)
-        leaves = [
-            leaf if spec is None else next(rest) for leaf, spec in zip(self.leaves, self.specs, strict=True)
-        ]
+        leaves = [leaf if spec is None else next(rest) for leaf, spec in zip(self.leaves, self.specs, strict=True)]
         return pack_like(self.form, leaves)  # type: ignore[no-any-return]
 
 
@@ -84,7 +82,9 @@ def fit(signature: Sequence[Any], arguments: Arguments, name: str) -> Arguments:
     """
     args, kwargs = arguments.form
     if kwargs or len(args) > len(signature):
-        raise DTypeError(f"{name}() takes {len(signature)} tensors by its input_signature, got {len(args)} and {kwargs}.")
+        raise DTypeError(
+            f"{name}() takes {len(signature)} tensors by its input_signature, got {len(args)} and {kwargs}."
+        )
     wanted = flatten(list(signature))
     leaves = flatten(list(args))
     if len(wanted) != len(leaves):
@@ -117,7 +117,9 @@ def check_signature(signature: Any) -> tuple[Any, ...] | None:
     if signature is None:
         return None
     if not isinstance(signature, (list, tuple)) or not all(isinstance(s, TensorSpec) for s in flatten(signature)):
-        raise DTypeError(f"input_signature must be a possibly nested sequence of TensorSpec objects, got {signature!r}.")
+        raise DTypeError(
+            f"input_signature must be a possibly nested sequence of TensorSpec objects, got {signature!r}."
+        )
     return tuple(signature)
 
 

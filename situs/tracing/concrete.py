@@ -144,9 +144,7 @@ class ConcreteFunction:
         """Runs the graph on tensors, and returns what the function returns."""
         program, devices = self._program(tuple(tensor._place.device for tensor in tensors))
         made = program.run(Run(_state), [tensor._value for tensor in tensors])
-        return self._packed(
-            [wrap(value, place_of(device, value)) for value, device in zip(made, devices, strict=True)]
-        )
+        return self._packed([wrap(value, place_of(device, value)) for value, device in zip(made, devices, strict=True)])
 
     def _packed(self, values: Sequence[Any]) -> Any:
         rest = iter(values)

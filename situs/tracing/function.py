@@ -240,7 +240,9 @@ def _generalized(arguments: Arguments, before: list[Arguments]) -> Arguments:
             continue
         for number, (spec, known) in enumerate(zip(arguments.specs, other.specs, strict=True)):
             if spec is not None and known is not None and spec.dtype is known.dtype:
-                leaves[number] = TensorSpec(_common(TensorSpec.from_tensor(leaves[number]).shape, known.shape), spec.dtype)
+                leaves[number] = TensorSpec(
+                    _common(TensorSpec.from_tensor(leaves[number]).shape, known.shape), spec.dtype
+                )
     from situs.graph.structure import pack_like
 
     return Arguments(pack_like(arguments.form, leaves))

@@ -46,9 +46,10 @@ class TensorSpec:
         )
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, TensorSpec)
-            and (self.shape, self.dtype, self.name) == (other.shape, other.dtype, other.name)
+        return isinstance(other, TensorSpec) and (self.shape, self.dtype, self.name) == (
+            other.shape,
+            other.dtype,
+            other.name,
         )
 
     def __hash__(self) -> int:

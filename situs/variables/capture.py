@@ -6,7 +6,6 @@ Its cell is the variable's own, so what the graph assigns, eager code reads, and
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from situs.devices.scope import ROOT, build_into
 from situs.graph.function import outermost
@@ -17,13 +16,13 @@ from situs.variables import state_ops
 if TYPE_CHECKING:
     from situs.variables.eager import Variable
 
-_captured: WeakKeyDictionary[Graph, dict[int, tuple[Variable, SymbolicTensor]]] = WeakKeyDictionary()
+_CAPTURED = "__captured_variables"  # a collection: what is kept there lives as long as the graph
 
 
 def captured_variable(graph: Graph, variable: Variable) -> SymbolicTensor:
     """The tensor that stands for a variable's state in a graph, made once in the outermost one."""
     top = outermost(graph)
-    known = _captured.setdefault(top, {})
+    known = _captured_by(top)
     if id(variable) not in known:
         known[id(variable)] = variable, _add(top, variable)
     return graph.capture(known[id(variable)][1])
@@ -31,7 +30,14 @@ def captured_variable(graph: Graph, variable: Variable) -> SymbolicTensor:
 
 def captured_in(graph: Graph) -> list[Variable]:
     """The eager variables that a graph uses, in the order of first use."""
-    return [variable for variable, _ in _captured.get(graph, {}).values()]
+    return [variable for variable, _ in _captured_by(graph).values()]
+
+
+def _captured_by(graph: Graph) -> dict[int, tuple[Variable, SymbolicTensor]]:
+    found = graph.get_collection_ref(_CAPTURED)
+    if not found:
+        found.append({})
+    return found[0]  # type: ignore[no-any-return]
 
 
 def _add(graph: Graph, variable: Variable) -> SymbolicTensor:

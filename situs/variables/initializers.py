@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from situs import dtype as dt
+from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import name_scope
@@ -57,9 +58,8 @@ class Initializer:
         sizes = _sizes(kwargs.pop("partition_shape", None) or shape)
         kwargs.pop("partition_offset", None)
         if kwargs:
-            raise DTypeError(
-                f"Keyword argument should be one of ['partition_shape', 'partition_offset']. Received: {next(iter(kwargs))}"
-            )
+            allowed = ["partition_shape", "partition_offset"]
+            raise DTypeError(f"Keyword argument should be one of {allowed}. Received: {next(iter(kwargs))}")
         full = sizes if partition_info is None else _sizes(partition_info.full_shape)
         return self._make(sizes, wanted, full)
 
@@ -138,7 +138,12 @@ class Constant(Initializer):
         return super().__call__(shape, dtype, partition_info, **kwargs)
 
     def _make(self, sizes: tuple[int, ...], dtype: DType, full: tuple[int, ...]) -> Tensor:
-        return constant(self.value, dtype, sizes)
+        value = self.value
+        if here.graph is not None and not np.isscalar(value):  # in a graph the last value fills what is left
+            flat = np.ravel(np.asarray(value, object))
+            left = math.prod(sizes) - len(flat)
+            value = [*flat.tolist(), *flat[-1:].tolist() * left] if left > 0 else value
+        return constant(value, dtype, sizes)
 
 
 class Identity(Initializer):
@@ -156,7 +161,7 @@ class Identity(Initializer):
                 "The tensor to initialize, specified by argument `shape` must be at least two-dimensional. Received "
                 f"shape={list(full)}"
             )
-        made = eye(*sizes, dtype=dtype)
+        made = eye(sizes[0], sizes[1], dtype=dtype)
         return made if self.gain == 1.0 else multiply(made, self.gain)
 
 
@@ -165,7 +170,7 @@ class Identity(Initializer):
 
 def _drawn(
     scope: str, draw: Any, sizes: tuple[int, ...], dtype: DType, seed: int | None, scale: Any, shift: Any
-) -> Any:
+) -> Tensor:
     """``draw * scale + shift`` in a name scope, under whose name the result is found."""
     with name_scope(None, scope) as inside:
         drawn = draw(sizes, dtype=dtype, seed=seed)
@@ -191,7 +196,7 @@ class RandomUniform(Initializer):
     def _make(self, sizes: tuple[int, ...], dtype: DType, full: tuple[int, ...]) -> Tensor:
         if isinstance(self.minval, (int, float)) and dtype.is_floating:
             width = (1.0 if self.maxval is None else self.maxval) - self.minval
-            return _drawn("random_uniform", random.uniform, sizes, dtype, self.seed, width, self.minval)  # type: ignore[no-any-return]
+            return _drawn("random_uniform", random.uniform, sizes, dtype, self.seed, width, self.minval)
         low = int(self.minval) if isinstance(self.minval, float) else self.minval
         high = int(self.maxval) if isinstance(self.maxval, float) else self.maxval
         return random.uniform(sizes, low, high, dtype, self.seed)
@@ -209,7 +214,7 @@ class RandomNormal(Initializer):
 
     def _make(self, sizes: tuple[int, ...], dtype: DType, full: tuple[int, ...]) -> Tensor:
         scope, draw = self._draws
-        return _drawn(scope, draw, sizes, _floating(dtype), self.seed, self.stddev, self.mean)  # type: ignore[no-any-return]
+        return _drawn(scope, draw, sizes, _floating(dtype), self.seed, self.stddev, self.mean)
 
 
 class TruncatedNormal(RandomNormal):
@@ -221,7 +226,7 @@ class TruncatedNormal(RandomNormal):
 def _floating(dtype: Any) -> DType:
     wanted = as_dtype(dtype)
     if not wanted.is_floating:
-        raise InvalidArgumentError(f"Argument `dtype` is expected to be floating point. Received: {wanted!r}.")
+        raise InvalidArgumentError(f"Argument `dtype` is expected to be floating point. Received: {wanted}.")
     return wanted
 
 
@@ -236,7 +241,7 @@ class UniformUnitScaling(Initializer):
 
     def _make(self, sizes: tuple[int, ...], dtype: DType, full: tuple[int, ...]) -> Tensor:
         edge = math.sqrt(3 / max(1.0, float(math.prod(full[:-1])))) * self.factor
-        return _drawn("random_uniform", random.uniform, sizes, dtype, self.seed, 2 * edge, -edge)  # type: ignore[no-any-return]
+        return _drawn("random_uniform", random.uniform, sizes, dtype, self.seed, 2 * edge, -edge)
 
 
 _MODES = ("fan_in", "fan_out", "fan_avg")
@@ -280,10 +285,9 @@ class VarianceScaling(Initializer):
         fan_in, fan_out = fans(full)
         count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         deviation = math.sqrt(self.scale / max(1.0, count))
-        made = self._distributed(sizes, _floating(dtype), deviation)
-        return made
+        return self._distributed(sizes, _floating(dtype), deviation)
 
-    def _distributed(self, sizes: tuple[int, ...], dtype: DType, deviation: float) -> Any:
+    def _distributed(self, sizes: tuple[int, ...], dtype: DType, deviation: float) -> Tensor:
         if self.distribution == "uniform":
             edge = math.sqrt(3.0) * deviation
             return _drawn("random_uniform", random.uniform, sizes, dtype, self.seed, 2 * edge, -edge)
@@ -373,3 +377,12 @@ class Orthogonal(Initializer):
         q = multiply(q, sign(diag_part(r)))  # so that every orthogonal matrix is as likely
         q = transpose(q) if rows < columns else q
         return multiply(reshape(q, sizes), self.gain)
+
+
+# The names that TensorFlow's programs use.
+zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constant
+identity_initializer, orthogonal_initializer = Identity, Orthogonal
+random_uniform_initializer, random_normal_initializer = RandomUniform, RandomNormal
+truncated_normal_initializer, uniform_unit_scaling_initializer = TruncatedNormal, UniformUnitScaling
+variance_scaling_initializer = VarianceScaling
+glorot_uniform_initializer, glorot_normal_initializer = GlorotUniform, GlorotNormal

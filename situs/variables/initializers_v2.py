@@ -9,6 +9,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.dtype import BOOL, NUMERIC, as_dtype
+from situs.eager.convert import to_array
 from situs.errors import InvalidArgumentError
 from situs.tensor import Tensor
 from situs.variables import initializers as v1
@@ -24,7 +25,7 @@ class _NumbersOnly(Initializer):
         """A value of this shape and dtype."""
         wanted = dt.float32 if dtype is None else as_dtype(dtype)
         if wanted not in NUMERIC | BOOL:
-            raise InvalidArgumentError(f"Argument `dtype` expected to be numeric or boolean. Received {wanted!r}.")
+            raise InvalidArgumentError(f"Argument `dtype` expected to be numeric or boolean. Received {wanted}.")
         return super().__call__(shape, wanted, partition_info, **kwargs)
 
 
@@ -50,13 +51,12 @@ class Constant(v1.Constant):
     def __init__(self, value: Any = 0, support_partition: bool = False) -> None:
         super().__init__(value)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None, **kwargs: Any) -> Tensor:
+    def __call__(
+        self, shape: Any, dtype: Any = None, partition_info: Any = None, verify_shape: bool | None = None, **kwargs: Any
+    ) -> Tensor:
         """A value of this shape."""
-        if dtype is None:
-            from situs.eager.convert import to_array
-
-            dtype = to_array(self.value)[1]
-        return super().__call__(shape, dtype, partition_info, **kwargs)
+        wanted = to_array(self.value)[1] if dtype is None else dtype
+        return super().__call__(shape, wanted, partition_info, verify_shape, **kwargs)
 
 
 class Identity(v1.Identity):

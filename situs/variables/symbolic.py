@@ -22,20 +22,23 @@ from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import get_default_graph, init_scope, session_for
+from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
+from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import operators
 from situs.ops.array import identity
 from situs.ops.attribute import as_bool
-from situs.ops.constant import convert_to_tensor
+from situs.ops.constant import constant, convert_to_tensor
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder
 from situs.symbolic.build import apply
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 from situs.variables import state_ops
 from situs.variables.collections import GraphKeys
+from situs.variables.dependency import independent
 from situs.variables.eager import Variable
 from situs.variables.updates import Updatable
 
@@ -64,8 +67,9 @@ class RefVariable(Updatable):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """A variable of the graph being built; an eager one where ops run at once."""
-        if here.graph is None and eager_by_default():
-            return Variable(*args, **{k: v for k, v in kwargs.items() if k not in _GRAPH_ONLY})
+        if not makes_graph_variables():
+            given = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
+            return Variable(**{k: v for k, v in given.items() if k not in _GRAPH_ONLY})
         return super().__new__(cls)
 
     def __init__(
@@ -291,7 +295,16 @@ class RefVariable(Updatable):
 
 
 _GRAPH_ONLY = frozenset({"collections", "expected_shape", "use_resource"})
+_ARGUMENTS = (
+    *("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name", "variable_def", "dtype"),
+    *("expected_shape", "import_scope", "constraint", "use_resource", "synchronization", "aggregation", "shape"),
+)
 eager_by_default: Callable[[], bool] = lambda: False  # noqa: E731 - the front door of TensorFlow 1 puts its own here
+
+
+def makes_graph_variables() -> bool:
+    """Whether variables made now belong to a graph: not in eager code, and not in a ``tf.function`` that it calls."""
+    return not (eager_by_default() if here.graph is None else outermost(here.graph).compares_elements)
 
 
 def _is_function(value: Any) -> bool:
@@ -304,9 +317,16 @@ def _initial_tensor(graph: Graph, value: Any, wanted: dt.DType | None, inside: s
             return _initial_tensor(graph, value(), wanted, inside)
     if isinstance(value, RefVariable):
         value = value.initialized_value()
-    tensor = convert_to_tensor(value, wanted, name="initial_value")
+    tensor = _as_tensor(value, wanted)
     assert isinstance(tensor, SymbolicTensor)
-    return tensor
+    return independent(graph, tensor, inside[:-1])
+
+
+def _as_tensor(value: Any, wanted: dt.DType | None) -> Tensor:
+    value = read(value)
+    if isinstance(value, Tensor) or any(isinstance(read(leaf), Tensor) for leaf in flatten(value)):
+        return convert_to_tensor(value, wanted)
+    return constant(value, wanted, name="initial_value")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Converted code without tensors is plain Python: the same results, exceptions, side effects, order."""
 
 # The samples are written as users write.
-# ruff: noqa: B007, B012, RET503, RET504
+# ruff: noqa: B007, B012, RET503, SIM108, RET504
 
 from __future__ import annotations
 
@@ -309,6 +309,14 @@ def defines_in_branches(x):
     return f(), C and C.value, m and m.__name__
 
 
+def names_of_defaults(x, key=lambda y: y):
+    if x:
+        y = 2
+    else:
+        y = 3
+    return y
+
+
 def star_calls(x):
     def inner(*args, a=1, **kwargs):
         return (args, a, kwargs) if args and kwargs else a
@@ -403,6 +411,7 @@ CASES = [
     (fails_inside, (0, 1)),
     (reraises, (0, 1)),
     (defines_in_branches, (0, 1)),
+    (names_of_defaults, (0, 1)),
     (star_calls, (1,)),
     (asserts, (0, 1, 2)),
     (multi_line_strings, (0, 1)),

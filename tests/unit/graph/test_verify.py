@@ -9,13 +9,14 @@ import pytest
 from situs import dtype as dt
 from situs.errors import InternalError, InvalidArgumentError
 from situs.graph.graph import Graph
+from situs.graph.node import tensors_in
 from situs.graph.tensor import SymbolicTensor
 from situs.graph.verify import verify, verify_operation
 from situs.ops import array, control, linalg, math
 from situs.ops.constant import constant
 from situs.ops.join import concat
 from situs.ops.placeholder import placeholder
-from situs.registry.op import Op, find_op
+from situs.registry.op import Op
 from situs.registry.signature import parse_signature
 from situs.shapes import TensorShape
 from situs.variables import state_ops
@@ -26,13 +27,13 @@ def graph():
     with Graph().as_default() as graph:
         a = constant([[1.0, 2.0]], name="a")
         b = math.add(a, 1.0, name="b")
-        with graph.control_dependencies([a]):
+        with graph.control_dependencies([b.op.inputs[1]]):
             c = linalg.matmul(a, b, transpose_b=True, name="c")
         n = placeholder(dt.int32, [], name="n")
         array.reshape(c, [n, 1], name="d")
         concat([a, b], 0, name="e")
         p = placeholder(dt.bool, [], name="p")
-        control.cond(p, lambda: math.add(c, 1.0), lambda: c, name="branch")
+        control.cond(p, lambda: math.add(c, 1.0, name="sum"), lambda: c, name="branch")
         control.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x * c), [0, c], name="loop")
     return graph
 
@@ -85,8 +86,6 @@ def inputs_unlike_args(graph):
 
 
 def set_args(operation, *args):
-    from situs.graph.node import tensors_in
-
     operation.args, operation.inputs = args, tuple(tensors_in(args))
 
 
@@ -121,7 +120,7 @@ def consumer_invented(graph):
 
 
 def follower_missing(graph):
-    node(graph, "a").followers.clear()
+    node(graph, "b/y").followers.clear()
 
 
 def follower_invented(graph):
@@ -189,12 +188,6 @@ def shape_unlike_rule(graph):
     node(graph, "b").outputs[0]._shape = TensorShape([7, 7])
 
 
-def shapes_the_rule_refuses(graph):
-    node(graph, "a").outputs[0]._shape = TensorShape([1, 3])
-    node(graph, "a").op_def = find_op("Placeholder")
-    node(graph, "a").attrs = {"shape": TensorShape([1, 3])}
-
-
 def inner_of(graph, name, part):
     return node(graph, name).attrs[part]
 
@@ -208,7 +201,7 @@ def inner_capture_no_input(graph):
 
 
 def inner_broken(graph):
-    inner_of(graph, "branch", "then_branch").get_operation_by_name("AddV2").index = 9
+    inner_of(graph, "branch", "then_branch").get_operation_by_name("sum").index = 9
 
 
 def inner_result_of_another_dtype(graph):
@@ -254,7 +247,7 @@ def inner_stray_argument(graph):
         (consumer_missing, "'c' stands 0 times among its consumers, not 1", "a"),
         (consumer_twice, "'c' stands 2 times among its consumers, not 1", "a"),
         (consumer_invented, "'e' stands 1 times among its consumers, not 0", "d"),
-        (follower_missing, "'c' stands 0 times among its followers, not 1", "a"),
+        (follower_missing, "'c' stands 0 times among its followers, not 1", "b/y"),
         (follower_invented, "'e' stands 1 times among its followers, not 0", "b"),
         (control_input_later, "control input .c is operation 3, and not made before operation 0", "a"),
         (control_input_twice, "it waits twice for the same operation", "c"),
@@ -271,10 +264,9 @@ def inner_stray_argument(graph):
         (result_missing, "the op has 1 results .*, it has 0", "d"),
         (result_is_state, "result 0 is state, unlike the op declares", "d"),
         (shape_unlike_rule, r"result 0 has the shape \(7, 7\), its shape rule says \(1, 2\)", "b"),
-        (shapes_the_rule_refuses, "its shape rule refuses the inputs: .*", "c"),
         (inner_elsewhere, "its then_branch lies in <Graph of 0 operations>", "branch"),
         (inner_capture_no_input, "its then_branch captures c:0, which is not among its inputs", "branch"),
-        (inner_broken, "Inside then_branch of 'branch': Operation 'AddV2'.* says it is 9", "AddV2"),
+        (inner_broken, "Inside then_branch of 'branch': Operation 'sum'.* says it is 9", "sum"),
         (inner_result_of_another_dtype, r"its else_branch gives \(int32\), the operation \(float32\)", "branch"),
         (inner_argument_missing, "is an argument or captured, and nothing else is", "loop_var_1"),
         (inner_result_outside, "c:0 comes into or out of <FunctionGraph of 1 operations>", None),
@@ -298,7 +290,7 @@ def test_the_neighbourhood_of_the_fault_is_shown(graph):
         graph.verify()
     lines = str(caught.value).splitlines()
     shown = lines[lines.index("") + 1 :]
-    assert [line[3:].split(" ")[0] for line in shown] == ["%a", "%b/y", "%b", "%c", "%n", "%d", "%e/axis"[:2]]
+    assert [line[3:].split(" ")[0] for line in shown] == ["%a", "%b/y", "%b", "%c", "%n", "%d", "%e", "%p"]
     assert sum(line.startswith("->") for line in shown) == 1
 
 

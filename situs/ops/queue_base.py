@@ -1,0 +1,344 @@
+"""What all queues do: `QueueBase`. `situs.ops.queue` has the kinds that programs make.
+
+    q = tf.FIFOQueue(3, tf.float32)
+    sess.run(q.enqueue(x))              a producer; waits while the queue is full
+    sess.run(q.dequeue())               a consumer; waits while it is empty
+
+In a graph, the methods add operations (`situs.ops.queue_ops`), and each session has a queue of its own. In eager code
+they act at once; such a queue may also be used by the graphs of functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from situs import dtype as dt
+from situs.devices.scope import here
+from situs.dtype import DType
+from situs.eager.bridge import host, place
+from situs.eager.tensor import copy_to, wrap
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.execution.buffer import Buffer
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.structure import flatten
+from situs.graph.tensor import SymbolicTensor
+from situs.ops import queue_ops
+from situs.ops.attribute import as_bool, as_int
+from situs.ops.constant import constant, convert_to_tensor
+from situs.registry.op import Op
+from situs.registry.signature import Arg
+from situs.shapes import SCALAR, UNKNOWN, TensorShape
+from situs.symbolic.bind import SymbolicBinder
+from situs.tensor import is_tensor
+
+
+class QueueBase:
+    """What all queues do. Programs make one of its subclasses.
+
+    Args:
+        dtypes: The dtypes of an element's components.
+        shapes: Their shapes; unknown where they are not fixed.
+        names: Their names, if elements are dictionaries.
+        queue_ref: The handle.
+    """
+
+    def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Any) -> None:
+        self._dtypes = list(dtypes)
+        self._shapes = [UNKNOWN] * len(self._dtypes) if shapes is None else [TensorShape(s) for s in shapes]
+        if len(self._shapes) != len(self._dtypes):
+            raise InvalidArgumentError(
+                f"Queue shapes must have the same length as dtypes, received len(shapes)={len(self._shapes)}, "
+                f"len(dtypes)={len(self._dtypes)}"
+            )
+        self._names = None if names is None else list(names)
+        self._queue_ref = queue_ref
+        self._captured: dict[Graph, SymbolicTensor] = {}
+        self._name = queue_ref.name if isinstance(queue_ref, Buffer) else queue_ref.op.name.rpartition("/")[2]
+
+    @staticmethod
+    def from_list(index: Any, queues: Any) -> QueueBase:
+        """The queue of a list that has the number `index`, which may be a tensor.
+
+        Raises:
+            TypeError: it is no list of queues that take the same elements.
+        """
+        if not queues or not isinstance(queues, list) or not all(isinstance(q, QueueBase) for q in queues):
+            raise DTypeError("A list of queues expected")
+        first = queues[0]
+        if any(q.dtypes != first.dtypes for q in queues):
+            raise DTypeError("Queues do not have matching component dtypes.")
+        if any(q.names != first.names for q in queues):
+            raise DTypeError("Queues do not have matching component names.")
+        shapes = [_common_shape(each) for each in zip(*(q.shapes for q in queues), strict=True)]
+        return QueueBase(first.dtypes, shapes, first.names, _selected(index, queues))
+
+    # What it is.
+
+    @property
+    def queue_ref(self) -> Any:
+        """The handle: a tensor of a graph; in eager code, the buffer."""
+        return self._queue_ref
+
+    @property
+    def name(self) -> str:
+        """The name of its operation, without the scopes around it."""
+        return self._name
+
+    @property
+    def dtypes(self) -> list[DType]:
+        """The dtypes of an element's components."""
+        return self._dtypes
+
+    @property
+    def shapes(self) -> list[TensorShape]:
+        """The shapes of an element's components; unknown where they are not fixed."""
+        return self._shapes
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of an element's components; None if elements are tuples."""
+        return self._names
+
+    # Elements in.
+
+    def enqueue(self, vals: Any, name: str | None = None) -> Operation | None:
+        """Puts one element in; waits while the queue is full.
+
+        Args:
+            vals: A tensor, a list or tuple of tensors, or a dictionary if the components have names.
+            name: A name for the operation.
+        """
+        with self._building() as graph, _scope(graph, name or f"{self._name}_enqueue") as scope:
+            values = self._components(vals)
+            for value, shape in zip(values, self._shapes, strict=True):
+                value.shape.assert_is_compatible_with(shape)
+            if graph is None:
+                queue_ops.enqueue_kernel(self._queue_ref, [_on_host(value) for value in values])
+                return None
+            return self._add(graph, queue_ops.enqueue, (values,), {}, [], scope)
+
+    def enqueue_many(self, vals: Any, name: str | None = None) -> Operation | None:
+        """Puts elements in, one for each row of the tensors; waits while the queue is full."""
+        with self._building() as graph, _scope(graph, name or f"{self._name}_EnqueueMany") as scope:
+            values = self._components(vals)
+            rows = values[0].shape.with_rank_at_least(1)[:1]
+            for value, shape in zip(values, self._shapes, strict=True):
+                rows = _same_rows(rows, value.shape.with_rank_at_least(1)[:1])
+                value.shape[1:].assert_is_compatible_with(shape)
+            if graph is None:
+                queue_ops.enqueue_many_kernel(self._queue_ref, [_on_host(value) for value in values])
+                return None
+            return self._add(graph, queue_ops.enqueue_many, (values,), {}, [], scope)
+
+    def _components(self, vals: Any) -> list[Any]:
+        """The components of what is to be put in, as tensors of the queue's dtypes."""
+        listed = self._as_list(vals)
+        if len(listed) != len(self._dtypes):
+            raise InvalidArgumentError(
+                f"Wrong number of components in tuple. Expected {len(self._dtypes)}, got {len(listed)}"
+            )
+        pairs = zip(listed, self._dtypes, strict=True)
+        return [_as_component(value, dtype, f"component_{i}") for i, (value, dtype) in enumerate(pairs)]
+
+    def _as_list(self, vals: Any) -> list[Any]:
+        if isinstance(vals, dict):
+            if self._names is None:
+                raise InvalidArgumentError("Queue must have names to enqueue a dictionary")
+            if sorted(self._names, key=str) != sorted(vals, key=str):
+                raise InvalidArgumentError(
+                    "Keys in dictionary to enqueue do not match names of Queue.  "
+                    f"Dictionary: {sorted(vals, key=str)},Queue: {sorted(self._names, key=str)}"
+                )
+            return [vals[name] for name in self._names]
+        if self._names is not None:
+            raise InvalidArgumentError("You must enqueue a dictionary in a Queue with names")
+        return list(vals) if isinstance(vals, (list, tuple)) else [vals]
+
+    # Elements out.
+
+    def dequeue(self, name: str | None = None) -> Any:
+        """Takes one element out; waits while the queue is empty.
+
+        Returns:
+            A tensor, a list of them if there are several components, or a dictionary if these have names.
+        """
+        with self._building() as graph:
+            if graph is None:
+                return self._answer([self._as_tensor(*v) for v in self._typed(queue_ops.dequeue_kernel)])
+            results = list(zip(self._dtypes, self._shapes, strict=True))
+            node = self._add(graph, queue_ops.dequeue, (), self._types(), results, name or f"{self._name}_Dequeue")
+            return self._answer(node.outputs)
+
+    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+        """Takes `n` elements out and joins them, component by component; waits until there are so many."""
+        return self._several(queue_ops.dequeue_many, n, name or f"{self._name}_DequeueMany")
+
+    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+        """Takes `n` elements out, or what is left in a closed queue, and joins them, component by component."""
+        return self._several(queue_ops.dequeue_up_to, n, name or f"{self._name}_DequeueUpTo")
+
+    def _several(self, op_def: Op, n: Any, name: str) -> Any:
+        with self._building() as graph:
+            if graph is None:
+                kernel = _EAGER_KERNELS[op_def]
+                return self._answer([self._as_tensor(*v) for v in self._typed(kernel, as_int(n, "n"))])
+            number = _checked_count(SymbolicBinder(graph, name).host(n))
+            rows = number if isinstance(number, int) and op_def is queue_ops.dequeue_many else None
+            results = [
+                (dtype, UNKNOWN if shape.rank is None else TensorShape([rows]) + shape)
+                for dtype, shape in zip(self._dtypes, self._shapes, strict=True)
+            ]
+            return self._answer(self._add(graph, op_def, (number,), self._types(), results, name).outputs)
+
+    def _types(self) -> dict[str, Any]:
+        return {"component_types": tuple(self._dtypes)}
+
+    def _typed(self, kernel: Any, *inputs: Any) -> list[tuple[Any, DType]]:
+        return list(zip(kernel(self._queue_ref, *inputs), self._dtypes, strict=True))
+
+    def _as_tensor(self, value: Any, dtype: DType) -> Any:
+        return wrap(value, place(host(), dtype))
+
+    def _answer(self, tensors: Sequence[Any]) -> Any:
+        if self._names is not None:
+            return dict(zip(self._names, tensors, strict=True))
+        return tensors[0] if len(tensors) == 1 else list(tensors)
+
+    # Closing, and questions.
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation | None:
+        """Closes the queue: nothing more goes in, and what is there can be taken out.
+
+        Args:
+            cancel_pending_enqueues: Whether enqueues that wait are cancelled; else closing waits for them.
+            name: A name for the operation.
+        """
+        cancel = as_bool(cancel_pending_enqueues, "cancel_pending_enqueues")
+        with self._building() as graph:
+            if graph is None:
+                queue_ops.close_kernel(self._queue_ref, cancel_pending_enqueues=cancel)
+                return None
+            attrs = {"cancel_pending_enqueues": cancel}
+            return self._add(graph, queue_ops.close, (), attrs, [], name or f"{self._name}_Close")
+
+    def is_closed(self, name: str | None = None) -> Any:
+        """A tensor that says whether the queue is closed."""
+        return self._question(queue_ops.is_closed, dt.bool, name or f"{self._name}_Is_Closed")
+
+    def size(self, name: str | None = None) -> Any:
+        """A tensor with the number of elements."""
+        return self._question(queue_ops.size, dt.int32, name or f"{self._name}_Size")
+
+    def _question(self, op_def: Op, dtype: DType, name: str) -> Any:
+        with self._building() as graph:
+            if graph is None:
+                return self._as_tensor(_EAGER_KERNELS[op_def](self._queue_ref), dtype)
+            return self._add(graph, op_def, (), {}, [(dtype, SCALAR)], name).outputs[0]
+
+    # Graphs.
+
+    def _building(self) -> Any:
+        """A context that gives the graph to add to: the one being built, or the queue's own; None in eager code."""
+        if here.graph is not None:
+            return nullcontext(here.graph)
+        return nullcontext(None) if isinstance(self._queue_ref, Buffer) else self._queue_ref.graph.as_default()
+
+    def _add(
+        self, graph: Graph, op_def: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], results: list[Any], name: str
+    ) -> Operation:
+        declared = [(Arg("components", "any"), dtype, shape) for dtype, shape in results]
+        return graph.add(op_def, (self._handle(graph), *inputs), {**op_def.attrs, **attrs}, {}, declared, name)
+
+    def _handle(self, graph: Graph) -> SymbolicTensor:
+        if not isinstance(self._queue_ref, Buffer):
+            return graph.capture(self._queue_ref)
+        top = graph
+        while top.outer is not None:
+            top = top.outer
+        if top not in self._captured:
+            self._captured[top] = _captured(top, self._queue_ref)
+        return graph.capture(self._captured[top])
+
+    def __repr__(self) -> str:
+        return f"<tf.{type(self).__name__} '{self._name}' of {', '.join(dtype.name for dtype in self._dtypes)}>"
+
+
+_EAGER_KERNELS: dict[Op, Any] = {
+    queue_ops.dequeue_many: queue_ops.dequeue_many_kernel,
+    queue_ops.dequeue_up_to: queue_ops.dequeue_up_to_kernel,
+    queue_ops.size: queue_ops.size_kernel,
+    queue_ops.is_closed: queue_ops.is_closed_kernel,
+}
+
+
+def _as_component(value: Any, dtype: DType, name: str) -> Any:
+    if isinstance(value, (list, tuple)) and not any(map(is_tensor, flatten(value))):
+        return constant(value, dtype, name=name)
+    return convert_to_tensor(value, dtype, name=name)
+
+
+def _scope(graph: Graph | None, name: str) -> Any:
+    return nullcontext("") if graph is None else graph.name_scope(name)
+
+
+def _on_host(tensor: Any) -> Any:
+    return copy_to(tensor, host())._value
+
+
+def _same_rows(a: TensorShape, b: TensorShape) -> TensorShape:
+    if not a.is_compatible_with(b):
+        raise InvalidArgumentError(f"Dimensions {a[0]} and {b[0]} are not compatible")
+    return a.merge_with(b)
+
+
+def _checked_count(n: Any) -> Any:
+    if isinstance(n, SymbolicTensor):
+        if not n.dtype.is_integer:
+            raise DTypeError(f"Expected int32 passed to parameter 'n' of a dequeue, got {n!r}.")
+        return n
+    if as_int(n, "n") < 0:
+        raise InvalidArgumentError(f"Input 'n' must be >= 0, but is {n}: so many elements cannot be dequeued.")
+    return n
+
+
+def _common_shape(shapes: Sequence[TensorShape]) -> TensorShape:
+    """What holds for all of these shapes."""
+    first = shapes[0]
+    if any(shape.rank is None or shape.rank != first.rank for shape in shapes):
+        return UNKNOWN
+    return TensorShape([sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True)])
+
+
+def _selected(index: Any, queues: list[QueueBase]) -> Any:
+    with queues[0]._building() as graph:
+        if graph is None:
+            return queues[as_int(index, "index")]._queue_ref
+        number = SymbolicBinder(graph, "index").host(index)
+        handles = [queue._handle(graph) for queue in queues]
+        result = (Arg("handle", "any"), dt.resource, SCALAR)
+        return graph.add(queue_ops.queue_select, (number, handles), {}, {}, [result]).outputs[0]
+
+
+def _captured(graph: Graph, buffer: Buffer) -> SymbolicTensor:
+    """The operation that stands for a queue of eager code in a graph."""
+    op_def = next(op_def for op_def, kind in _KINDS.items() if kind == buffer.kind)
+    attrs = {"buffer": buffer, "node_name": f"{buffer.name}@{id(buffer)}"}
+    with graph.as_default(), graph.control_dependencies(None), graph.colocate_with(None, ignore_existing=True):
+        return add_queue(graph, op_def, attrs, buffer.name)
+
+
+_KINDS = {
+    queue_ops.fifo_queue: "FIFOQueue",
+    queue_ops.random_shuffle_queue: "RandomShuffleQueue",
+    queue_ops.padding_fifo_queue: "PaddingFIFOQueue",
+    queue_ops.priority_queue: "PriorityQueue",
+}
+
+
+def add_queue(graph: Graph, op_def: Op, attrs: dict[str, Any], name: str) -> SymbolicTensor:
+    """Adds the operation that is a queue."""
+    result = (op_def.outputs[0], dt.resource, SCALAR)
+    return graph.add(op_def, (), {**op_def.attrs, **attrs}, {}, [result], name).outputs[0]

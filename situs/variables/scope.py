@@ -1,0 +1,391 @@
+"""``tf.variable_scope`` and ``tf.get_variable``: variables found by name.
+
+    with tf.variable_scope("layer"):
+        w = tf.get_variable("w", [3, 4])        made: layer/w
+    with tf.variable_scope("layer", reuse=True):
+        w = tf.get_variable("w", [3, 4])        found: the same variable
+
+A variable scope is two things at once: a prefix of the names of variables, with defaults for how they are
+made, and a name scope for other operations. Entered a second time it has the same prefix, but another name
+scope: ``layer/w``, and operations in ``layer_1/``. Name scopes do not change the names of variables.
+"""
+
+from __future__ import annotations
+
+import copy
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
+
+from situs import dtype as dt
+from situs.devices.scope import here
+from situs.dtype import as_dtype
+from situs.eager.convert import to_array
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.graph.context import get_default_graph
+from situs.tensor import Tensor, read
+from situs.variables.collections import GraphKeys
+from situs.variables.store import AUTO_REUSE, VariableStore, store_of
+from situs.variables.symbolic import makes_graph_variables
+
+
+class VariableScope:
+    """A prefix of variables' names, and defaults for those that are made under it.
+
+    Attributes are what `variable_scope` was given; ``name`` is the prefix without its slash, and
+    ``original_name_scope`` the name scope that was opened with it, with its slash.
+    """
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: Any = dt.float32,
+        use_resource: Any = None,
+        constraint: Any = None,
+    ) -> None:
+        self.reuse = reuse or False
+        self.name = name
+        self.initializer = initializer
+        self.regularizer = regularizer
+        self.caching_device = caching_device
+        self.partitioner = partitioner
+        self.custom_getter = custom_getter
+        self.original_name_scope = name_scope
+        self.dtype = as_dtype(dtype)
+        self.use_resource = use_resource
+        self.constraint = constraint
+
+    def reuse_variables(self) -> None:
+        """Lets variables be found, and none be made, from here on."""
+        self.reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Sets the initializer of variables that are made without one."""
+        self.initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Sets the regularizer of variables that are made without one."""
+        self.regularizer = regularizer
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Sets where variables are read to."""
+        self.caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Sets how variables are cut into parts."""
+        self.partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        """Sets the function that is called in place of `get_variable`."""
+        self.custom_getter = custom_getter
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Sets the dtype of variables that are made without one."""
+        self.dtype = as_dtype(dtype)
+
+    def set_use_resource(self, use_resource: Any) -> None:
+        """Accepted for TensorFlow's programs: there is one kind of variable."""
+        self.use_resource = use_resource
+
+    # The variables under it.
+
+    def global_variables(self) -> list[Any]:
+        """The variables whose names begin with this scope's."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """The local variables whose names begin with this scope's."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Any]:
+        """The trainable variables whose names begin with this scope's."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def get_collection(self, name: Any) -> list[Any]:
+        """The items of a collection whose names begin with this scope's."""
+        return get_default_graph().get_collection(name, f"{self.name}/" if self.name else None)
+
+    def get_variable(
+        self, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, **details: Any
+    ) -> Any:
+        """The variable of a name under this scope, found or made; the arguments are those of `get_variable`."""
+        if not isinstance(name, str) or not name:
+            raise DTypeError(f"The name of a variable is a string that is not empty, got {name!r}.")
+        store = current_store()
+        custom_getter = details.pop("custom_getter", None) or self.custom_getter
+        arguments = self._complete(shape, dtype, initializer, details)
+        full = f"{self.name}/{name}" if self.name else name
+        outside = nullcontext() if store.graph is None else store.graph.name_scope(None)
+        with outside:
+            if custom_getter is not None:
+                return custom_getter(partial(_true_get, store), name=full, **arguments)
+            return _true_get(store, full, **arguments)
+
+    def _complete(self, shape: Any, dtype: Any, initializer: Any, details: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with this scope's defaults filled in."""
+        for name in ("regularizer", "caching_device", "partitioner", "use_resource", "constraint"):
+            if details.get(name) is None:
+                details[name] = getattr(self, name)
+        if details.get("reuse") is None:
+            details["reuse"] = self.reuse
+        initializer = self.initializer if initializer is None else initializer
+        if dtype is None:
+            dtype = self.dtype
+            if initializer is not None and not callable(initializer):
+                dtype = _dtype_of(initializer)
+        elif initializer is not None and not callable(initializer) and _dtype_of(initializer) is not as_dtype(dtype):
+            raise InvalidArgumentError(
+                f"Initializer type '{_dtype_of(initializer)}' and explicit dtype '{as_dtype(dtype)}' don't match."
+            )
+        return {"shape": shape, "dtype": dtype, "initializer": initializer, **details}
+
+
+def _dtype_of(value: Any) -> dt.DType:
+    value = read(value)
+    return value.dtype if isinstance(value, Tensor) else to_array(value)[1]
+
+
+def _true_get(store: VariableStore, name: str, **arguments: Any) -> Any:
+    if arguments.pop("partitioner", None) is not None:
+        raise UnimplementedError(
+            f"Variable {name} was to be cut into parts by a partitioner, which Situs does not do. Leave partitioner "
+            "out, or make one variable for each part."
+        )
+    return store.get(name, **arguments)
+
+
+def current_store() -> VariableStore:
+    """The store of the graph being built, or of eager code."""
+    if not makes_graph_variables():
+        return store_of(None)
+    return store_of(here.graph if here.graph is not None else get_default_graph())
+
+
+def get_variable_scope() -> VariableScope:
+    """The variable scope this thread is in."""
+    return _scope_in(current_store())
+
+
+def _scope_in(store: VariableStore) -> VariableScope:
+    if store.position.scope is None:
+        store.position.scope = VariableScope(False)
+    return store.position.scope  # type: ignore[no-any-return]
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    """The variable of a name in the current variable scope, found or made.
+
+    Args:
+        name: The name; the scope's is put before it.
+        shape: The shape; needed unless the initializer has one.
+        dtype: The dtype; the scope's by default, which is float32 unless it says otherwise.
+        initializer: A value, or a function from a shape and a dtype to one; by default the scope's, else
+            Glorot's uniform one for floating-point dtypes and zeros for others.
+        regularizer: A function from the variable to a loss, which joins ``REGULARIZATION_LOSSES``.
+        trainable: Whether optimizers should change it; True by default.
+        collections: The collections it joins; ``GLOBAL_VARIABLES`` by default.
+        caching_device: Where its value is read to.
+        partitioner: Refused: variables have one part.
+        validate_shape: Whether its shape is fixed.
+        use_resource: Accepted for TensorFlow's programs: there is one kind of variable.
+        custom_getter: A function that is called in place of this one, with it as its first argument.
+        constraint: A function that optimizers apply after a change.
+        synchronization: Accepted for TensorFlow's programs.
+        aggregation: Accepted for TensorFlow's programs.
+
+    Raises:
+        ValueError: the scope says that it must be made and there is one, or the other way round; or it has
+            another shape or dtype.
+    """
+    return get_variable_scope().get_variable(
+        name,
+        shape,
+        dtype,
+        initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=collections,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
+
+
+def get_local_variable(name: str, *args: Any, collections: Any = None, **kwargs: Any) -> Any:
+    """The variable of a name, found or made, as `get_variable` does it; it is not saved, nor changed by optimizers."""
+    kwargs.update(trainable=False, collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES])
+    return get_variable(name, *args, **kwargs)
+
+
+def no_regularizer(_: Any) -> None:
+    """A regularizer that adds no loss; it stands where a scope's should not hold."""
+
+
+class variable_scope:  # noqa: N801 - the name programs use
+    """A context that puts a name and a slash before the names of variables, and opens a name scope.
+
+    Args:
+        name_or_scope: A name, or a `VariableScope` to enter again.
+        default_name: What to take if `name_or_scope` is None, with a number if there has been one.
+        values: Accepted for TensorFlow's programs.
+        initializer: For variables that are made without one; so with the other arguments of `get_variable`.
+        regularizer: See `get_variable`.
+        caching_device: See `get_variable`.
+        partitioner: See `get_variable`.
+        custom_getter: See `get_variable`; it is given the one of the scope around it as its getter.
+        reuse: True to find variables, `AUTO_REUSE` to find or make them; None for what holds around it.
+        dtype: See `get_variable`.
+        use_resource: See `get_variable`.
+        constraint: See `get_variable`.
+        auxiliary_name_scope: Whether a name scope is opened.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: Any = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        if name_or_scope is None and default_name is None:
+            raise DTypeError("If default_name is None then name_or_scope is required")
+        if not isinstance(name_or_scope, (str, VariableScope, type(None))):
+            raise DTypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+        if reuse not in (None, False, True, AUTO_REUSE):
+            raise InvalidArgumentError("The reuse parameter must be True or False or None.")
+        if not isinstance(auxiliary_name_scope, bool):
+            raise DTypeError(f"The auxiliary_name_scope must be `True` or `False`, while get {auxiliary_name_scope}")
+        self._name_or_scope = name_or_scope
+        self._default_name = default_name
+        self._reuse = reuse or None
+        self._opens_name_scope = auxiliary_name_scope
+        self._custom_getter = custom_getter
+        self._changes = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "caching_device": caching_device,
+            "partitioner": partitioner,
+            "dtype": None if dtype is None else as_dtype(dtype),
+            "use_resource": use_resource,
+            "constraint": constraint,
+        }
+        self._entered: list[tuple[VariableStore, VariableScope, Any, AbstractContextManager[str]]] = []
+
+    def __enter__(self) -> VariableScope:
+        store = current_store()
+        outer, opened = _scope_in(store), copy.copy(store.position.opened)
+        name, name_scope = self._names(store, outer)
+        names = self._name_scope(store, name_scope)
+        scope = self._new_scope(outer, name, names.__enter__())
+        self._entered.append((store, outer, opened, names))
+        store.position.scope = scope
+        store.position.opened[scope.name] += 1
+        return scope
+
+    def __exit__(self, *error: Any) -> None:
+        store, outer, opened, names = self._entered.pop()
+        left = store.position.scope
+        store.position.scope = outer
+        if isinstance(self._name_or_scope, VariableScope):
+            store.position.opened = opened
+        else:
+            for name in [n for n in store.position.opened if n.startswith(f"{left.name}/")]:
+                del store.position.opened[name]  # numbers of default names begin anew when a scope is entered again
+        names.__exit__(*error)
+
+    def _names(self, store: VariableStore, outer: VariableScope) -> tuple[str, str]:
+        """The name of the scope's own part of the prefix, and the name scope to open."""
+        given = self._name_or_scope
+        if isinstance(given, VariableScope):
+            return given.name, given.name.rpartition("/")[2]
+        if isinstance(given, str):
+            return given, given
+        if self._reuse:
+            raise InvalidArgumentError("reuse=True cannot be used without a name_or_scope")
+        assert self._default_name is not None
+        return _unused(store, outer.name, self._default_name), self._default_name
+
+    def _name_scope(self, store: VariableStore, name: str) -> AbstractContextManager[str]:
+        if store.graph is None:
+            return nullcontext(f"{name}/" if name else "")
+        graph = here.graph if here.graph is not None else store.graph
+        if self._opens_name_scope and name:
+            return graph.name_scope(name)
+        current = graph.get_name_scope()
+        return nullcontext(f"{current}/" if current else "")
+
+    def _new_scope(self, outer: VariableScope, name: str, name_scope: str) -> VariableScope:
+        given = self._name_or_scope
+        if isinstance(given, VariableScope):
+            scope = copy.copy(given)
+            scope.reuse = self._reuse or given.reuse
+        else:
+            scope = copy.copy(outer)
+            scope.name = f"{outer.name}/{name}" if outer.name and name else name or outer.name
+            scope.original_name_scope = name_scope
+            scope.reuse = self._reuse or outer.reuse
+        for attribute, value in self._changes.items():
+            if value is not None:
+                setattr(scope, attribute, value)
+        if self._custom_getter is not None:
+            scope.custom_getter = _composed(self._custom_getter, scope.custom_getter)
+        return scope
+
+
+def _unused(store: VariableStore, outer: str, name: str) -> str:
+    """The name, or the name with the first number under which no scope has been opened."""
+    prefix = f"{outer}/" if outer else ""
+    opened, number, found = store.position.opened, 0, name
+    while opened[f"{prefix}{found}"]:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _composed(inner: Any, outer: Any) -> Any:
+    """A custom getter whose getter is another custom getter."""
+    if outer is None:
+        return inner
+    return lambda getter, *args, **kwargs: inner(partial(outer, getter), *args, **kwargs)
+
+
+def variable_op_scope(values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any) -> Any:
+    """The old spelling of `variable_scope`."""
+    return variable_scope(name_or_scope, default_name, values, **kwargs)

@@ -1,0 +1,175 @@
+"""The variables that ``tf.get_variable`` has made, by name; every graph has its own store.
+
+A variable is found by its full name, ``scope/name``. Whether it may be found, must be found or is made anew is
+what the variable scope says: ``reuse`` is None, True or `AUTO_REUSE`.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import threading
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from situs.dtype import DType, as_dtype
+from situs.errors import InvalidArgumentError
+from situs.graph.graph import Graph
+from situs.graph.origin import text_of
+from situs.ops.constant import convert_to_tensor
+from situs.shapes import TensorShape
+from situs.variables.collections import GraphKeys
+from situs.variables.initializers import GlorotUniform, Zeros
+from situs.variables.symbolic import RefVariable
+
+
+class ReuseMode(enum.Enum):
+    """How a variable scope shares variables, besides True and None."""
+
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = ReuseMode.AUTO_REUSE
+
+
+class _Position(threading.local):
+    """Where one thread is: its variable scope, and how often it has opened each."""
+
+    def __init__(self) -> None:
+        self.scope: Any = None  # set by situs.variables.scope, which lies above
+        self.opened: Counter[str] = Counter()
+
+
+class VariableStore:
+    """Variables by name. That of eager code has no graph and keeps nothing: its variables are Python's objects."""
+
+    def __init__(self, graph: Graph | None = None) -> None:
+        self.graph = graph
+        self.variables: dict[str, RefVariable] = {}
+        self.position = _Position()
+
+    def get(
+        self,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Callable[[Any], Any] | None = None,
+        reuse: Any = None,
+        **details: Any,
+    ) -> Any:
+        """The variable of a name, found or made.
+
+        Args:
+            name: The full name.
+            shape: Its shape; not to be given with an initializer that is a value.
+            dtype: Its dtype.
+            initializer: A value, a function of a shape, or a function of nothing.
+            regularizer: A function from the variable to a loss, which joins ``REGULARIZATION_LOSSES``.
+            reuse: Whether it is to be found (True), to be made (None), or either.
+            details: What `RefVariable` is given besides.
+        """
+        is_value = initializer is not None and not callable(initializer)
+        if is_value and shape is not None:
+            raise InvalidArgumentError("If initializer is a constant, do not specify shape.")
+        wanted = None if shape is None else TensorShape(shape)
+        if name in self.variables:
+            return self._found(name, wanted, as_dtype(dtype), reuse)
+        if reuse is True and self.graph is not None:
+            raise InvalidArgumentError(
+                f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+                "reuse=tf.AUTO_REUSE in VarScope?"
+            )
+        made = _made(name, wanted, as_dtype(dtype), initializer, details)
+        if self.graph is not None:
+            self.variables[name] = made
+            if regularizer is not None:
+                _regularize(self.graph, name, made, regularizer)
+        return made
+
+    def _found(self, name: str, shape: TensorShape | None, dtype: DType, reuse: Any) -> RefVariable:
+        found = self.variables[name]
+        if not reuse:
+            raise InvalidArgumentError(
+                f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
+                f"VarScope? Originally defined at:\n\n{text_of(found.op.made_at)}"
+            )
+        if shape is not None and not shape.is_compatible_with(found.shape):
+            raise InvalidArgumentError(
+                f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}."
+            )
+        if dtype is not found.dtype:
+            raise InvalidArgumentError(
+                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+                f"{found.dtype.name}_ref."
+            )
+        return found
+
+
+_STORE = "__variable_store"  # a collection: what is kept there lives as long as the graph
+_eager_store = VariableStore()
+
+
+def store_of(graph: Graph | None) -> VariableStore:
+    """The store of a graph; that of eager code, which keeps nothing, for None."""
+    if graph is None:
+        return _eager_store
+    found = graph.get_collection_ref(_STORE)
+    if not found:
+        found.append(VariableStore(graph))
+    return found[0]  # type: ignore[no-any-return]
+
+
+# Making variables.
+
+
+def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, details: dict[str, Any]) -> Any:
+    if initializer is None:
+        initializer = _default_initializer(name, shape, dtype)
+    if not callable(initializer):
+        return RefVariable(initializer, name=name, **details)
+    if inspect.isclass(initializer):
+        initializer = initializer()
+    if shape is not None and shape.is_fully_defined():
+        return RefVariable(_of_shape(initializer, shape, dtype), name=name, dtype=dtype, shape=shape, **details)
+    if _needs_no_arguments(initializer):
+        return RefVariable(initializer, name=name, **details)
+    raise InvalidArgumentError(
+        f"The initializer passed is not valid. It should be a callable with no arguments and the shape should not be "
+        "provided or an instance of `tf.keras.initializers.*' and `shape` should be fully defined. "
+        f"Variable {name} has shape {shape}."
+    )
+
+
+def _default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> Any:
+    if shape is None:
+        raise InvalidArgumentError(
+            f"Variable {name} did not get an initializer, so its `shape` argument must be specified."
+        )
+    if dtype.is_floating:
+        return GlorotUniform()
+    if dtype.is_integer or dtype.is_bool or dtype.name == "string":
+        return Zeros()
+    raise InvalidArgumentError(f"An initializer for variable {name} of {dtype} is required")
+
+
+def _of_shape(initializer: Any, shape: TensorShape, dtype: DType) -> Callable[[], Any]:
+    """A function of nothing, as `RefVariable` takes it."""
+    return partial(initializer, shape.as_list(), dtype=dtype)
+
+
+def _needs_no_arguments(initializer: Any) -> bool:
+    try:
+        parameters = inspect.signature(initializer).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
+def _regularize(graph: Graph, name: str, variable: RefVariable, regularizer: Callable[[Any], Any]) -> None:
+    with graph.colocate_with(variable.op), graph.name_scope(f"{name}/Regularizer/"):
+        loss = regularizer(variable)
+    if loss is not None:
+        graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, convert_to_tensor(loss))
