@@ -184,6 +184,9 @@ from situs.tensor import is_tensor as is_tensor
 from situs.variables.eager import Variable as Variable
 
 __version__: str
+from situs import autograph as autograph
+from situs import initializers as initializers
+from situs import train as train
 from situs.graph.context import control_dependencies as control_dependencies
 from situs.graph.context import init_scope as init_scope
 from situs.graph.context import name_scope as name_scope
@@ -197,3 +200,8 @@ from situs.ops.placeholder import group as group
 from situs.ops.placeholder import no_op as no_op
 from situs.tracing.function import function as function
 from situs.tracing.spec import TensorSpec as TensorSpec
+from situs.variables.initializers_v2 import constant as constant_initializer
+from situs.variables.initializers_v2 import ones as ones_initializer
+from situs.variables.initializers_v2 import random_normal as random_normal_initializer
+from situs.variables.initializers_v2 import random_uniform as random_uniform_initializer
+from situs.variables.initializers_v2 import zeros as zeros_initializer

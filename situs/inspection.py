@@ -2,6 +2,7 @@
 
 tf.explain()            the last ops, with their devices and reasons
 tf.explain(tensor)      the op that made a tensor
+tf.explain(session)     the operations of a session's graph
 tf.kernels("MatMul")    device types and dtypes that have a kernel
 """
 
@@ -18,6 +19,7 @@ from situs.placement import explain as explanations
 from situs.placement.explain import Explanation
 from situs.registry.kernel import Kernel
 from situs.registry.op import Op, find_op
+from situs.session.session import BaseSession
 from situs.tensor import read
 
 
@@ -25,8 +27,8 @@ def explain(what: Any = None) -> Explanation:
     """Says why ops ran where they ran.
 
     Args:
-        what: A tensor or variable, for the op that made it; a number, for that many of the last ops; nothing,
-            for all that are remembered.
+        what: A tensor or variable, for the op that made it; a session, for its graph; a number, for that many of
+            the last ops; nothing, for all that are remembered.
 
     Returns:
         A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data.
@@ -37,12 +39,14 @@ def explain(what: Any = None) -> Explanation:
         ...     tf.explain(tf.add(1, 2))[0].reason
         'requested: /device:CPU:0'
     """
+    if isinstance(what, BaseSession):
+        return what.placement().explain()
     what = read(what)
     if isinstance(what, EagerTensor):
         return Explanation([] if what._made_by is None else [what._made_by])
     if what is None or (isinstance(what, int) and not isinstance(what, bool) and what >= 0):
         return explanations.last(what)
-    raise InvalidArgumentError(f"explain takes a tensor, a number of ops or nothing, got {what!r}.")
+    raise InvalidArgumentError(f"explain takes a tensor, a session, a number of ops or nothing, got {what!r}.")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import random
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from situs.errors import CancelledError, InvalidArgumentError, OpError, OutOfRangeError
@@ -108,19 +109,24 @@ class Buffer:
             return len(self._elements)
 
     def wake(self) -> None:
-        """Lets all who wait look whether their runs have been told to stop."""
+        """Lets those who wait for a run that has been told to stop give up."""
         with self._lock:
-            for act in (*self._producers, *self._consumers):
-                act.signal.set()
+            waiting = [*self._producers, *self._consumers]
+        for act in waiting:
+            if act.run is not None and act.run.stopped:
+                self._give_up(act)
 
     # Lines.
 
     def _do(self, act: _Act, line: deque[_Act], run: Run | None) -> None:
+        act.run, act.line = run, line
         with self._lock:
             line.append(act)
             self._advance()
         if not act.over:
-            self._wait(act, line, run)
+            self._wait(act)
+        if act.given_up:
+            act.say_why()
         if act.error is not None:
             raise act.error
 
@@ -129,35 +135,34 @@ class Buffer:
         while _act_in_turn(self._producers) | _act_in_turn(self._consumers):
             pass
 
-    def _wait(self, act: _Act, line: deque[_Act], run: Run | None) -> None:
-        wake = act.signal.set
-        if run is not None:
-            run.on_stop.append(wake)  # before the first check: a stop that comes in between wakes
+    def _wait(self, act: _Act) -> None:
+        if act.run is None:
+            self._wait_for_signal(act)
+            return
+        stop = partial(self._give_up, act)
+        act.run.on_stop.append(stop)
         try:
-            while not act.over:
-                if run is not None:
-                    run.check()
-                act.signal.wait()
-                act.signal.clear()
-        except BaseException as error:
-            withdrawn = self._withdraw(act, line)
-            if isinstance(error, CancelledError) and withdrawn:
-                raise CancelledError(act.cancelled) from None
-            if withdrawn or not isinstance(error, OpError):  # else it came about just before the stop
-                raise
+            if act.run.stopped:  # since before the line above
+                stop()
+            self._wait_for_signal(act)
         finally:
-            if run is not None:
-                run.on_stop.remove(wake)
+            act.run.on_stop.remove(stop)
 
-    def _withdraw(self, act: _Act, line: deque[_Act]) -> bool:
-        """Takes an act out of its line and undoes it; False if it was over before that."""
+    def _wait_for_signal(self, act: _Act) -> None:
+        try:
+            act.signal.wait()
+        except BaseException:  # an interrupt from the keyboard
+            self._give_up(act)
+            raise
+
+    def _give_up(self, act: _Act) -> None:
+        """Takes an act out of its line and undoes it, unless it is over: after that it has no effect."""
         with self._lock:
-            if act.over:
-                return False
-            line.remove(act)
-            act.undo()
-            self._advance()
-            return True
+            if not act.over:
+                act.line.remove(act)
+                act.undo()
+                act.given_up = act.end()
+                self._advance()
 
     # How elements are kept. The lock is held while these run.
 
@@ -270,7 +275,10 @@ class _Act:
 
     def __init__(self, buffer: Buffer) -> None:
         self.buffer = buffer
+        self.line: deque[_Act] = deque()
+        self.run: Run | None = None
         self.over = False
+        self.given_up = False
         self.error: OpError | None = None
         self.signal = threading.Event()
 
@@ -280,6 +288,15 @@ class _Act:
 
     def undo(self) -> None:
         """Takes back what can be taken back of an act that is given up."""
+
+    def say_why(self) -> None:
+        """Raises what made this act give up."""
+        if self.run is not None:
+            try:
+                self.run.check()
+            except CancelledError:
+                pass
+        raise CancelledError(self.cancelled)
 
     def fail(self, error: OpError) -> bool:
         """Ends with an error."""

@@ -98,7 +98,7 @@ class Captured:
         self._results = self._record(work)
 
     def _record(self, work: Function) -> tuple[Any, ...]:
-        side = torch.cuda.Stream(self._device)
+        side = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(side):
             work(None, *self._buffers)  # once for what kernels set up when they are first used

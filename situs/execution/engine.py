@@ -57,18 +57,30 @@ class Engine:
         self._lock = threading.RLock()
         self._fixed = dict(fixed or {})
         self._placed: dict[Operation, Device] = {}
+        self._requested: dict[Operation, str] = {}  # what was asked for when an operation was placed first
         self._placement: Placement | None = None
-        self._version = -1
+        self.version = -1  # how much of the graph has been placed
         self._planner = Planner(self._place_inner)
 
     def placement(self) -> Placement:
         """Where every operation of the graph goes, and why."""
         with self._lock:
-            if self._placement is None or self._version != self.graph.version:
+            if self._placement is None or self.version != self.graph.version:
                 operations = self.graph.operations
                 self._placement = self._place(operations)
-                self._version = len(operations)
+                self.version = self.graph.placed = len(operations)
             return self._placement
+
+    def follow(self) -> None:
+        """Places what was added to the graph since; nothing, where only what a run needs is placed.
+
+        Raises:
+            InvalidArgumentError: something cannot be placed. No run goes on before that is cured, as in TensorFlow.
+        """
+        if self.pruned:
+            self.version = self.graph.placed = self.graph.version
+        else:
+            self.placement()
 
     def program(
         self,
@@ -92,10 +104,16 @@ class Engine:
         return self._place(prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed))
 
     def _place(self, operations: Sequence[Operation]) -> Placement:
-        fixed = {node: device for node, device in self._placed.items() if node.op_def.stateful} | self._fixed
+        fixed = {node: device for node, device in self._placed.items() if self._stays(node)} | self._fixed
         made = place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
-        self._placed.update((node, made.device_of(node)) for node in operations)
+        for node in operations:
+            self._placed[node] = made.device_of(node)
+            self._requested.setdefault(node, node.device)
         return made
+
+    def _stays(self, node: Operation) -> bool:
+        """Whether an operation keeps its device: it has state there, or was asked to move when it was too late."""
+        return node.op_def.stateful or self._requested[node] != node.device
 
     def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device], device: Device) -> Placed:
         return place(graph.operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import CodeType, FrameType, TracebackType
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import finalize
 
 from situs.eager.binding import BoundInputs
 from situs.eager.bridge import place_of
@@ -19,12 +19,13 @@ from situs.execution.plan import FIRST_LINE, Call, Plan, slots_in
 from situs.graph.node import Operation
 from situs.graph.origin import line_of, text_of
 
-_plans: WeakKeyDictionary[CodeType, tuple[Plan, list[list[str]]]] = WeakKeyDictionary()
+_plans: dict[int, tuple[Plan, list[list[str]]]] = {}  # by the id of the code: plans alike have equal codes
 
 
 def register(code: CodeType, plan: Plan, arguments: list[list[str]]) -> None:
     """Remembers which plan some code was emitted from, with the text of each call's arguments."""
-    _plans[code] = plan, arguments
+    _plans[id(code)] = plan, arguments
+    finalize(code, _plans.pop, id(code), None).atexit = False
 
 
 def explained(error: Exception) -> Exception:
@@ -33,7 +34,7 @@ def explained(error: Exception) -> Exception:
     if found is None:
         return error
     frame, line = found
-    plan, arguments = _plans[frame.f_code]
+    plan, arguments = _plans[id(frame.f_code)]
     number = line - FIRST_LINE
     if number >= len(plan.calls):
         return error  # it was not in a call
@@ -68,7 +69,7 @@ def in_node(error: Exception, node: Operation) -> Exception:
 def _innermost(trace: TracebackType | None) -> tuple[FrameType, int] | None:
     found = None
     while trace is not None:
-        if trace.tb_frame.f_code in _plans:
+        if id(trace.tb_frame.f_code) in _plans:
             found = trace.tb_frame, trace.tb_lineno
         trace = trace.tb_next
     return found

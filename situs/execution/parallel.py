@@ -5,8 +5,8 @@ waiting for it alone are ready: cheap ones run at once on the same thread, slow 
 in TensorFlow's executor. A plan is worth it only if two slow calls can overlap.
 
 *Slow* is what waits or sleeps (Python functions, queues) and arithmetic of more than a few million steps on the
-CPU's cores, virtual GPUs among them. What a card computes is never slow: it is ordered and goes on by itself. A call that may wait for another run (a queue) gets a thread of its own, so that waiting never
-uses up the pool.
+CPU's cores, virtual GPUs among them. What a card computes is never slow: it is ordered and goes on by itself. A call
+that may wait for another run (a queue) gets a thread of its own, so that waiting never uses up the pool.
 """
 
 from __future__ import annotations

@@ -138,6 +138,7 @@ class _Builder:
         self.sources: dict[tuple[SymbolicTensor, Device], Source] = {}
         self.homes: dict[SymbolicTensor, Device] = {}
         self.made_by: dict[Operation, int] = {}  # the call of an operation
+        self.fed_state = {tensor for tensor, _ in feeds if tensor.is_ref and tensor.op.type != "Captured"}
         self.feeds = [self._feed(tensor, device) for tensor, device in feeds]
 
     def _feed(self, tensor: SymbolicTensor, device: Device) -> int:
@@ -192,7 +193,7 @@ class _Builder:
         single = len(node.op_def.outputs) == 1 and not node.op_def.outputs[0].is_list
         after = sorted({self.made_by[other] for other in node.control_inputs if other in self.made_by})
         self.made_by[node] = len(self.calls)
-        self.changes_state |= node.op_def.stateful
+        self.changes_state |= node.op_def.stateful and node.type != "Variable"  # that only says which it is
         self.calls.append(Call(function, inputs, outputs, device, node, takes_run, single, after))
 
     def _prepared(self, node: Operation, assignment: Assignment) -> tuple[Callable[..., Any], bool, list[Source]]:
@@ -222,7 +223,15 @@ class _Builder:
             return self._host_argument(value)
         if arg.is_list:
             return [self.value(tensor, device) for tensor in value]
-        return self.sources[value, self.homes[value]] if arg.is_ref else self.value(value, device)
+        return self._state(value) if arg.is_ref else self.value(value, device)
+
+    def _state(self, tensor: SymbolicTensor) -> Source:
+        """The cell of a variable, for an operation that changes it or asks about it."""
+        if tensor in self.fed_state:
+            raise InvalidArgumentError(
+                f"The value of variable {tensor.name} is fed in this run, so nothing can be assigned to it."
+            )
+        return self.sources[tensor, self.homes[tensor]]
 
     def _host_argument(self, value: Any) -> Source:
         if isinstance(value, SymbolicTensor):

@@ -108,8 +108,9 @@ def _compiled(run: list[Call], sources: list[Source], kept: list[int]) -> Callab
         lines.append(f" {name} = torch.{call.function.__name__}({arguments})")
     lines.append(f" return ({''.join(f'v{slot}, ' for slot in kept)})")
     unit = torch._C.CompilationUnit()
-    unit.define("\n".join([*lines, ""]), lambda name: torch if name == "torch" else None)
-    return unit.find_function("run")  # type: ignore[no-any-return]
+    known: Any = {"torch": torch}.get
+    unit.define("\n".join([*lines, ""]), known)
+    return unit.find_function("run")
 
 
 def _key(source: Source) -> Any:

@@ -61,5 +61,5 @@ def _copy_stream(card: torch.device) -> torch.cuda.Stream:
     found = _streams.get(card)
     if found is None:
         with _lock:
-            found = _streams.setdefault(card, torch.cuda.Stream(card))
+            found = _streams.setdefault(card, torch.cuda.Stream(card))  # type: ignore[no-untyped-call]
     return found

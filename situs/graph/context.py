@@ -59,6 +59,12 @@ def reset_default_graph() -> None:
         build_into(_process_graph, here.scope)
 
 
+def _outermost(graph: Graph) -> Graph:
+    while graph.outer is not None:
+        graph = graph.outer
+    return graph
+
+
 class NestedGraphError(FailedPreconditionError, AssertionError):
     """The default graph cannot be exchanged while another one is nested in it."""
 
@@ -66,7 +72,7 @@ class NestedGraphError(FailedPreconditionError, AssertionError):
 @contextmanager
 def as_default(graph: Graph) -> Iterator[Graph]:
     """A context in which this thread's ops are added to `graph`."""
-    inside = here.scope if get_default_graph() is graph else ROOT
+    inside = here.scope if _outermost(get_default_graph()) is _outermost(graph) else ROOT
     before = build_into(graph, inside)
     _stacks.graphs.append(graph)
     try:
@@ -78,24 +84,19 @@ def as_default(graph: Graph) -> Iterator[Graph]:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """A context outside all function graphs and control flow: what is made here lives as long as the program's graph."""
+    """A context outside all function graphs and control flow: what is made here lives as long as the program."""
     graph = here.graph
     while graph is not None and graph.outer is not None:
         graph = graph.outer
-    if graph is here.graph:
-        yield
-        return
-    graph = None if graph is not None and graph.compares_elements else graph
-    before = build_into(graph, ROOT if graph is None else here.scope)
-    if graph is not None:
-        _stacks.graphs.append(graph)
-    try:
-        with nullcontext() if graph is None else graph.control_dependencies(None):
+    if graph is None or graph.compares_elements:  # a tf.function is called by eager code
+        before = build_into(None, here.scope if graph is None else ROOT)
+        try:
             yield
-    finally:
-        if graph is not None:
-            _stacks.graphs.pop()
-        build_into(*before)
+        finally:
+            build_into(*before)
+    else:
+        with as_default(graph), graph.control_dependencies(None):
+            yield
 
 
 def builds_graph() -> bool:
@@ -188,10 +189,10 @@ def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:
             f"an explicit session to `{method}(session=sess)`"
         )
     if found.graph is not graph:
-        which = "The default session" if session is None else "The session"
+        which = "the default session" if session is None else "the given session"
         raise InvalidArgumentError(
-            f"Cannot use {'the default' if session is None else 'the given'} session to {what}: the {what.split()[1]}'s "
-            f"graph is different from the session's graph. {which} runs {found.graph!r}; pass one of the right graph."
+            f"Cannot use {which} to {what}: the {what.split()[1]}'s graph is different from the session's graph. Pass "
+            f"a session of the right graph to `{method}(session=sess)`; this one runs {found.graph!r}."
         )
     return found
 

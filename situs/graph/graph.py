@@ -27,9 +27,8 @@ from situs.shapes import TensorShape
 class Controller:
     """One ``with control_dependencies(...)``: who comes first, and who was made inside."""
 
-    def __init__(self, first: Sequence[Operation], clears: bool) -> None:
+    def __init__(self, first: Sequence[Operation]) -> None:
         self.first = first
-        self.clears = clears  # dependencies further out do not hold
         self.inside: set[Operation] = set()
 
 
@@ -60,8 +59,8 @@ class Graph:
         self._names = Names()
         self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
-        self.unfeedable: set[SymbolicTensor] = set()
-        self.unfetchable: set[Operation] = set()
+        self.placed = 0  # how many operations a session has placed
+        self.restricted: set[SymbolicTensor | Operation] = set()  # tensors not to be fed, operations not to be fetched
         self.building = Building()
         self.seed: int | None = None
         self.seeds_used = 0  # how many random operations took their seed from the graph's
@@ -115,6 +114,11 @@ class Graph:
         self._names.take(chosen)
         return chosen
 
+    def absolute_name(self, name: str) -> str:
+        """Takes a name that stands outside the current scope, numbered if need be."""
+        with self._lock:
+            return self._names.unique(name)
+
     def _name_for(self, op_def: Op, name: str | None) -> str:
         if name is None:
             name = op_def.name
@@ -146,8 +150,6 @@ class Graph:
             return
         first: dict[Operation, None] = {}
         for controller in controllers:
-            if controller.clears:
-                first.clear()
             if not any(tensor.op in controller.inside for tensor in node.inputs):  # else it waits already
                 first.update(dict.fromkeys(controller.first))
             controller.inside.add(node)
@@ -218,7 +220,7 @@ class Graph:
         else:
             first = [self._as_control(item) for item in _listed(control_inputs)]
         controllers = self.building.controllers
-        self.building.controllers = [*controllers, Controller(first, clears)]
+        self.building.controllers = [] if clears else [*controllers, Controller(first)]
         try:
             yield
         finally:
@@ -348,19 +350,19 @@ class Graph:
 
     def is_feedable(self, tensor: Any) -> bool:
         """Whether the tensor can be fed."""
-        return tensor not in self.unfeedable
+        return tensor not in self.restricted
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
         """Whether the tensor or operation can be fetched."""
-        return getattr(tensor_or_op, "op", tensor_or_op) not in self.unfetchable
+        return getattr(tensor_or_op, "op", tensor_or_op) not in self.restricted
 
     def prevent_feeding(self, tensor: Any) -> None:
         """Refuses to feed this tensor from now on."""
-        self.unfeedable.add(tensor)
+        self.restricted.add(tensor)
 
     def prevent_fetching(self, op: Any) -> None:
         """Refuses to fetch this operation, and its results, from now on."""
-        self.unfetchable.add(getattr(op, "op", op))
+        self.restricted.add(getattr(op, "op", op))
 
     # Collections.
 

@@ -70,8 +70,8 @@ def check_scope_name(name: str, nested: bool) -> None:
     _check_text(name, "scope")
     if not (_VALID_INSIDE if nested else _VALID).match(name):
         raise InvalidArgumentError(
-            f"'{name}' is not a valid scope name. Names begin with a letter, a digit or '.', and go on with these, '_', "
-            "'-', '/' or '\\'."
+            f"'{name}' is not a valid scope name. Names begin with a letter, a digit or '.', and go on with these, "
+            "'_', '-', '/' or '\\'."
         )
 
 

@@ -7,11 +7,12 @@ as the plain value if the program gave one, and as a tensor, or a tuple with ten
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from situs.dtype import DType
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.origin import Origin, summary_of
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op
@@ -114,13 +115,13 @@ class Operation:
 
     def _set_device(self, device: object) -> None:
         """Asks for another device; what is written is checked when the graph is placed."""
-        if isinstance(device, str):
-            self.device = device
-            return
-        from situs.devices.scope import as_request
-
-        request = as_request(device)
-        self.device = "" if request is None else request.to_string()  # type: ignore[union-attr]
+        if self.index < self.graph.placed:
+            logging.getLogger("situs").warning(
+                "Operation '%s' was changed by setting device after it was run by a session. This mutation will have "
+                "no effect there; ask for devices before the first run, or make a new session.",
+                self.name,
+            )
+        self.device = device if isinstance(device, str) else _written(device)
 
     def __str__(self) -> str:
         from situs.graph.printer import node_text
@@ -140,3 +141,13 @@ def tensors_in(args: Any) -> list[SymbolicTensor]:
         elif isinstance(arg, (list, tuple)):
             found += tensors_in(arg)
     return found
+
+
+def _written(device: object) -> str:
+    from situs.devices.scope import as_request
+    from situs.devices.spec import DeviceSpec
+
+    request = as_request(device)
+    if request is not None and not isinstance(request, DeviceSpec):
+        raise DTypeError(f"An operation is asked to go to one device; got the function {request!r}.")
+    return "" if request is None else request.to_string()

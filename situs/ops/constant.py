@@ -28,7 +28,7 @@ from situs.ops.array import as_sizes, sizes_of
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.placement.candidates import Assignment
 from situs.shapes import UNKNOWN, TensorShape
-from situs.symbolic.bind import SymbolicBinder
+from situs.symbolic.bind import SymbolicBinder, has_tensor
 from situs.symbolic.bind import constant as symbolic_constant
 from situs.tensor import Tensor, read
 
@@ -96,7 +96,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
                 f"Use tf.cast(tensor, tf.{wanted.name})."
             )
         return value
-    if here.graph is not None and isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and here.graph is not None and has_tensor(value):
         packed: Tensor = SymbolicBinder(here.graph, name or "Const").tensor(value, wanted, _const.outputs[0])
         return packed
     if wanted is None and dtype_hint is not None:

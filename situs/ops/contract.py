@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from situs.dtype import COMPLEX, FLOATING, INDEX
+from situs.dtype import COMPLEX, FLOATING, INDEX, int32
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import as_integers, rank, reshape, shape, transpose
+from situs.ops.array import as_integers, rank, reshape, transpose
+from situs.ops.array import shape as sizes_op
 from situs.ops.attribute import is_plain, plain
+from situs.ops.cast import cast
 from situs.ops.compare import less
 from situs.ops.constant import convert_to_tensor
 from situs.ops.constant import range as range_
@@ -257,7 +259,7 @@ def _tensordot_later(a: Tensor, b: Tensor, axes: Any, name: str | None) -> Tenso
 def _axes_later(axes: Any, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tensor]:
     """The contracted axes of each operand, as vectors of positions."""
     if not isinstance(axes, (list, tuple)):
-        axes = convert_to_tensor(axes, "int32")
+        axes = cast(axes, int32)
         if axes.shape.rank is None:
             raise InvalidArgumentError("The rank of `axes` must be known when the graph is built: 0, 1 or 2.")
         if axes.shape.rank == 0:
@@ -268,13 +270,13 @@ def _axes_later(axes: Any, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tens
 
 
 def _positions_later(axes: Any, rank_: Tensor) -> Tensor:
-    axes = reshape(convert_to_tensor(axes, "int32"), [-1])
+    axes = reshape(cast(axes, int32), [-1])
     return where(less(axes, 0), add(axes, rank_), axes)
 
 
 def _as_matrix(x: Tensor, axes: Tensor, contracted_last: bool) -> tuple[Tensor, Tensor]:
     """An operand as a matrix, with the contracted axes on one side; and the sizes of those it keeps."""
-    sizes = shape(x)
+    sizes = sizes_op(x)
     free = setdiff1d(range_(rank(x)), axes).out
     kept, contracted = gather(sizes, free), gather(sizes, axes)
     order, counts = [free, axes], [reduce_prod(kept), reduce_prod(contracted)]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs.devices.scope import here
-
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph, graph_of

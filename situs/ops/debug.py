@@ -1,11 +1,13 @@
 """Assertions about tensors: ``tf.Assert`` and ``tf.debugging.assert_*``.
 
 In eager mode a failed assertion raises at once, with the values in its message, and a good one
-returns None. Shapes and dtypes are checked when the assertion is made, in either mode.
+returns None. In a graph it is an operation that fails when it runs; what can be told when it is made, such
+as known shapes and dtypes and the values of constants, is checked then.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,41 +15,48 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
-from situs.devices import scope
+from situs.devices.scope import here
 from situs.dtype import FLOATING, NUMERIC, DType, as_dtype
-from situs.eager.binding import host_value
 from situs.eager.convert import short, to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops import array
-from situs.ops.attribute import as_int
+from situs.ops.attribute import as_int, is_plain, plain
+from situs.ops.cast import cast
 from situs.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op, same_shape
+from situs.ops.join import concat
 from situs.ops.math import abs as absolute
 from situs.ops.math import add, multiply, subtract
-from situs.ops.printing import OLD, tensor_text
+from situs.ops.naming import Composed
+from situs.ops.placeholder import group, no_op
+from situs.ops.printing import OLD, text_of
 from situs.ops.reduce import reduce_all, reduce_any
 from situs.shapes import TensorShape
+from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor, read
 
 # Assert.
 
-_assert = op("Assert", "condition: bool, data: string* ->", stateful=True)
+_assert = op("Assert", "condition: bool, data: any* ->", stateful=True, summarize=3)
 
 
 @_assert.shape
-def _assert_op_shape(condition: TensorShape, data: list[TensorShape]) -> list[TensorShape]:
+def _assert_op_shape(condition: TensorShape, data: list[TensorShape], *, summarize: int) -> list[TensorShape]:
+    if condition.num_elements() not in (None, 1):
+        raise InvalidArgumentError(f"The condition of an assertion is a scalar, got shape {condition}.")
     return []
 
 
-@_assert.kernel(CPU)
-def _assert_kernel(condition: torch.Tensor, data: list[Any]) -> tuple[()]:
+@_assert.kernel(CPU, GPU)
+def _assert_kernel(condition: torch.Tensor, data: list[Any], *, summarize: int) -> tuple[()]:
     if condition.numel() != 1:
         raise InvalidArgumentError(f"condition must be a scalar, got shape {list(condition.shape)}")
     if not condition.item():
-        texts = " ".join(f"[{text.item().decode(errors='backslashreplace')}]" for text in data)
-        raise InvalidArgumentError(f"assertion failed: {texts}")
+        texts = [text_of(item, summarize, OLD).decode(errors="backslashreplace") for item in data]
+        raise InvalidArgumentError(f"assertion failed: {' '.join(f'[{text}]' for text in texts)}")
     return ()
 
 
@@ -68,18 +77,20 @@ def Assert(  # noqa: N802 - the name programs use
     if not isinstance(data, (list, tuple, str)):
         raise DTypeError(f"The data of an assertion is a list of tensors, got {data!r}.")
     holds = read(condition)
-    if isinstance(holds, Tensor) and not isinstance(holds, EagerTensor):
-        return _assert_later(holds, list(data), summarize, name)
+    if here.graph is not None or isinstance(holds, SymbolicTensor):
+        with Composed(name, "Assert", "Assert") as last:
+            return _assert_later(holds, list(data), summarize, last)
     if not _truth(holds):
         shown = "\n".join(_element_list(read(item), summarize) for item in data)
         raise InvalidArgumentError(f"Expected '{holds!s}' to be true. Summarized data: {shown}")
     return None
 
 
-def _assert_later(condition: Tensor, data: list[Any], summarize: int | None, name: str | None) -> Any:
-    texts = [tensor_text(item, 3 if summarize is None else summarize, OLD) for item in data]
-    with scope.device(None):
-        return _assert.many(condition, texts, name=name)
+def _assert_later(condition: Any, data: list[Any], summarize: int | None, name: str | None) -> Any:
+    holds = convert_to_tensor(condition, name="condition")
+    shown = [convert_to_tensor(item, name=f"data_{number}") for number, item in enumerate(data)]
+    limit = 3 if summarize is None else as_int(summarize, "summarize")
+    return _assert.many(cast(holds, dt.bool), shown, summarize=limit, name=name)
 
 
 def _truth(condition: Any) -> bool:
@@ -123,8 +134,7 @@ def _assert_all(
     """Raises unless a comparison holds everywhere."""
     condition = reduce_all(holds)
     if not isinstance(condition, EagerTensor):
-        said = [f"Condition x {symbol} y did not hold element-wise:", "x = ", x, "y = ", y]
-        return Assert(condition, [message or "", *(said if data is None else data)], summarize, name)
+        return _assert_all_later(condition, x, y, symbol, data, summarize, message, name)
     if bool(condition):
         return None
     if data is None:
@@ -135,6 +145,57 @@ def _assert_all(
     else:
         said = [_datum(read(item), summarize) for item in _listed(data, "data")]
     raise InvalidArgumentError("\n".join([*_opening(message), *said]))
+
+
+def _assert_all_later(
+    condition: Tensor, x: Any, y: Any, symbol: str, data: Any, summarize: int | None, message: str | None, name: Any
+) -> Any:
+    """The same in a graph: an operation, or an error at once if constants break the rule."""
+    left, right = (read(value) for value in (x, y))
+    if data is None:
+        said = [f"Condition x {symbol} y did not hold element-wise:"]
+        data = [*said, f"x ({_title(left)}) = ", left, f"y ({_title(right)}) = ", right]
+    data = [*_opening(message), *_listed(data, "data")]
+    known = _known_values(left, right)
+    if known is not None and not np.all(_SYMBOLS[symbol](*known)):
+        shown = "\n".join(_shown(item, summarize) for item in data)
+        raise InvalidArgumentError(f"{shown}")
+    return Assert(condition, data, summarize, name)
+
+
+_SYMBOLS: dict[str, Callable[..., Any]] = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def _known_values(x: Any, y: Any) -> tuple[Any, Any] | None:
+    """Two values as arrays, if both are known before the graph runs."""
+    arrays = []
+    for value in (x, y):
+        if isinstance(value, SymbolicTensor):
+            found = constant_value(value)
+            if found is None or value.dtype is dt.string:
+                return None
+            arrays.append(np.asarray(found).reshape(value.shape.as_list()))
+        elif is_plain(value):
+            arrays.append(_values(value))
+        else:
+            return None
+    return arrays[0], arrays[1]
+
+
+def _title(value: Any) -> str:
+    return getattr(value, "name", "value") if isinstance(value, SymbolicTensor) else "value"
+
+
+def _shown(item: Any, summarize: int | None) -> str:
+    known = constant_value(item) if isinstance(item, SymbolicTensor) else item
+    return repr(item) if known is None else _element_list(known, summarize)
 
 
 def _opening(message: str | None) -> list[str]:
@@ -168,13 +229,14 @@ def _datum(item: Any, summarize: int | None) -> str:
 Comparison = Callable[..., Any]
 
 
-def _comparison(symbol: str, words: str, compare: Comparison, old: bool = False) -> Comparison:
+def _comparison(default: str, symbol: str, words: str, compare: Comparison, old: bool = False) -> Comparison:
     """Makes an assertion that compares two tensors, with the arguments of TensorFlow 2 or of 1 (`old`)."""
 
     def assertion(
         x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> Any:
-        return _assert_all(compare(x, y), x, y, symbol, None, summarize, message, name)
+        with Composed(name, default, "Assert/Assert") as last:
+            return _assert_all(compare(x, y), x, y, symbol, None, summarize, message, last)
 
     def old_assertion(
         x: Any,
@@ -184,19 +246,20 @@ def _comparison(symbol: str, words: str, compare: Comparison, old: bool = False)
         message: str | None = None,
         name: str | None = None,
     ) -> Any:
-        return _assert_all(compare(x, y), x, y, symbol, data, summarize, message, name)
+        with Composed(name, default, "Assert/Assert") as last:
+            return _assert_all(compare(x, y), x, y, symbol, data, summarize, message, last)
 
     made = old_assertion if old else assertion
     made.__doc__ = f"Raises ``InvalidArgumentError`` unless every element of `x` {words} that of `y`."
     return made
 
 
-_EQUAL = ("==", "equals", equal)
-_NONE_EQUAL = ("!=", "differs from", not_equal)
-_LESS = ("<", "is less than", less)
-_LESS_EQUAL = ("<=", "is at most", less_equal)
-_GREATER = (">", "is greater than", greater)
-_GREATER_EQUAL = (">=", "is at least", greater_equal)
+_EQUAL = ("assert_equal", "==", "equals", equal)
+_NONE_EQUAL = ("assert_none_equal", "!=", "differs from", not_equal)
+_LESS = ("assert_less", "<", "is less than", less)
+_LESS_EQUAL = ("assert_less_equal", "<=", "is at most", less_equal)
+_GREATER = ("assert_greater", ">", "is greater than", greater)
+_GREATER_EQUAL = ("assert_greater_equal", ">=", "is at least", greater_equal)
 
 assert_equal = _comparison(*_EQUAL)
 assert_less = _comparison(*_LESS)
@@ -222,15 +285,16 @@ def assert_none_equal(
 # The sign of a tensor.
 
 
-def _sign(symbol: str, words: str, compare: Comparison, old: bool = False) -> Comparison:
+def _sign(default: str, symbol: str, words: str, compare: Comparison, old: bool = False) -> Comparison:
     """Makes an assertion about the sign of a tensor, with the arguments of TensorFlow 2 or of 1 (`old`)."""
 
     def check(x: Any, data: Any, summarize: int | None, message: str | None, name: str | None) -> Any:
-        tensor = convert_to_tensor(x)
-        if data is None:
-            said = [_prefix(message), f"Condition x {symbol} 0 did not hold element-wise:"]
-            data = [*said, f"x ({_description(tensor)}) = ", tensor]
-        return _assert_all(compare(tensor, 0), tensor, 0, symbol, data, summarize, None, name)
+        with Composed(name, default, "Assert/Assert") as last:
+            tensor = convert_to_tensor(x, name="x")
+            if data is None:
+                said = [_prefix(message), f"Condition x {symbol} 0 did not hold element-wise:"]
+                data = [*said, f"x ({_description(tensor)}) = ", tensor]
+            return _assert_all(compare(tensor, 0), tensor, 0, symbol, data, summarize, None, last)
 
     def assertion(x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
         return check(x, None, summarize, message, name)
@@ -245,10 +309,10 @@ def _sign(symbol: str, words: str, compare: Comparison, old: bool = False) -> Co
     return made
 
 
-_POSITIVE = (">", "positive", greater)
-_NEGATIVE = ("<", "negative", less)
-_NON_NEGATIVE = (">=", "zero or positive", greater_equal)
-_NON_POSITIVE = ("<=", "zero or negative", less_equal)
+_POSITIVE = ("assert_positive", ">", "positive", greater)
+_NEGATIVE = ("assert_negative", "<", "negative", less)
+_NON_NEGATIVE = ("assert_non_negative", ">=", "zero or positive", greater_equal)
+_NON_POSITIVE = ("assert_non_positive", "<=", "zero or negative", less_equal)
 
 assert_positive = _sign(*_POSITIVE)
 assert_negative = _sign(*_NEGATIVE)
@@ -309,16 +373,19 @@ def assert_near_v1(
     name: str | None = None,
 ) -> Any:
     """Raises unless ``|x - y| <= atol + rtol * |y|``: `assert_near` with TensorFlow 1's arguments."""
-    left = convert_to_tensor(x)
-    right = convert_to_tensor(y, left.dtype)
-    relative, absolute_ = (convert_to_tensor(_tolerance(t, left.dtype), left.dtype.real_dtype) for t in (rtol, atol))
-    limit = add(absolute_, multiply(relative, absolute(right)))
-    condition = reduce_all(less_equal(absolute(subtract(left, right)), limit))
-    if data is None:
-        said = f"x and y not equal to tolerance rtol = {relative!s}, atol = {absolute_!s}"
-        texts = [f"{what} ({_description(t)}) = " for what, t in (("x", left), ("y", right))]
-        data = [_prefix(message), said, texts[0], left, texts[1], right]
-    return Assert(condition, data, summarize, name)
+    with Composed(name, "assert_near", "Assert/Assert") as last:
+        left = convert_to_tensor(x, name="x")
+        right = convert_to_tensor(y, left.dtype, name="y")
+        relative, absolute_ = (
+            convert_to_tensor(_tolerance(t, left.dtype), left.dtype.real_dtype) for t in (rtol, atol)
+        )
+        limit = add(absolute_, multiply(relative, absolute(right)))
+        condition = reduce_all(less_equal(absolute(subtract(left, right)), limit))
+        if data is None:
+            said = f"x and y not equal to tolerance rtol = {relative!s}, atol = {absolute_!s}"
+            texts = [f"{what} ({_description(t)}) = " for what, t in (("x", left), ("y", right))]
+            data = [_prefix(message), said, texts[0], left, texts[1], right]
+        return Assert(condition, data, summarize, last)
 
 
 def _tolerance(given: Any, dtype: DType) -> Any:
@@ -376,23 +443,42 @@ def assert_all_finite_v1(
 
 
 def _assert_rank(
-    x: Any, allowed: Callable[[int], bool], words: str, condition: Callable[[Tensor], Tensor], message: str | None
+    x: Any,
+    ranks: Sequence[Any],
+    words: str,
+    compare: Callable[..., Any],
+    data: Any,
+    summarize: int | None,
+    message: str | None,
+    last: str | None,
 ) -> Any:
-    """Raises unless the rank of `x` is allowed; while it is unknown, `condition` of it is asserted later."""
+    """Raises unless the rank of `x` compares well with one of `ranks`; what is not known is asserted later."""
     tensor = _static(x)
     rank = tensor.shape.rank
-    if rank is None:
+    wanted = [_as_rank(each) for each in ranks]
+    words = words.format(*wanted, all=tuple(wanted))
+    if rank is None or not is_plain(wanted):
+        holds = [compare(array.rank(tensor), each) for each in wanted]
         said = [f"{_prefix(message)}Tensor must have rank {words}. Received shape: ", array.shape(tensor)]
-        return Assert(condition(array.rank(tensor)), said)
-    if not allowed(rank):
+        return Assert(reduce_any(holds), said if data is None else [*said, *data], summarize, last)
+    if not any(_STATIC[compare](rank, each) for each in wanted):
         raise InvalidArgumentError(
             f"{_prefix(message)}Tensor  must have rank {words}.  Received rank {rank}, shape {tensor.shape}"
         )
-    return None
+    return no_op(last and _DETERMINED)
 
 
-def _as_rank(rank: Any) -> int:
-    number = host_value(rank)
+_STATIC: dict[Any, Callable[[int, int], bool]] = {equal: operator.eq, greater_equal: operator.ge}
+_DETERMINED = "static_checks_determined_all_ok"
+
+
+def _as_rank(rank: Any) -> Any:
+    """A rank as an integer, or a tensor that is not known before its graph runs."""
+    if not is_plain(rank):
+        if not rank.dtype.is_integer:
+            raise DTypeError(f"A rank is an integer (tf.int32), got {rank!r}.")
+        return rank
+    number = plain(rank, "rank")
     if isinstance(number, tuple):
         raise InvalidArgumentError(f"Rank must be a scalar, got {rank!r}.")
     if not isinstance(number, int) or isinstance(number, bool):
@@ -402,26 +488,17 @@ def _as_rank(rank: Any) -> int:
 
 def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
     """Raises ``ValueError`` unless `x` has this rank."""
-    wanted = _as_rank(rank)
-    return _assert_rank(x, lambda found: found == wanted, str(wanted), lambda found: equal(found, wanted), message)
+    return assert_rank_v1(x, rank, None, None, message, name)
 
 
 def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
     """Raises ``ValueError`` unless `x` has this rank or a higher one."""
-    least = _as_rank(rank)
-    words = f"at least {least}"
-    return _assert_rank(x, lambda found: found >= least, words, lambda found: greater_equal(found, least), message)
+    return assert_rank_at_least_v1(x, rank, None, None, message, name)
 
 
 def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> Any:
     """Raises ``ValueError`` unless the rank of `x` is one of `ranks`."""
-    wanted = tuple(_as_rank(rank) for rank in _listed(ranks, "ranks"))
-    words = f"in {wanted}"
-
-    def holds(found: Tensor) -> Tensor:
-        return reduce_any(equal(found, list(wanted)))
-
-    return _assert_rank(x, lambda found: found in wanted, words, holds, message)
+    return assert_rank_in_v1(x, ranks, None, None, message, name)
 
 
 def assert_rank_v1(
@@ -433,7 +510,8 @@ def assert_rank_v1(
     name: str | None = None,
 ) -> Any:
     """Raises ``ValueError`` unless `x` has this rank: with TensorFlow 1's arguments."""
-    return assert_rank(x, rank, message, name)
+    with Composed(name, "assert_rank", "Assert/Assert") as last:
+        return _assert_rank(x, [rank], "{}", equal, data, summarize, message, last)
 
 
 def assert_rank_at_least_v1(
@@ -445,7 +523,8 @@ def assert_rank_at_least_v1(
     name: str | None = None,
 ) -> Any:
     """Raises ``ValueError`` unless `x` has at least this rank: with TensorFlow 1's arguments."""
-    return assert_rank_at_least(x, rank, message, name)
+    with Composed(name, "assert_rank_at_least", "Assert/Assert") as last:
+        return _assert_rank(x, [rank], "at least {}", greater_equal, data, summarize, message, last)
 
 
 def assert_rank_in_v1(
@@ -457,7 +536,9 @@ def assert_rank_in_v1(
     name: str | None = None,
 ) -> Any:
     """Raises ``ValueError`` unless the rank of `x` is one of `ranks`: with TensorFlow 1's arguments."""
-    return assert_rank_in(x, ranks, message, name)
+    wanted = _listed(ranks, "ranks")
+    with Composed(name, "assert_rank_in", "Assert/Assert") as last:
+        return _assert_rank(x, wanted, "in {all}", equal, data, summarize, message, last)
 
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> None:
@@ -470,7 +551,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
 def assert_scalar_v1(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
     """Returns a tensor that is known to be a scalar: with TensorFlow 1's arguments."""
     assert_scalar(tensor, message)
-    return convert_to_tensor(tensor)
+    return convert_to_tensor(tensor, name=name or "assert_scalar")
 
 
 def assert_shapes(
@@ -479,10 +560,10 @@ def assert_shapes(
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> None:
+) -> Any:
     """Raises unless tensors have shapes that fit each other.
 
-    Sizes that are not known yet, in a graph, are taken to fit.
+    Sizes that are not known yet, in a graph, are checked by the operation that is returned.
 
     Args:
         shapes: Pairs of a tensor and its shape, or a dictionary of them. A shape consists of
@@ -496,10 +577,13 @@ def assert_shapes(
     Raises:
         ValueError: a shape does not fit.
     """
-    sizes: dict[Any, tuple[int, str]] = {}  # of each word: the size, and who said so
+    sizes: dict[Any, tuple[Any, str]] = {}  # of each word: the size, and who said so
     pairs = shapes.items() if isinstance(shapes, dict) else _listed(shapes, "shapes")
-    for tensor, wanted in (_as_pair(each) for each in pairs):
-        _assert_shape(_static(_dereferenced(tensor)), wanted, sizes, message)
+    later: list[Any] = []
+    with Composed(name, "assert_shapes"):
+        for tensor, wanted in (_as_pair(each) for each in pairs):
+            later += _assert_shape(_static(_dereferenced(tensor)), wanted, sizes, message)
+        return group(*(check for check in later if check is not None))
 
 
 def _listed(values: Any, name: str) -> list[Any]:
@@ -520,23 +604,35 @@ def _dereferenced(tensor: Any) -> Any:
     return tensor.deref() if hasattr(tensor, "deref") else tensor
 
 
-def _assert_shape(tensor: Tensor, wanted: Any, sizes: dict[Any, tuple[int, str]], message: str | None) -> None:
+def _assert_shape(tensor: Tensor, wanted: Any, sizes: dict[Any, tuple[Any, str]], message: str | None) -> list[Any]:
+    """Checks one shape; returns the checks that wait for the graph to run."""
     symbols = _symbols(tensor, wanted, message)
     is_open = bool(symbols) and _is_rest(symbols[0])
     if is_open:
         symbols = symbols[1:]
-        assert_rank_at_least(tensor, len(symbols), message)
+        later = [assert_rank_at_least(tensor, len(symbols), message)]
     elif len(symbols) == 1:
-        assert_rank_in(tensor, (0, 1), message)  # a scalar passes for a vector of one element
+        later = [assert_rank_in(tensor, (0, 1), message)]  # a scalar passes for a vector of one element
     else:
-        assert_rank(tensor, len(symbols), message)
-    if tensor.shape.rank is None:
-        return
-    found = [1] if tensor.shape.rank < len(symbols) else list(tensor.shape)[tensor.shape.rank - len(symbols) :]
-    offset = 0 if not is_open else tensor.shape.rank - len(symbols)
-    for axis, (symbol, size) in enumerate(zip(symbols, found, strict=True)):
-        if size is not None and symbol is not None and symbol != ".":
-            _assert_size(tensor, axis + offset, symbol, size, sizes, message)
+        later = [assert_rank(tensor, len(symbols), message)]
+    rank = tensor.shape.rank
+    offset = 0 if not is_open or rank is None else rank - len(symbols)
+    for axis, (symbol, size) in enumerate(zip(symbols, _last_sizes(tensor, len(symbols)), strict=True)):
+        if symbol is not None and symbol != ".":
+            later.append(_assert_size(tensor, axis + offset, symbol, size, sizes, message))
+    return later
+
+
+def _last_sizes(tensor: Tensor, count: int) -> list[Any]:
+    """The last sizes of a tensor: integers, or tensors where they are not known before the graph runs."""
+    rank = tensor.shape.rank
+    known: list[Any] = [None] * count
+    if rank is not None:
+        known = [1] if rank < count else list(tensor.shape)[rank - count :]
+    if None not in known:
+        return known
+    dynamic = concat([[1], array.shape(tensor)], 0)  # the 1 is there for a scalar
+    return [dynamic[i - count] if size is None else size for i, size in enumerate(known)]
 
 
 def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
@@ -560,35 +656,43 @@ def _is_rest(symbol: Any) -> bool:
 
 
 def _assert_size(
-    tensor: Tensor, axis: int, symbol: Any, size: int, sizes: dict[Any, tuple[int, str]], message: str | None
-) -> None:
+    tensor: Tensor, axis: int, symbol: Any, size: Any, sizes: dict[Any, tuple[Any, str]], message: str | None
+) -> Any:
     if isinstance(symbol, int):
         wanted, by = symbol, "Specified explicitly."
     else:
         said = f"Specified by tensor {_description(tensor)} dimension {axis}."
         wanted, by = sizes.setdefault(symbol, (size, said))
+    if size is wanted:
+        return None
+    said = f"{_prefix(message)}{by}  Tensor {_description(tensor)} dimension {axis} must have size"
+    if not isinstance(size, int) or not isinstance(wanted, int):
+        shown = [said, wanted, "Received shape: ", array.shape(tensor)]
+        return Assert(equal(size, wanted), shown)
     if size != wanted:
-        raise InvalidArgumentError(
-            f"{_prefix(message)}{by}  Tensor {_description(tensor)} dimension {axis} must have size {wanted}.  "
-            f"Received size {size}, shape {tensor.shape}"
-        )
+        raise InvalidArgumentError(f"{said} {wanted}.  Received size {size}, shape {tensor.shape}")
+    return None
 
 
 # Dtypes and Python types.
 
 
-def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
     """Raises ``TypeError`` unless a tensor has this dtype."""
     wanted, found = as_dtype(tf_type), _static(tensor).dtype
     if found is not wanted:
         raise DTypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {found!r}")
+    with Composed(name, "assert_type"):
+        return no_op("statically_determined_correct_type")
 
 
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
     """Raises ``TypeError`` unless a tensor holds integers."""
     found = _static(x).dtype
     if not found.is_integer:
         raise DTypeError(f'{_prefix(message)}Expected "x" to be integer type.  Found: tensor of dtype {found}')
+    with Composed(name, "assert_integer"):
+        return no_op("statically_determined_was_integer")
 
 
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:

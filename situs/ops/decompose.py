@@ -459,7 +459,8 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     Returns:
         ``s, u, v``, where ``tensor`` is ``u diag(s) adjoint(v)``; only ``s`` without `compute_uv`.
     """
-    flags = {"compute_uv": as_bool(compute_uv, "compute_uv"), "full_matrices": as_bool(full_matrices, "full_matrices")}
+    flags: dict[str, Any] = {"compute_uv": as_bool(compute_uv, "compute_uv")}
+    flags["full_matrices"] = as_bool(full_matrices, "full_matrices")
     if not dtype_of(tensor).is_complex:
         s, u, v = _svd.many(tensor, **flags, name=name)
         return (s, u, v) if compute_uv else s

@@ -16,10 +16,10 @@ import numpy as np
 from situs import dtype as dt
 from situs.eager.binding import host_value
 from situs.errors import InvalidArgumentError, ResourceExhaustedError
+from situs.mixing import mix, mix_each, unpredictable
 from situs.ops import stateless
 from situs.ops.array import as_attribute
 from situs.ops.constant import constant
-from situs.mixing import mix, mix_each, unpredictable
 from situs.ops.seeds import as_seed
 from situs.tensor import Tensor
 

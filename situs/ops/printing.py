@@ -79,16 +79,22 @@ def _text_shape(x: TensorShape, *, summarize: int, style: str) -> TensorShape:
 
 @_text.kernel(CPU, T=FIXED)
 def _text_of_numbers(x: torch.Tensor, *, summarize: int, style: str) -> Any:
-    if x.dtype in (torch.float16, torch.bfloat16):
-        x = x.to(torch.float32)
-    array = x.resolve_conj().resolve_neg().numpy()
-    return strings.strings_of([_summary(array, summarize, style, _number_text).encode("latin-1")], ())
+    return strings.strings_of([text_of(x, summarize, style)], ())
 
 
 @_text.kernel(CPU, T=STRING)
 def _text_of_strings(x: Any, *, summarize: int, style: str) -> Any:
-    made = _summary(x, summarize, style, _quoted if style == NEW else _raw)
-    return strings.strings_of([made.encode("latin-1")], ())
+    return strings.strings_of([text_of(x, summarize, style)], ())
+
+
+def text_of(value: Any, summarize: int, style: str) -> bytes:
+    """The value of a tensor as text, for kernels."""
+    if not isinstance(value, torch.Tensor):
+        return _summary(value, summarize, style, _quoted if style == NEW else _raw).encode("latin-1")
+    if value.dtype in (torch.float16, torch.bfloat16):
+        value = value.to(torch.float32)
+    array = value.cpu().resolve_conj().resolve_neg().numpy()
+    return _summary(array, summarize, style, _number_text).encode("latin-1")
 
 
 def _summary(array: Any, summarize: int, style: str, element: Callable[[Any], str]) -> str:

@@ -52,7 +52,7 @@ class FIFOQueue(QueueBase):
         shapes: Any = None,
         names: Any = None,
         shared_name: str | None = None,
-        name: str = "fifo_queue",
+        name: str | None = "fifo_queue",
     ) -> None:
         form = _Form.fixed(dtypes, shapes, names)
         with init_scope(), device("CPU"):
@@ -216,7 +216,12 @@ def _as_names(names: Any, count: int) -> list[str] | None:
 
 
 def _make(
-    op_def: Op, form: _Form, capacity: Any, shared_name: str | None, name: str, special: dict[str, Any] | None = None
+    op_def: Op,
+    form: _Form,
+    capacity: Any,
+    shared_name: str | None,
+    name: str | None,
+    special: dict[str, Any] | None = None,
 ) -> Any:
     """The handle of a new queue: a tensor of the graph being built, or a buffer."""
     if not form.dtypes:
@@ -228,7 +233,7 @@ def _make(
         **(special or {}),
     }
     if here.graph is None:
-        return queue_ops.make_buffer(op_def, name, given)
+        return queue_ops.make_buffer(op_def, name or op_def.name, given)
     unique = here.graph.claim_name(op_def, name)
     return add_queue(here.graph, op_def, {**given, "shared_name": shared_name or "", "node_name": unique}, f"{unique}/")
 

@@ -56,6 +56,7 @@ class QueueBase:
         self._names = None if names is None else list(names)
         self._queue_ref = queue_ref
         self._captured: dict[Graph, SymbolicTensor] = {}
+        # What the names of the other operations begin with.
         self._name = queue_ref.name if isinstance(queue_ref, Buffer) else queue_ref.op.name.rpartition("/")[2]
 
     @staticmethod
@@ -84,8 +85,8 @@ class QueueBase:
 
     @property
     def name(self) -> str:
-        """The name of its operation, without the scopes around it."""
-        return self._name
+        """The name of its operation."""
+        return self._name if isinstance(self._queue_ref, Buffer) else self._queue_ref.op.name
 
     @property
     def dtypes(self) -> list[DType]:

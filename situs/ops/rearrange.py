@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED
 from situs.devices.scope import here
+from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape

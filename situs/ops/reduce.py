@@ -222,7 +222,7 @@ reduce_euclidean_norm = _reduction(
     _wide_euclidean_norm,
 )
 reduce_logsumexp = _reduction(
-    "LogSumExp",
+    "ReduceLogSumExp",
     torch.logsumexp,
     FLOATING,
     "Computes log(sum(exp(x))) along `axis`, without overflow for large elements.",
@@ -361,7 +361,11 @@ def _sum_of_bools(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
 
 
 def count_nonzero(
-    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = dt.int64, name: str | None = "count_nonzero"
+    input: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dt.int64,
+    name: str | None = "count_nonzero",
 ) -> Tensor:
     """Counts the elements along `axis` that are not zero, not false, or not the empty string."""
     axis = EVERY_AXIS if axis is None else axis

@@ -14,13 +14,13 @@ from situs import dtype as dt
 from situs.dtype import FLOATING, INDEX, DType, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.mixing import mix
 from situs.ops import random
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.join import stack
 from situs.ops.naming import Composed
 from situs.ops.random import categories_shape, checked_sizes, drawn_shape
-from situs.mixing import mix
 from situs.ops.seeds import generator
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor

@@ -81,8 +81,8 @@ def _show_cards(text: str) -> None:
     if process.initialized:
         if process.visible("GPU") != chosen:
             raise AlreadyExistsError(
-                "TensorFlow device (GPU:0) is being mapped to multiple devices, which is not supported: the GPUs of this "
-                f"process are {[d.name for d in process.visible('GPU')]}, and this session asks for "
+                "TensorFlow device (GPU:0) is being mapped to multiple devices, which is not supported: the GPUs of "
+                f"this process are {[d.name for d in process.visible('GPU')]}, and this session asks for "
                 f"visible_device_list={text!r}. Give every session the same list."
             )
         return

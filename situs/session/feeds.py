@@ -1,4 +1,9 @@
-"""What ``run`` is given: values in the place of tensors."""
+"""What ``run`` is given: values in the place of tensors.
+
+A value is converted as NumPy converts it to the tensor's dtype, so integers may be fed to floats, and floats to
+integers lose their fraction, as in TensorFlow. A Python integer that does not fit, an imaginary part and None are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from situs.eager.bridge import Value
+from situs.dtype import DType
+from situs.eager.bridge import Value, host, place
+from situs.eager.cell import Cell
 from situs.eager.convert import host_to_value, short, to_array
-from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.eager.tensor import EagerTensor, to_numpy
+from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
 from situs.graph.graph import Graph
+from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
+
+# What is fed.
 
 
 def feed_tensors(graph: Graph, keys: Iterable[Any]) -> list[SymbolicTensor]:
@@ -32,31 +42,53 @@ def _feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
     except (InvalidArgumentError, KeyError) as error:
         message = getattr(error, "message", str(error))
         raise DTypeError(f"Cannot interpret feed_dict key as Tensor: {message}") from None
+    if tensor.dtype.name == "resource":
+        raise InvalidArgumentError(f"{tensor!r} stands for something the session holds, and cannot be fed.")
     if not graph.is_feedable(tensor):
-        raise InvalidArgumentError(f"Tensor {tensor} may not be fed.")
+        raise InvalidArgumentError(f"Tensor {tensor.name} may not be fed.")
     return tensor
 
 
-def check_dict(feed_dict: Any) -> Mapping[Any, Any]:
-    """The feed, if it is a dictionary.
+def as_mapping(feed_dict: Any) -> Mapping[Any, Any]:
+    """The feed; an empty one for None.
 
     Raises:
-        TypeError: it is not.
+        TypeError: it is no dictionary.
     """
-    if not isinstance(feed_dict, Mapping):
-        raise DTypeError(f"The `feed_dict` must be a dictionary from tensors to values, got {short(feed_dict)}.")
-    return feed_dict
+    if isinstance(feed_dict, Mapping):
+        return feed_dict
+    if feed_dict is None or (isinstance(feed_dict, (list, tuple)) and not feed_dict):
+        return {}
+    hint = " To fetch several things, pass them in a list." if isinstance(feed_dict, (Tensor, Operation)) else ""
+    raise DTypeError(f"The feed_dict is a dictionary from tensors to values, got {short(feed_dict)}.{hint}")
 
 
 def flattened(feed_dict: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A feed whose keys may be tuples of tensors, as one from tensor to value."""
+    """A feed whose keys may be tuples of tensors, as one from tensor to value.
+
+    Raises:
+        ValueError: a tuple of keys has another length than its values.
+    """
     flat: dict[Any, Any] = {}
     for key, value in feed_dict.items():
         if isinstance(key, tuple):
-            flat.update(flattened(dict(zip(key, value, strict=True))))
+            flat.update(flattened(_paired(key, value)))
         else:
             flat[key] = value
     return flat
+
+
+def _paired(keys: tuple[Any, ...], values: Any) -> dict[Any, Any]:
+    if not isinstance(values, (list, tuple)) or len(keys) != len(values):
+        found = f"{len(values)} elements" if isinstance(values, (list, tuple)) else short(values)
+        raise InvalidArgumentError(
+            f"Could not flatten dictionary. Key had {len(keys)} elements, but value had {found}. Feed one value for "
+            f"each of {short(keys)}."
+        )
+    return dict(zip(keys, values, strict=True))
+
+
+# The values.
 
 
 def feed_value(tensor: SymbolicTensor, value: Any, share: bool) -> Value:
@@ -64,33 +96,65 @@ def feed_value(tensor: SymbolicTensor, value: Any, share: bool) -> Value:
 
     Args:
         tensor: The tensor it stands in for.
-        value: Anything that `tf.constant` takes.
+        value: Anything that NumPy can make an array of.
         share: Whether the memory of a NumPy array may be used as it is: nothing keeps it after the run.
 
     Raises:
         TypeError: the value is a tensor of a graph, or does not fit the dtype.
         ValueError: it does not fit the shape.
     """
-    if isinstance(value, Tensor) and not isinstance(value, EagerTensor):
-        raise DTypeError(
-            f"The value of a feed cannot be a tf.Tensor object: {value!r}. Acceptable feed values include Python scalars, "
-            "strings, lists, numpy ndarrays, or eager tensors."
-        )
-    if tensor.is_ref or tensor.dtype.name == "resource":
-        raise InvalidArgumentError(f"{tensor!r} stands for state, and cannot be fed; feed what is computed from it.")
-    array = _shared(tensor, value) if share else None
-    if array is None:
-        array = to_array(value, tensor.dtype)[0]
+    array = value if share and _fits_as_it_is(tensor, value) else _converted(tensor, value)
     if not tensor.shape.is_compatible_with(array.shape):
         raise InvalidArgumentError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {tensor.shape}"
         )
-    return host_to_value(array, tensor.dtype)
+    fed = host_to_value(array, tensor.dtype)
+    if tensor.is_ref:  # a variable, which has this value for one run
+        return Cell(tensor.op.name, tensor.dtype, tensor.shape, place(host(), tensor.dtype), fed)
+    return fed
 
 
-def _shared(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any] | None:
-    """The array itself where it can be used without a copy."""
-    if type(value) is np.ndarray and value.dtype == tensor.dtype.as_numpy_dtype and value.dtype.kind != "O":
-        if value.flags.c_contiguous and value.flags.writeable and value.flags.aligned:
-            return value
-    return None
+def _fits_as_it_is(tensor: SymbolicTensor, value: Any) -> bool:
+    if type(value) is not np.ndarray or value.dtype != tensor.dtype.as_numpy_dtype or value.dtype.kind == "O":
+        return False
+    return value.flags.c_contiguous and value.flags.writeable and value.flags.aligned
+
+
+def _converted(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any]:
+    """The value as a fresh array of the tensor's dtype."""
+    value = read(value)
+    if isinstance(value, EagerTensor):
+        value = to_numpy(value)
+    if isinstance(value, Tensor):
+        raise DTypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
+            f"lists, numpy ndarrays, or eager tensors. The tensor object was {value}, fed to {tensor}; fetch its "
+            "value first."
+        )
+    if value is None:
+        raise DTypeError(f"Cannot feed None for Tensor {tensor.name}; leave it out of the feed_dict to compute it.")
+    if tensor.dtype.name == "string":
+        return to_array(value, tensor.dtype)[0]
+    return _as_numpy_does(tensor, value, tensor.dtype)
+
+
+def _as_numpy_does(tensor: SymbolicTensor, value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+    found = getattr(value, "dtype", None)
+    try:
+        if getattr(found, "kind", "") == "c" and not dtype.is_complex:
+            raise TypeError("its imaginary part would be lost")
+        with np.errstate(all="ignore"):  # what an array loses in another dtype, it loses as in TensorFlow
+            array = np.array(value, dtype=dtype.as_numpy_dtype, order="C")
+            if type(value) is int and array != value:
+                raise OverflowError
+            return array
+    except OverflowError:
+        raise DTypeError(
+            f"Type of feed value {short(value)} with type {type(value)} is not compatible with Tensor type "
+            f"{dtype.name} of {tensor.name}. Try explicitly setting the type of the feed tensor to a larger type "
+            "(e.g. int64)."
+        ) from None
+    except MemoryError:
+        raise ResourceExhaustedError(f"OOM when making an array of the value fed for {tensor.name}.") from None
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"Cannot feed {short(value)} for Tensor {tensor.name} of {dtype.name}: {error}.") from None

@@ -9,7 +9,8 @@ run("a:0")                  -> by name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError
@@ -18,6 +19,24 @@ from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 
 Rebuild = Callable[[Sequence[Any]], Any]
+
+
+def form_of(structure: Any) -> Any:
+    """The structure as a key: equal for structures whose answers are equal in form and content.
+
+    Raises:
+        TypeError: there is none, because the structure holds more than its items.
+    """
+    kind = type(structure)
+    if kind is SymbolicTensor:
+        return structure
+    if issubclass(kind, (list, tuple)):
+        return (kind, *map(form_of, structure))
+    if issubclass(kind, Mapping):
+        if kind not in (dict, OrderedDict):
+            raise TypeError
+        return (kind, *((key, form_of(item)) for key, item in structure.items()))
+    return structure
 
 
 class Fetches:
@@ -36,27 +55,49 @@ class Fetches:
         by_tensor = iter(values)
         return self.rebuild([next(by_tensor) if isinstance(e, SymbolicTensor) else None for e in self.elements])
 
+    # Structures.
+
     def _reader(self, structure: Any) -> Rebuild:
         if isinstance(structure, (list, tuple)):
             return self._sequence(structure)
-        if isinstance(structure, dict):
-            keys, readers = list(structure), [self._reader(item) for item in structure.values()]
-            kind = type(structure)
-            return lambda values: kind((key, read(values)) for key, read in zip(keys, readers, strict=True))
+        if isinstance(structure, Mapping):
+            return self._mapping(structure)
         number = self._number(structure)
         return lambda values: values[number]
 
     def _sequence(self, structure: Any) -> Rebuild:
         readers = [self._reader(item) for item in structure]
+        kind = type(structure)
         if hasattr(structure, "_fields"):  # a named tuple
-            kind = type(structure)
             return lambda values: kind(*(read(values) for read in readers))
         if isinstance(structure, tuple):
-            return lambda values: tuple(read(values) for read in readers)
+            return lambda values: kind(read(values) for read in readers)
         return lambda values: [read(values) for read in readers]
+
+    def _mapping(self, structure: Mapping[Any, Any]) -> Rebuild:
+        keys, readers = list(structure), [self._reader(item) for item in structure.values()]
+        empty: Callable[[], Any] = type(structure) if isinstance(structure, dict) else dict
+        if isinstance(structure, defaultdict):
+            factory = structure.default_factory
+            empty = lambda: defaultdict(factory)  # noqa: E731
+
+        def rebuild(values: Sequence[Any]) -> Any:
+            made = empty()
+            made.update((key, read(values)) for key, read in zip(keys, readers, strict=True))
+            return made
+
+        return rebuild
+
+    # What stands in them.
 
     def _number(self, fetch: Any) -> int:
         element = self._element(fetch)
+        if not self._graph.is_fetchable(element):
+            name = element.op.name if isinstance(element, SymbolicTensor) else element.name
+            raise InvalidArgumentError(
+                f"Operation {name} has been marked as not fetchable: what a branch or a loop computes can be had only "
+                "as one of its results."
+            )
         return self._numbers.setdefault(element, len(self._numbers))
 
     def _element(self, fetch: Any) -> Any:
@@ -71,8 +112,7 @@ class Fetches:
             ) from None
         except (InvalidArgumentError, KeyError) as error:
             message = getattr(error, "message", str(error))
+            reason = f'"{message}"' if isinstance(error, KeyError) else message
             raise InvalidArgumentError(
-                f'Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ("{message}")'
-                if isinstance(fetch, str)
-                else f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({message})"
+                f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({reason})"
             ) from None

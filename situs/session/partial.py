@@ -47,8 +47,8 @@ class PartialRun:
         for element in given:
             if element not in still_open:
                 raise InvalidArgumentError(
-                    f"Cannot {what} {element.name} in this part: it was not announced in partial_run_setup, or was used "
-                    "in an earlier part."
+                    f"Cannot {what} {element.name} in this part: it was not announced in partial_run_setup, or was "
+                    "used in an earlier part."
                 )
         still_open.difference_update(given)
 
@@ -67,8 +67,10 @@ class PartialRun:
     def _on_host(self, tensor: SymbolicTensor) -> Value:
         from situs.eager.bridge import copier
 
-        if tensor.is_ref:
+        if tensor.is_ref and tensor not in self._known:
             return self._engine.program([], [(tensor, host())]).run(self._run, [])[0]
         device, value = self._known[tensor]
+        if tensor.is_ref:
+            return value.read()
         copy = copier(device, host())
         return value if copy is None else copy(value)

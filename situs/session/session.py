@@ -11,20 +11,13 @@ Many threads may run one session: a run works on values of its own, and variable
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from situs.devices.logical import Device, in_listing_order
 from situs.eager.bridge import Value, host
-from situs.eager.tensor import to_numpy_value
-from situs.errors import (
-    DeadlineExceededError,
-    DTypeError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    UnimplementedError,
-)
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError
 from situs.execution.engine import Engine
 from situs.execution.program import Program
 from situs.execution.state import Run, State
@@ -38,10 +31,13 @@ from situs.placement.placer import Placement
 from situs.proto.config import ConfigProto, RunOptions
 from situs.proto.stats import RunMetadata
 from situs.session.config import read_config
-from situs.session.feeds import check_dict, feed_tensors, feed_value, flattened
-from situs.session.fetches import Fetches
+from situs.session.deadline import within
+from situs.session.feeds import as_mapping, feed_tensors, feed_value, flattened
+from situs.session.fetches import Fetches, form_of
 from situs.session.partial import PartialRun
+from situs.session.prepared import Prepared, to_client
 from situs.session.report import fill_metadata
+from situs.tensor import Tensor
 
 
 class DeviceAttributes:
@@ -57,28 +53,13 @@ class DeviceAttributes:
         return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, {self.incarnation})"
 
 
-class Prepared:
-    """One kind of run: what is fetched and fed, and the program for it."""
-
-    __slots__ = ("feeds", "fetches", "program", "single")
-
-    def __init__(self, fetches: Fetches, feeds: list[SymbolicTensor], program: Program, single: bool) -> None:
-        self.fetches = fetches
-        self.feeds = feeds
-        self.program = program
-        self.single = single  # one tensor, as it is
-
-
 class BaseSession:
     """What all sessions do."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        if target not in ("", "local", b""):
-            raise UnimplementedError(
-                f"Sessions run on the devices of this process; there is no server to connect to at {target!r}."
-            )
+        _check_target(target)
         if graph is not None and not isinstance(graph, Graph):
-            raise DTypeError(f"Argument `graph` must be a tf.Graph, but got {type(graph).__name__!r}")
+            raise DTypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
         self._graph = context.get_default_graph() if graph is None else graph
         self._config = read_config(config)
         self._state = State()
@@ -90,7 +71,8 @@ class BaseSession:
             pool=self._config.pool,
             pruned=self._config.pruned,
         )
-        self._prepared: dict[Any, Prepared] = {}
+        self._programs: dict[Any, Program] = {}  # by what is fetched and fed
+        self._prepared: dict[Any, Prepared] = {}  # by that, and the form it is asked for in
         self._lock = threading.Lock()
         self._closed = False
         if self._config.log:
@@ -137,29 +119,27 @@ class BaseSession:
         Returns:
             Values in the form of `fetches`: NumPy arrays and scalars, None for operations.
         """
-        prepared, values = self._ready(fetches, feed_dict or {})
-        if options is None and run_metadata is None and not self._config.timeout_ms:
-            made = prepared.program.run(Run(self._state), values)
-        else:
-            made = self._run_with_options(prepared, values, options, run_metadata)
-        if prepared.single:
-            return to_client(made[0])
-        return prepared.fetches.answer([to_client(value) for value in made])
-
-    def _ready(self, fetches: Any, feed_dict: Any) -> tuple[Prepared, list[Value]]:
-        """The prepared run for these fetches and feeds, and the values fed."""
+        state = self._state  # taken first: a session that is closed meanwhile gets another
         if self._closed:
             self._check_open()
         if type(feed_dict) is not dict:
-            feed_dict = check_dict(feed_dict)
-        try:
-            prepared = self._prepared[_key(fetches, feed_dict)]
-        except (KeyError, TypeError):  # not seen before, or not a form that can be a key
+            feed_dict = as_mapping(feed_dict)
+        prepared = self._find(fetches, feed_dict)
+        if prepared is None:
             feed_dict = flattened(feed_dict)
-            prepared = self._prepare(fetches, feed_dict)
-        share = not prepared.program.plan.changes_state
-        fed = zip(prepared.feeds, feed_dict.values(), strict=True)
-        return prepared, [feed_value(tensor, value, share) for tensor, value in fed]
+            prepared = self._find(fetches, feed_dict) or self._prepare(fetches, feed_dict)
+        values = prepared.values(feed_dict.values()) if feed_dict else ()
+        return self._run(prepared, values, state, options, run_metadata)
+
+    def _find(self, fetches: Any, feed_dict: Mapping[Any, Any]) -> Prepared | None:
+        """What was prepared for these fetches and feeds before; None if there is nothing."""
+        kind = type(fetches)
+        try:
+            form = fetches if kind is SymbolicTensor or kind is Operation else form_of(fetches)
+            found = self._prepared.get((form, *feed_dict))
+        except TypeError:  # not a form that can be a key
+            return None
+        return None if self._graph.restricted else found  # what may be fed and fetched is asked anew
 
     def _prepare(self, structure: Any, feed_dict: Mapping[Any, Any]) -> Prepared:
         if not len(self._graph):
@@ -168,14 +148,13 @@ class BaseSession:
             )
         feeds = feed_tensors(self._graph, feed_dict)
         fetches = Fetches(self._graph, structure)
-        key = (*fetches.elements, None, *feeds)
         with self._lock:
-            found = self._prepared.get(key)
-            program = self._program(fetches, feeds) if found is None else found.program
-            prepared = Prepared(fetches, feeds, program, isinstance(structure, SymbolicTensor))
-            self._prepared[key] = prepared
+            key = (*fetches.elements, None, *feeds)
+            if key not in self._programs:
+                self._programs[key] = self._program(fetches, feeds)
+            prepared = Prepared(fetches, feeds, self._programs[key], isinstance(structure, SymbolicTensor))
             try:
-                self._prepared[_key(structure, feed_dict)] = prepared
+                self._prepared[form_of(structure), *feed_dict] = prepared
             except TypeError:
                 pass
         return prepared
@@ -186,35 +165,52 @@ class BaseSession:
         wanted = [(tensor, home) for tensor in fetches.tensors]
         return self._engine.program([(tensor, home) for tensor in feeds], wanted, fetches.operations)
 
+    def _run(self, prepared: Prepared, values: Sequence[Value], state: State, options: Any, metadata: Any) -> Any:
+        if self._engine.version != self._graph.version:
+            self._engine.follow()
+        if options is None and metadata is None and not self._config.timeout_ms:
+            made = prepared.program.run(Run(state), values)
+        else:
+            made = self._run_with_options(prepared.program, values, Run(state), options, metadata)
+        return prepared.answer(made)
+
     def _run_with_options(
-        self, prepared: Prepared, values: list[Value], options: Any, metadata: Any
+        self, program: Program, values: Sequence[Value], run: Run, options: Any, metadata: Any
     ) -> tuple[Value, ...]:
         options = _checked(options, RunOptions, "options")
         metadata = _checked(metadata, RunMetadata, "run_metadata")
         traces = metadata is not None and options is not None and options.trace_level != RunOptions.NO_TRACE
         recorder = Recorder() if traces else None
         limit = (0 if options is None else options.timeout_in_ms) or self._config.timeout_ms
-        run = Run(self._state)
-        if limit:
-            made = _within(limit, run, lambda: prepared.program.run(run, values, recorder))
+        if limit > 0:
+            made = within(limit, run, lambda: program.run(run, values, recorder))
         else:
-            made = prepared.program.run(run, values, recorder)
+            made = program.run(run, values, recorder)
         if metadata is not None:
             graphs = options is not None and options.output_partition_graphs
-            fill_metadata(metadata, prepared.program.plan, recorder, graphs)
-        return made
+            fill_metadata(metadata, program.plan, recorder, graphs)
+        return made  # type: ignore[no-any-return]
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """A function that runs the same fetches each time, given the values of `feed_list` in order."""
-        feeds = feed_tensors(self._graph, feed_list or ())
+        """A function that runs the same fetches each time, given the values of `feed_list` in order.
+
+        Args:
+            fetches: What `run` takes.
+            feed_list: The tensors to be fed.
+            accept_options: Accepted for TensorFlow's programs: ``options`` and ``run_metadata`` are always taken.
+        """
+        feeds = dict.fromkeys(feed_tensors(self._graph, as_list(feed_list, "feed_list")))
         Fetches(self._graph, fetches)
 
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
             if len(values) != len(feeds):
                 raise InvalidArgumentError(f"This callable takes {len(feeds)} values, got {len(values)}.")
-            return self.run(fetches, dict(zip(feeds, values, strict=True)), options, run_metadata)
+            state = self._state
+            self._check_open()
+            prepared = self._find(fetches, feeds) or self._prepare(fetches, feeds)
+            return self._run(prepared, prepared.values(values), state, options, run_metadata)
 
         return call
 
@@ -222,13 +218,21 @@ class BaseSession:
         """Begins a run in parts: what may be fetched and fed in `partial_run`, once each."""
         self._check_open()
         wanted = Fetches(self._graph, fetches)
-        return PartialRun(self._engine, Run(self._state), wanted.elements, feed_tensors(self._graph, feeds or ()))
+        if not wanted.elements:
+            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
+        announced = feed_tensors(self._graph, as_list(feeds, "feeds"))
+        return PartialRun(self._engine, Run(self._state), wanted.elements, announced)
 
     def partial_run(self, handle: PartialRun, fetches: Any, feed_dict: Any = None) -> Any:
         """Goes on with a run in parts: operations that ran in an earlier part do not run again."""
         self._check_open()
+        if not isinstance(handle, PartialRun):
+            raise InvalidArgumentError(
+                "Must run 'setup' before performing partial runs! Expected what partial_run_setup() gave, got "
+                f"{handle!r}."
+            )
         wanted = Fetches(self._graph, fetches)
-        feed_dict = check_dict(feed_dict or {})
+        feed_dict = flattened(as_mapping(feed_dict))
         feeds = feed_tensors(self._graph, feed_dict)
         values = [feed_value(tensor, value, False) for tensor, value in zip(feeds, feed_dict.values(), strict=True)]
         made = handle.advance(wanted, dict(zip(feeds, values, strict=True)))
@@ -248,7 +252,7 @@ class BaseSession:
             wake = getattr(resource, "wake", None)
             if wake is not None:
                 wake()
-        self._prepared = {}
+        self._prepared, self._programs = {}, {}
         self._state = State()
         self._state.closed.set()
 
@@ -291,6 +295,11 @@ class Session(BaseSession):
         self._entered: list[Any] = []
 
     def __enter__(self) -> Session:
+        if self._entered:
+            raise FailedPreconditionError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
+                "session multiple times."
+            )
         graph = self._graph.as_default()
         graph.__enter__()
         self._entered.append(graph)
@@ -308,15 +317,11 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A session that is the default one from the start, for use at a prompt.
 
-    Without a `config`, it places only what a run needs, and lets the memory taken from cards grow.
+    It places only what a run needs and, without a `config`, lets the memory taken from cards grow.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        if config is None:
-            config = ConfigProto()
-            config.gpu_options.allow_growth = True
-            config.graph_options.place_pruned_graph = True
-        super().__init__(target, graph, config)
+        super().__init__(target, graph, _for_a_prompt(config))
         self._explicit = None if graph is None else self._graph.as_default()
         if self._explicit is not None:
             self._explicit.__enter__()
@@ -331,21 +336,41 @@ class InteractiveSession(BaseSession):
             self._explicit = None
 
 
-def _key(fetches: Any, feed_dict: Mapping[Any, Any]) -> Any:
-    """What a prepared run is found by.
+def _for_a_prompt(config: Any) -> Any:
+    """The options of an interactive session; the program's own message is left as it is."""
+    if config is not None and not isinstance(config, ConfigProto):
+        return config  # refused further on
+    chosen = ConfigProto()
+    if config is None:
+        chosen.gpu_options.allow_growth = True
+    else:
+        chosen.CopyFrom(config)
+    chosen.graph_options.place_pruned_graph = True
+    return chosen
+
+
+def _check_target(target: Any) -> None:
+    if not isinstance(target, (str, bytes)):
+        raise DTypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
+    if target not in ("", "local", b"", b"local"):
+        raise UnimplementedError(
+            f"Sessions run on the devices of this process; there is no server to connect to at {target!r}."
+        )
+
+
+def as_list(given: Any, name: str) -> Sequence[Any]:
+    """What was given as several things: none for None, one for a single tensor or name.
 
     Raises:
-        TypeError: the fetches are in a form that cannot be a key.
+        TypeError: it is nothing of the kind.
     """
-    if type(fetches) is list:
-        fetches = ("list", *fetches)
-    return (fetches, *feed_dict)
-
-
-def to_client(value: Value) -> Any:
-    """A fetched value for the program: an array of its own, a NumPy scalar, or bytes."""
-    array = to_numpy_value(value)
-    return array.copy() if array.ndim else array[()]
+    if given is None:
+        return []
+    if isinstance(given, (str, bytes, Tensor)):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise DTypeError(f"Argument `{name}` must be a list of tensors, but got {given!r}")
+    return list(given)
 
 
 def _check_fetchable(tensors: Sequence[SymbolicTensor]) -> None:
@@ -356,35 +381,8 @@ def _check_fetchable(tensors: Sequence[SymbolicTensor]) -> None:
 
 def _checked(value: Any, kind: type, name: str) -> Any:
     if value is not None and not isinstance(value, kind):
-        raise DTypeError(f"Argument `{name}` must be a tf.{kind.__name__}, but got {type(value).__name__!r}")
+        raise DTypeError(f'Argument `{name}` must be a tf.{kind.__name__}, but got "{type(value).__name__}"')
     return value
-
-
-def _within(limit_ms: int, run: Run, work: Callable[[], tuple[Value, ...]]) -> tuple[Value, ...]:
-    """Does some work on another thread and gives up waiting for it after a time.
-
-    Raises:
-        DeadlineExceededError: the time passed first. The work is told to stop; a call that has begun ends by itself.
-    """
-    outcome: list[Any] = []
-
-    def attempt() -> None:
-        try:
-            outcome.append((work(), None))
-        except BaseException as error:
-            outcome.append((None, error))
-
-    thread = threading.Thread(target=attempt, name="situs-timed-run", daemon=True)
-    thread.start()
-    thread.join(limit_ms / 1000)
-    if not outcome:
-        late = DeadlineExceededError(f"Timed out waiting for the run: it took longer than {limit_ms} ms.")
-        run.stop(late)
-        raise late
-    made, error = outcome[0]
-    if error is not None:
-        raise error
-    return made  # type: ignore[no-any-return]
 
 
 __all__ = ["BaseSession", "InteractiveSession", "Operation", "Session"]

@@ -33,10 +33,10 @@ class SymbolicBinder(Binder):
         """The tensor of the graph for a value of the program."""
         if isinstance(value, SymbolicTensor):
             return self.graph.capture(value)
-        name = f"{self.name}/{arg.name}/"
+        name = f"{self.graph.absolute_name(f'{self.name}/{arg.name}')}/"
         if isinstance(value, EagerTensor):
             return constant(self.graph, value, value.dtype, name)
-        if isinstance(value, (list, tuple)) and _has_tensor(value):
+        if isinstance(value, (list, tuple)) and has_tensor(value):
             return self._packed(value, wanted, arg)
         if wanted is not None and not loses(value, wanted):
             try:
@@ -61,7 +61,7 @@ class SymbolicBinder(Binder):
             raise InvalidArgumentError(
                 f"The shape {value} is not fully known before the graph runs. Use tf.shape(x) where sizes are needed."
             )
-        if isinstance(value, (list, tuple)) and _has_tensor(value):
+        if isinstance(value, (list, tuple)) and has_tensor(value):
             return tuple(self.host(item) for item in value)
         return host_value(value)
 
@@ -74,7 +74,8 @@ def constant(graph: Graph, value: Any, dtype: DType, name: str | None = None) ->
     return graph.add(op_def, (), attrs, {"dtype": dtype}, results, name).outputs[0]
 
 
-def _has_tensor(values: Any) -> bool:
+def has_tensor(values: Any) -> bool:
+    """Whether there is a tensor, or what stands for one, in nested lists."""
     return any(isinstance(read(v), Tensor) for v in _flat(values))
 
 

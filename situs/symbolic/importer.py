@@ -111,7 +111,7 @@ class Importer:
         attrs = dict(node.attr.items())
         tensors = [self._tensor(source) for source in sources if source.number != CONTROL]
         op_def = read.op_of(node)
-        with read.requesting(node, attrs):
+        with read.requesting(node):
             if op_def is captured:
                 made = self._stand_in(node.name, attrs)
             else:
@@ -194,14 +194,14 @@ class Importer:
 
     def _colocate(self, node: NodeDef) -> None:
         """Gives a node its group; its device is then that of the first other that asks for one."""
-        names = read.colocations(dict(node.attr.items()))
+        names = read.colocations(node)
         for name in names:
             if name not in self.made:
                 raise InvalidArgumentError(f"Node '{node.name}' expects to be colocated with unknown node '{name}'")
-        if names:
-            others, made = [self.made[name] for name in names], self.made[node.name]
-            made.colocated_with = tuple(dict.fromkeys(other.name for other in others))
-            made.device = next((other.device for other in others if other.device), "")
+        made, groups = self.made[node.name], [self.made[name] for name in names]
+        made.colocated_with = tuple(dict.fromkeys(other.name for other in groups))
+        if read.companions(node):
+            made.device = next((other.device for other in groups if other is not made and other.device), "")
 
     # Functions.
 

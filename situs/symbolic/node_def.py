@@ -262,17 +262,21 @@ def functions_in(attr: AttrValue) -> list[str]:
     return [item.name for item in attr.list.func] if attr.WhichOneof("value") == "list" else []
 
 
-def colocations(attrs: Attrs) -> list[str]:
-    """The names of the nodes that a node wants to be with."""
-    if "_class" not in attrs:
-        return []
-    texts = [item.decode(errors="replace") for item in attrs["_class"].list.s]
+def colocations(node: NodeDef) -> list[str]:
+    """The names of the groups that a node belongs to."""
+    attr = node.attr.get("_class")
+    texts = [] if attr is None else [item.decode(errors="replace") for item in attr.list.s]
     return [text.removeprefix("loc:@") for text in texts if text.startswith("loc:@")]
 
 
-def requesting(node: NodeDef, attrs: Attrs) -> Any:
+def companions(node: NodeDef) -> list[str]:
+    """The names of the other nodes that a node wants to be with."""
+    return [name for name in colocations(node) if name != node.name]
+
+
+def requesting(node: NodeDef) -> Any:
     """The device scope of a node: its own request, or none if it goes where others are."""
-    if colocations(attrs):
+    if companions(node):
         return device(None)
     return device(node.device) if node.device else nullcontext()
 

@@ -221,7 +221,7 @@ class Variable(Updatable):
 
     def _change(self, update: Op, value: Any, name: str | None) -> Variable:
         if here.graph is not None:
-            return self._update(update, (value,), {}, name)
+            return self._update(update, (value,), {}, name)  # type: ignore[no-any-return]
         given = self._as_new_value(read(value))
         self._check_shape(given)
         with self._cell.lock:  # two threads that add must both be counted
@@ -232,9 +232,11 @@ class Variable(Updatable):
             self._replace(update, (old, given), attrs, name)
         return self
 
-    def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Variable:
+    def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
         if here.graph is not None:
-            update(captured_variable(here.graph, self), *inputs, name=name, **attrs)
+            made = update(captured_variable(here.graph, self), *inputs, name=name, **attrs)
+            if not outermost(here.graph).compares_elements:  # in a session's graph it has to be fetched to happen
+                return made
         elif update in (state_ops.assign, state_ops.assign_add, state_ops.assign_sub):
             self._change(update, inputs[0], name)
         elif not update.updates:

@@ -1,8 +1,7 @@
 """Initializers: functions from a shape to the first value of a variable.
 
->>> import situs as tf
->>> tf.zeros_initializer()([2]).numpy().tolist()
-[0.0, 0.0]
+>>> Constant([1.0, 2.0])([2]).numpy().tolist()
+[1.0, 2.0]
 
 An initializer holds numbers only, so it can be written down (`get_config`) and made again (`from_config`). It
 calls ops: in eager code it returns a value, in a graph the operations that compute one, each time anew.

@@ -84,9 +84,23 @@ def _assign_kernel(ref: Any, value: Any, *, validate_shape: bool) -> Any:
 def _update_op(name: str, kernel: Callable[..., Any]) -> Op:
     made = op(name, "ref: T&, value: T -> output_ref: T&", T=NUMERIC, stateful=True)
     made.shape(merged)
-    made.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)(kernel)
-    made.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(kernel))
+    made.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)(_same_size(kernel))
+    made.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_same_size(kernel)))
     return made
+
+
+def _same_size(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, for inputs of one shape: PyTorch would broadcast a smaller one."""
+
+    def update(ref: torch.Tensor, value: torch.Tensor) -> Any:
+        if ref.shape != value.shape:
+            raise InvalidArgumentError(
+                f"Parameters and update must be the same size: the variable has shape {brackets(list(ref.shape))}, the "
+                f"update {brackets(list(value.shape))}"
+            )
+        return kernel(ref, value)
+
+    return update
 
 
 assign_add = _update_op("AssignAdd", torch.add)

@@ -19,11 +19,11 @@ from situs.graph.context import name_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import broadcast_to
 from situs.ops.array import shape as shape_of
-from situs.ops.constant import constant, convert_to_tensor
+from situs.ops.constant import constant
 from situs.ops.gather import gather, gather_nd
 from situs.ops.join import stack
 from situs.registry.op import Op
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 from situs.variables import scatter_ops, state_ops
 
 
@@ -216,7 +216,8 @@ def batch_scatter_update(
         name: A name for the operation.
     """
     with name_scope(name, "batch_scatter_update") as scope:
-        rows = convert_to_tensor(indices)
+        given = read(indices)
+        rows = given if isinstance(given, Tensor) else constant(given, name="indices")
         batches = rows.shape[:-1]
         if not batches.is_fully_defined():
             raise InvalidArgumentError(f"batch_scatter_update needs to know the sizes of the batches, got {rows!r}")

@@ -19,6 +19,7 @@ from situs.errors import InvalidArgumentError
 from situs.ops.attribute import NUMBERS, as_bool, as_float, as_int
 from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, op, same_shape, unary
+from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
 from situs.shapes import TensorShape, broadcast, normalize_axis
 from situs.tensor import Tensor
@@ -55,7 +56,8 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
     """Returns `features` where positive, and ``alpha * features`` elsewhere; integers become float32."""
     alpha = as_float(alpha, "alpha")
     if dtype_of(features).is_integer:
-        features = cast(features, dt.float32)
+        with Composed(name, "LeakyRelu") as last:
+            return _leaky_relu(cast(features, dt.float32), alpha=alpha, name=last)
     if alpha == 0.2:
         return _leaky_relu_by_default(features, name)
     return _leaky_relu(features, alpha=alpha, name=name)

@@ -10,6 +10,7 @@ from situs.errors import InvalidArgumentError
 from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, numpy_kernel, op
 from situs.ops.linalg import matmul
+from situs.ops.naming import Composed
 from situs.ops.nn.activation import relu
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -73,9 +74,11 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
 
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """Computes ``matmul(x, weights) + biases``."""
-    return bias_add(matmul(x, weights), biases, name=name)
+    with Composed(name, "xw_plus_b") as last:
+        return bias_add(matmul(x, weights), biases, name=last)
 
 
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """Computes ``relu(matmul(x, weights) + biases)``."""
-    return relu(xw_plus_b(x, weights, biases), name)
+    with Composed(name, "relu_layer") as last:
+        return relu(xw_plus_b(x, weights, biases), last)

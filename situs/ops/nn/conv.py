@@ -16,6 +16,7 @@ from torch.nn import functional
 from situs.dtype import FLOATING
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
+from situs.ops.naming import Composed
 from situs.ops.nn.window import (
     Slide,
     as_given,
@@ -150,7 +151,8 @@ def conv1d(
         dilations: The distance between the elements of a window.
         name: A name for the op.
     """
-    return _convolve(1, input, filters, stride, padding, data_format, dilations, name)
+    with Composed(name, "conv1d", "Squeeze") as last:
+        return _convolve(1, input, filters, stride, padding, data_format, dilations, last)
 
 
 def conv2d(
@@ -206,19 +208,22 @@ def convolution(
     padding: Any = "VALID",
     data_format: str | None = None,
     dilations: Any = None,
-    name: str | None = None,
+    name: str | None = "convolution",
 ) -> Tensor:
     """Convolves over as many spatial dimensions as the filter has: one, two or three."""
-    return _convolve(spatial_rank(filters), input, filters, strides, padding, data_format, dilations, name)
+    n = spatial_rank(filters, input)
+    return _convolve(n, input, filters, strides, padding, data_format, dilations, name)
 
 
-def spatial_rank(filters: Any) -> int:
+def spatial_rank(filters: Any, input: Any) -> int:
     """The number of spatial dimensions of a filter.
 
     Raises:
         InvalidArgumentError: it is unknown, or not 1 to 3.
     """
     rank = rank_of(filters)
+    if rank is None:
+        rank = rank_of(input)
     if rank is None or not 3 <= rank <= 5:
         raise InvalidArgumentError(
             f"`filters` must have rank 3, 4 or 5, for 1 to 3 spatial dimensions, got rank {rank}."
@@ -226,7 +231,7 @@ def spatial_rank(filters: Any) -> int:
     return rank - 2
 
 
-def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None) -> Tensor:
+def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = "convolution") -> Tensor:
     """Convolves images with filters whose elements are `rate` apart."""
     return conv2d(value, filters, 1, padding, dilations=rate, name=name)
 
@@ -284,7 +289,7 @@ def convolution_v1(
     padding: Any = None,
     strides: Any = None,
     dilation_rate: Any = None,
-    name: str | None = None,
+    name: str | None = "convolution",
     data_format: str | None = None,
     filters: Any = None,
     dilations: Any = None,

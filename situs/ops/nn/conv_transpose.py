@@ -14,6 +14,7 @@ import torch
 from situs.dtype import FLOATING
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
+from situs.ops.naming import Composed
 from situs.ops.nn.conv import check_depths, check_filter_rank, filter_first, spatial_rank
 from situs.ops.nn.window import (
     Slide,
@@ -70,7 +71,8 @@ def _result_shape(
         raise InvalidArgumentError(f"output_shape must contain {n + 2} values or {n} values, but got: {input_sizes!r}")
     if len(sizes) == n + 2:
         return TensorShape(sizes)
-    return join_shape(batch, None if filter.rank is None else filter[-2], sizes, data_format)
+    depth = None if filter.rank is None or input_sizes is None else filter[-2]  # in groups there are more channels
+    return join_shape(batch, depth, sizes, data_format)
 
 
 def _transpose_kernel(
@@ -150,7 +152,8 @@ def conv1d_transpose(
 
     The arguments are those of `conv2d_transpose`, with one spatial dimension.
     """
-    return _convolve(1, input, filters, output_shape, strides, padding, data_format, dilations, name)
+    with Composed(name, "conv1d_transpose", "Squeeze") as last:
+        return _convolve(1, input, filters, output_shape, strides, padding, data_format, dilations, last)
 
 
 def conv2d_transpose(
@@ -161,7 +164,7 @@ def conv2d_transpose(
     padding: Any = "SAME",
     data_format: str | None = "NHWC",
     dilations: Any = None,
-    name: str | None = None,
+    name: str | None = "conv2d_transpose",
 ) -> Tensor:
     """Computes the transposed convolution of images.
 
@@ -186,7 +189,7 @@ def conv3d_transpose(
     padding: Any = "SAME",
     data_format: str | None = "NDHWC",
     dilations: Any = None,
-    name: str | None = None,
+    name: str | None = "conv3d_transpose",
 ) -> Tensor:
     """Computes the transposed convolution of volumes.
 
@@ -203,15 +206,15 @@ def conv_transpose(
     padding: Any = "SAME",
     data_format: str | None = None,
     dilations: Any = None,
-    name: str | None = None,
+    name: str | None = "conv_transpose",
 ) -> Tensor:
     """Computes the transposed convolution over as many spatial dimensions as the filter has."""
-    n = spatial_rank(filters)
+    n = spatial_rank(filters, input)
     return _convolve(n, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
 def atrous_conv2d_transpose(
-    value: Any, filters: Any, output_shape: Any, rate: Any, padding: Any, name: str | None = None
+    value: Any, filters: Any, output_shape: Any, rate: Any, padding: Any, name: str | None = "atrous_conv2d_transpose"
 ) -> Tensor:
     """Computes the transposed convolution of images with filters whose elements are `rate` apart."""
     return conv2d_transpose(value, filters, output_shape, 1, padding, dilations=rate, name=name)
@@ -227,7 +230,7 @@ def conv2d_transpose_v1(
     strides: Any = None,
     padding: Any = "SAME",
     data_format: str | None = "NHWC",
-    name: str | None = None,
+    name: str | None = "conv2d_transpose",
     input: Any = None,
     filters: Any = None,
     dilations: Any = None,
@@ -245,7 +248,7 @@ def conv3d_transpose_v1(
     strides: Any = None,
     padding: Any = "SAME",
     data_format: str | None = "NDHWC",
-    name: str | None = None,
+    name: str | None = "conv3d_transpose",
     input: Any = None,
     filters: Any = None,
     dilations: Any = None,

@@ -9,6 +9,7 @@ import torch
 from situs.dtype import FLOATING
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
+from situs.ops.naming import Composed
 from situs.ops.nn.conv import conv2d, padded
 from situs.ops.nn.window import (
     as_given,
@@ -109,8 +110,9 @@ def separable_conv2d(
     shape = shape_of(pointwise_filter)
     if not shape.is_compatible_with([1, 1, None, None]):
         raise InvalidArgumentError(f"pointwise_filter must have shape [1, 1, in, out], got {shape}")
-    deep = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
-    return conv2d(deep, pointwise_filter, 1, "VALID", data_format, name=name)
+    with Composed(name, "separable_conv2d") as last:
+        deep = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
+        return conv2d(deep, pointwise_filter, 1, "VALID", data_format, name=last)
 
 
 # As TensorFlow 1 spells it.
@@ -122,7 +124,7 @@ def depthwise_conv2d_v1(
     strides: Any,
     padding: Any,
     rate: Any = None,
-    name: str | None = None,
+    name: str | None = "depthwise",
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:

@@ -9,11 +9,12 @@ import torch
 from situs.dtype import FLOATING, DType
 from situs.errors import InvalidArgumentError
 from situs.ops import random
-from situs.ops.array import shape as shape_op
+from situs.ops.array import sizes_of
 from situs.ops.attribute import NUMBERS
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import subtract
+from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
 from situs.shapes import TensorShape, brackets, broadcast
 from situs.tensor import Tensor
@@ -53,8 +54,9 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
     _check(tensor.dtype, rate)
     if isinstance(rate, NUMBERS) and rate == 0:
         return tensor
-    noise = random.uniform(_noise_shape(tensor, noise_shape), dtype=tensor.dtype, seed=seed)
-    return _dropout(tensor, noise, rate, name=name)
+    with Composed(name, "dropout", "SelectV2") as last:
+        noise = random.uniform(_noise_shape(tensor, noise_shape), dtype=tensor.dtype, seed=seed)
+        return _dropout(tensor, noise, rate, name=last)
 
 
 def _check(dtype: DType, rate: Any) -> None:
@@ -73,11 +75,12 @@ def _check(dtype: DType, rate: Any) -> None:
 
 def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
     """The shape of the random choices, with the sizes of `x` where none are given."""
-    if isinstance(noise_shape, (list, tuple)) and len(noise_shape) == x.shape.rank:
-        return [own if asked is None else asked for asked, own in zip(noise_shape, x.shape, strict=True)]
-    if noise_shape is not None:
-        return noise_shape
-    return x.shape.as_list() if x.shape.is_fully_defined() else shape_op(x)
+    if noise_shape is None:
+        return sizes_of(x)
+    if isinstance(noise_shape, (list, tuple)) and None in noise_shape and x.shape.rank in (None, len(noise_shape)):
+        own = sizes_of(x)
+        return [own[axis] if asked is None else asked for axis, asked in enumerate(noise_shape)]
+    return noise_shape
 
 
 def dropout_v1(
@@ -90,7 +93,7 @@ def dropout_v1(
 ) -> Tensor:
     """Sets elements to zero at random; TensorFlow 1 says with which probability they are kept."""
     if keep_prob is not None:
-        dropped = 1 - keep_prob if isinstance(keep_prob, NUMBERS) else subtract(1, keep_prob)
+        dropped = 1 - keep_prob if isinstance(keep_prob, NUMBERS) else subtract(1, keep_prob, "sub")
         rate = renamed("rate", rate, "keep_prob", dropped)
     if rate is None:
         raise InvalidArgumentError("`rate` must be provided. Received: rate=None")

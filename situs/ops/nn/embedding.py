@@ -6,14 +6,20 @@ shard is asked where it is, and only the rows travel.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from situs.devices.scope import here
 from situs.errors import InvalidArgumentError
-from situs.ops.array import expand_dims
+from situs.ops.array import expand_dims, rank, reshape, shape
 from situs.ops.attribute import as_word
+from situs.ops.cast import cast
 from situs.ops.compare import equal, greater
-from situs.ops.constant import convert_to_tensor
+from situs.ops.constant import convert_to_tensor, fill
+from situs.ops.constant import range as range_
 from situs.ops.gather import gather, where
+from situs.ops.join import concat
 from situs.ops.math import (
     add,
     clip_by_value,
@@ -27,6 +33,7 @@ from situs.ops.math import (
     subtract,
     truediv,
 )
+from situs.ops.naming import Composed
 from situs.ops.nn.window import shape_of
 from situs.ops.reduce import reduce_sum
 from situs.tensor import Tensor
@@ -75,22 +82,43 @@ def embedding_lookup_v1(
         raise InvalidArgumentError(
             f"Unrecognized partition strategy: {partition_strategy}. Must be one of either `mod` or `div`."
         )
-    rows = gather(shards[0], ids, name=name) if len(shards) == 1 else _from_shards(shards, ids, partition_strategy)
-    return rows if max_norm is None else _clipped(rows, shape_of(ids).rank, max_norm)
+    with Composed(name, "embedding_lookup", "Identity") as last:
+        own = last if max_norm is None else None
+        rows = _taken(shards[0], ids, own) if len(shards) == 1 else _from_shards(shards, ids, partition_strategy, own)
+        return rows if max_norm is None else _clipped(rows, ids, max_norm, last)
 
 
-def _from_shards(shards: list[Any], ids: Any, strategy: str) -> Tensor:
+def _taken(shard: Any, ids: Any, name: str | None = None) -> Tensor:
+    """Rows of one tensor; in a graph they are looked up where the tensor is."""
+    with _beside(shard):
+        return gather(shard, ids, name=name)
+
+
+@contextmanager
+def _beside(shard: Any) -> Iterator[None]:
+    if here.graph is None or not hasattr(shard, "op"):
+        yield
+        return
+    with here.graph.colocate_with(shard):
+        yield
+
+
+def _from_shards(shards: list[Any], ids: Any, strategy: str, name: str | None) -> Tensor:
     ids = convert_to_tensor(ids)
     owner, row = _dealt(ids, len(shards)) if strategy == "mod" else _cut(ids, shards)
-    result: Tensor | None = None
-    for number, shard in enumerate(shards):
-        if _rows_of(shard) == 0:
-            continue
-        mine = equal(owner, number)
-        rows = gather(shard, where(mine, row, 0))  # its first row stands in for those of other shards
-        result = rows if result is None else where(_over_rows(mine, shard), rows, result)
-    if result is None:
+    filled = [number for number, shard in enumerate(shards) if _rows_of(shard) != 0]
+    if not filled:
         raise InvalidArgumentError("None of the shards has a row to look up.")
+    result: Tensor | None = None
+    for number in filled:
+        mine = equal(owner, number)
+        # The first row of a shard stands in for those of other shards.
+        rows = _taken(shards[number], where(mine, row, 0), name if len(filled) == 1 else None)
+        if result is None:
+            result = rows
+        else:
+            result = where(_over_rows(mine, shards[number]), rows, result, name if number == filled[-1] else None)
+    assert result is not None
     return result
 
 
@@ -100,36 +128,46 @@ def _dealt(ids: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 def _cut(ids: Tensor, shards: list[Any]) -> tuple[Tensor, Tensor]:
     """Whose each id is, and its row there; the first shards may be one row longer than the others."""
-    each, longer = divmod(sum(map(_rows_of, shards)), len(shards))
+    counts = [_rows_of(shard) for shard in shards]
+    if None in counts:
+        total = concat([expand_dims(shape(shard)[0], 0) for shard in shards], 0)
+        return _cut_into(ids, cast(reduce_sum(total), ids.dtype), len(shards))
+    each, longer = divmod(sum(count for count in counts if count is not None), len(shards))
     owner = maximum(floordiv(ids, each + 1), floordiv(subtract(ids, longer), max(each, 1)))
     owner = clip_by_value(owner, 0, len(shards) - 1)  # ids outside the table are left to a shard to refuse
     return owner, subtract(ids, add(multiply(owner, each), minimum(owner, longer)))
 
 
-def _rows_of(shard: Any) -> int:
-    shape = shape_of(shard)
-    if shape.rank == 0:
+def _cut_into(ids: Tensor, total: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The same where the number of rows is not known before the graph runs."""
+    each, longer = floordiv(total, count), floormod(total, count)
+    owner = maximum(floordiv(ids, add(each, 1)), floordiv(subtract(ids, longer), maximum(each, 1)))
+    owner = clip_by_value(owner, 0, count - 1)
+    return owner, subtract(ids, add(multiply(owner, each), minimum(owner, longer)))
+
+
+def _rows_of(shard: Any) -> int | None:
+    dims = shape_of(shard)
+    if dims.rank == 0:
         raise InvalidArgumentError("params must be at least 1 dimensional: a shard is a scalar.")
-    return _known(shape[0], "rows")
+    return dims[0]
 
 
 def _over_rows(mine: Tensor, shard: Any) -> Tensor:
-    for _ in range(_known(shape_of(shard).rank, "rank") - 1):
+    dims = shape_of(shard)
+    if dims.rank is None:
+        ones = fill(expand_dims(subtract(rank(shard), 1), 0), 1)
+        return reshape(mine, concat([shape(mine), ones], 0))
+    for _ in range(dims.rank - 1):
         mine = expand_dims(mine, -1)
     return mine
 
 
-def _known(number: int | None, what: str) -> int:
-    if number is None:
-        raise InvalidArgumentError(f"The shards' number of {what} must be known to look up rows in several shards.")
-    return number
-
-
-def _clipped(rows: Tensor, ids_rank: int | None, max_norm: Any) -> Tensor:
+def _clipped(rows: Tensor, ids: Any, max_norm: Any, name: str | None) -> Tensor:
     """Rows scaled down to a length of at most `max_norm`."""
-    if ids_rank is None or rows.shape.rank is None:
-        raise InvalidArgumentError("`max_norm` needs `ids` and `params` of known rank.")
-    squares = reduce_sum(square(rows), list(range(ids_rank, rows.shape.rank)), True)
+    first, last = shape_of(ids).rank, rows.shape.rank
+    axes: Any = range_(rank(ids), rank(rows)) if first is None or last is None else list(range(first, last))
+    squares = reduce_sum(square(rows), axes, True)
     some = greater(squares, 0)
     length = where(some, sqrt(where(some, squares, 1)), squares)  # the square root of 0 has no gradient
-    return truediv(multiply(rows, max_norm), maximum(length, max_norm))
+    return truediv(multiply(rows, max_norm), maximum(length, max_norm), name)

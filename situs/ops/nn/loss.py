@@ -16,6 +16,7 @@ from situs.dtype import BOOL, FLOATING, INDEX, REAL
 from situs.errors import InvalidArgumentError
 from situs.ops.attribute import as_bool, as_int
 from situs.ops.define import CPU, GPU, op
+from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor
@@ -84,7 +85,12 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, 
     Returns:
         A loss for every row: the shape of `logits` without `axis`.
     """
-    return _softmax_cross_entropy(logits, labels, axis=as_int(axis, "axis"), name=name)
+    return _entropy(labels, logits, axis, name, "softmax_cross_entropy_with_logits")
+
+
+def _entropy(labels: Any, logits: Any, axis: Any, name: str | None, scope: str) -> Tensor:
+    with Composed(name, scope, "Reshape_2") as last:
+        return _softmax_cross_entropy(logits, labels, axis=as_int(axis, "axis"), name=last)
 
 
 _sparse_cross_entropy = op(
@@ -165,7 +171,8 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
     Raises:
         InvalidArgumentError: a label is no class, on the CPU; on a GPU its loss is NaN.
     """
-    return _sparse_cross_entropy(logits, labels, name=name)
+    with Composed(name, "SparseSoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits") as last:
+        return _sparse_cross_entropy(logits, labels, name=last)
 
 
 # Classes that do not exclude each other.
@@ -195,7 +202,9 @@ def _check_same(labels: torch.Tensor, logits: torch.Tensor) -> None:
         raise ValueError("shapes differ")  # PyTorch would broadcast; the shape rule says why we do not
 
 
-def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = "logistic_loss"
+) -> Tensor:
     """Computes the cross entropy of independent yes-or-no predictions, element-wise.
 
     Args:
@@ -226,7 +235,9 @@ def _weighted_cross_entropy_kernel(
     return (1 - labels) * logits + weight * (_log1p_exp_minus_abs(logits) + torch.relu(-logits))
 
 
-def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: str | None = None) -> Tensor:
+def weighted_cross_entropy_with_logits(
+    labels: Any, logits: Any, pos_weight: Any, name: str | None = "logistic_loss"
+) -> Tensor:
     """Computes the cross entropy of yes-or-no predictions, with a factor for the positive labels.
 
     Args:
@@ -281,7 +292,9 @@ def _log_poisson_kernel(log_input: torch.Tensor, targets: torch.Tensor, *, compu
     return loss
 
 
-def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
+def log_poisson_loss(
+    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = "log_poisson_loss"
+) -> Tensor:
     """Computes the negative log likelihood of counts under Poisson distributions, element-wise.
 
     Args:
@@ -303,7 +316,8 @@ def softmax_cross_entropy_with_logits_v1(
 ) -> Tensor:
     """Computes the cross entropy between label distributions and logits; TensorFlow 1 also calls the axis `dim`."""
     _both_given("softmax_cross_entropy_with_logits", labels, logits)
-    return softmax_cross_entropy_with_logits(labels, logits, dim if axis is None else axis, name)
+    axis = dim if axis is None else axis
+    return _entropy(labels, logits, axis, name, "softmax_cross_entropy_with_logits_sg")
 
 
 def softmax_cross_entropy_with_logits_v2(
@@ -323,7 +337,11 @@ def sparse_softmax_cross_entropy_with_logits_v1(
 
 
 def weighted_cross_entropy_with_logits_v1(
-    labels: Any = None, logits: Any = None, pos_weight: Any = None, name: str | None = None, targets: Any = None
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = "logistic_loss",
+    targets: Any = None,
 ) -> Tensor:
     """Computes the weighted cross entropy of predictions; TensorFlow 1 also calls the labels `targets`."""
     return weighted_cross_entropy_with_logits(renamed("labels", labels, "targets", targets), logits, pos_weight, name)

@@ -17,6 +17,7 @@ from situs.ops.attribute import as_bool, as_float, as_int, as_word
 from situs.ops.cast import cast, dtype_of, imag, real
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import add, maximum, multiply, negative, rsqrt, square, squared_difference, subtract
+from situs.ops.naming import Composed
 from situs.ops.nn.window import as_given, channels_first
 from situs.ops.reduce import reduce_mean, reduce_sum
 from situs.ops.spelling import renamed
@@ -46,11 +47,13 @@ def moments(
     """
     keepdims = as_bool(keepdims, "keepdims")
     dtype = dtype_of(x)
-    wide = cast(x, dt.float32) if dtype in _NARROW else x
-    kept = reduce_mean(wide, axes, True)
-    variance = reduce_mean(squared_difference(wide, stop_gradient(kept)), axes, keepdims, name)
-    mean = kept if keepdims else reduce_mean(kept, axes)
-    return (cast(mean, dtype), cast(variance, dtype)) if dtype in _NARROW else (mean, variance)
+    with Composed(name, "moments"):
+        wide = cast(x, dt.float32) if dtype in _NARROW else x
+        kept = reduce_mean(wide, axes, True, "mean")
+        squares = squared_difference(wide, stop_gradient(kept))
+        variance = reduce_mean(squares, axes, keepdims, "variance" if keepdims else "Squeeze_1")
+        mean = kept if keepdims else reduce_mean(kept, axes, name="Squeeze")
+        return (cast(mean, dtype), cast(variance, dtype)) if dtype in _NARROW else (mean, variance)
 
 
 def moments_v1(
@@ -83,12 +86,13 @@ def batch_normalization(
         name: A name for the op.
     """
     dtype = dtype_of(x)
-    factor = rsqrt(add(variance, variance_epsilon))
-    if scale is not None:
-        factor = multiply(factor, scale)
-    shifted = multiply(mean, factor)
-    rest = negative(shifted) if offset is None else subtract(offset, shifted)
-    return add(multiply(x, cast(factor, dtype)), cast(rest, dtype), name)
+    with Composed(name, "batchnorm", "add_1") as last:
+        factor = rsqrt(add(variance, variance_epsilon, "add"))
+        if scale is not None:
+            factor = multiply(factor, scale)
+        shifted = multiply(mean, factor)
+        rest = negative(shifted) if offset is None else subtract(offset, shifted)
+        return add(multiply(x, cast(factor, dtype)), cast(rest, dtype), last)
 
 
 def batch_norm_with_global_normalization(
@@ -408,11 +412,12 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | Non
         dim: The older name of `axis`.
     """
     axis = renamed("axis", axis, "dim", dim)
-    if dtype_of(x).is_complex:
-        parts = real(x), imag(x)
-        factor = _inverse_length(add(square(parts[0]), square(parts[1])), axis, epsilon)
-        return casts.complex(multiply(parts[0], factor), multiply(parts[1], factor), name)
-    return multiply(x, _inverse_length(square(x), axis, epsilon), name)
+    with Composed(name, "l2_normalize") as last:
+        if dtype_of(x).is_complex:
+            parts = real(x), imag(x)
+            factor = _inverse_length(add(square(parts[0]), square(parts[1])), axis, epsilon)
+            return casts.complex(multiply(parts[0], factor), multiply(parts[1], factor), last)
+        return multiply(x, _inverse_length(square(x), axis, epsilon), last)
 
 
 def _inverse_length(squares: Tensor, axis: Any, epsilon: Any) -> Tensor:
@@ -440,6 +445,6 @@ def _zero_fraction_by_numpy(value: Any) -> torch.Tensor:
     return torch.tensor(equal.mean() if equal.size else np.nan, dtype=torch.float32)
 
 
-def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+def zero_fraction(value: Any, name: str | None = "zero_fraction") -> Tensor:
     """Returns which fraction of the elements is zero, as a float32 scalar; NaN if there are no elements."""
     return _zero_fraction(value, name=name)

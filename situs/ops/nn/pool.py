@@ -241,18 +241,19 @@ def max_pool(
         name: A name for the op.
     """
     n = _spatial_rank(input, data_format)
-    return _run(_MAX, n, input, ksize, strides, padding, _layout(n, data_format), name)
+    own = {1: "MaxPool1d", 2: "MaxPool2d", 3: "MaxPool3D"}[n] if name is None else name
+    return _run(_MAX, n, input, ksize, strides, padding, _layout(n, data_format), own)
 
 
 def max_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = None
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = "MaxPool1d"
 ) -> Tensor:
     """Takes the largest element of every window of sequences; see `max_pool`."""
     return _run(_MAX, 1, input, ksize, strides, padding, data_format, name)
 
 
 def max_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = None
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = "MaxPool2d"
 ) -> Tensor:
     """Takes the largest element of every window of images; see `max_pool`."""
     return _run(_MAX, 2, input, ksize, strides, padding, data_format, name)
@@ -277,14 +278,14 @@ def avg_pool(
 
 
 def avg_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = None
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = "AvgPool1D"
 ) -> Tensor:
     """Takes the mean of every window of sequences; see `avg_pool`."""
     return _run(_AVG, 1, input, ksize, strides, padding, data_format, name)
 
 
 def avg_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = None
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = "AvgPool2D"
 ) -> Tensor:
     """Takes the mean of every window of images; see `avg_pool`."""
     return _run(_AVG, 2, input, ksize, strides, padding, data_format, name)
@@ -326,7 +327,8 @@ def pool(
     layout = _layout(n, data_format)
     if as_padding(padding, n)[0] == "SAME" and max(vector(dilations, n, layout, "dilations")) > 1:
         raise InvalidArgumentError("pooling with 'SAME' padding is not implemented for `dilations` > 1.")
-    return _run(ops, n, input, window_shape, strides, padding, layout, name, dilations)
+    own = f"{pooling_type.lower()}_pool" if name is None else name
+    return _run(ops, n, input, window_shape, strides, padding, layout, own, dilations)
 
 
 # The largest elements and where they were.

@@ -12,7 +12,6 @@ channels-last kernels for two and three dimensions only.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -22,7 +21,8 @@ import torch
 
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
-from situs.ops.attribute import as_word
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.attribute import as_int, as_word, plain
 from situs.shapes import Dim, TensorShape
 
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
@@ -112,9 +112,11 @@ def _entries(value: Any, name: str) -> tuple[int, ...]:
         return (1,)
     if type(value) is int:
         return (value,)
+    if isinstance(value, SymbolicTensor):
+        value = plain(value, name)
     try:
         items = value if isinstance(value, (list, tuple)) else np.atleast_1d(np.asarray(value)).tolist()
-        return tuple(operator.index(item) for item in items)
+        return tuple(as_int(item, name) for item in items)
     except TypeError:
         raise DTypeError(f"Expected int or list of ints for argument '{name}' not {value!r}.") from None
 

@@ -21,6 +21,7 @@ from situs.ops.regex import regex_replace
 from situs.proto.graph import GraphDef
 from situs.proto.json_format import to_json
 from situs.proto.text import parse
+from situs.session.session import Session
 from situs.shapes import TensorShape
 from situs.variables import state_ops
 
@@ -162,6 +163,19 @@ def test_the_graph_of_a_function_is_imported_with_placeholders():
     assert again.get_tensor_by_name("y:0").shape == [2]
 
 
+def test_an_imported_graph_runs():
+    with Graph().as_default() as graph:
+        p, n = placeholder(dt.bool, [], name="p"), placeholder(dt.int32, [], name="n")
+        x = constant(5.0)
+        control.cond(p, lambda: x + 1.0, lambda: -x, name="branch")
+        control.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), [0, x], name="loop")
+    wanted = ["branch:0", "loop:1", "p:0", "n:0"]
+    again, (branch, loop, p, n) = imported(str(graph.as_graph_def()), return_elements=wanted)
+    with Session(graph=again) as session:
+        assert session.run([branch, loop], {p: True, n: 3}) == [6.0, 5.0**4]
+        assert session.run([branch, loop], {p: False, n: 0}) == [-5.0, 5.0]
+
+
 def test_python_objects_named_by_placeholders_cannot_be_imported():
     text = 'node { name: "p" op: "LeakyRelu" input: "a" attr { key: "alpha" value { placeholder: "<function f>" } } }'
     with pytest.raises(InvalidArgumentError, match=r"Node 'p'.*<function f>, which cannot be read back"):
@@ -262,6 +276,12 @@ def test_a_colocated_node_has_the_device_of_its_group(own, scope, device, turned
     b = graph.get_operation_by_name("import/b")
     assert b.colocation_groups() == [b"loc:@import/a"]
     assert b.device == device == graph.get_operation_by_name("import/a").device
+
+
+def test_a_node_in_a_group_of_its_own_keeps_its_device():
+    graph, _ = imported(GROUP.replace("loc:@a", "loc:@b"), device="/job:x")
+    (b,) = graph.operations
+    assert (b.colocated_with, b.device) == (("import/b",), "/job:x/device:CPU:2")
 
 
 def test_colocations_around_do_not_hold_for_imported_nodes():

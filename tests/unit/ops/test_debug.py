@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from situs import dtype as dt
+from situs.devices.scope import device
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError, SitusError
 from situs.ops import debug
@@ -58,9 +59,10 @@ def test_assert_refuses_other_arguments():
 
 
 def test_the_assert_op_says_what_tensorflows_does_in_a_graph():
-    assert debug._assert.many(True, ["x"]) == []
-    fails(InvalidArgumentError, "assertion failed: [m] [1 0]", lambda: debug._assert.many(False, ["m", "1 0"]))
-    fails(InvalidArgumentError, "condition must be a scalar", lambda: debug._assert.many([True, False], ["x"]))
+    with device("/CPU:0"):
+        assert debug._assert.many(True, ["x"]) == []
+        fails(InvalidArgumentError, "assertion failed: [m] [1 0]", lambda: debug._assert.many(False, ["m", [1, 0]]))
+        fails(InvalidArgumentError, "condition must be a scalar", lambda: debug._assert.many([True, False], ["x"]))
 
 
 # Comparisons.

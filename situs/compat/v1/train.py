@@ -1,0 +1,24 @@
+"""``tf.compat.v1.train``."""
+
+from situs.compat.v1.door import open_door as _open_door
+from situs.training import queue_runner as queue_runner
+from situs.training.batch import batch as batch
+from situs.training.batch import batch_join as batch_join
+from situs.training.batch import maybe_batch as maybe_batch
+from situs.training.batch import maybe_batch_join as maybe_batch_join
+from situs.training.batch import maybe_shuffle_batch as maybe_shuffle_batch
+from situs.training.batch import maybe_shuffle_batch_join as maybe_shuffle_batch_join
+from situs.training.batch import shuffle_batch as shuffle_batch
+from situs.training.batch import shuffle_batch_join as shuffle_batch_join
+from situs.training.coordinator import Coordinator as Coordinator
+from situs.training.coordinator import LooperThread as LooperThread
+from situs.training.input import input_producer as input_producer
+from situs.training.input import limit_epochs as limit_epochs
+from situs.training.input import range_input_producer as range_input_producer
+from situs.training.input import slice_input_producer as slice_input_producer
+from situs.training.input import string_input_producer as string_input_producer
+from situs.training.queue_runner import QueueRunner as QueueRunner
+from situs.training.queue_runner import add_queue_runner as add_queue_runner
+from situs.training.queue_runner import start_queue_runners as start_queue_runners
+
+_open_door(globals())

@@ -1,0 +1,32 @@
+"""``tf.initializers``."""
+
+from situs.variables.initializers_v2 import Constant as Constant
+from situs.variables.initializers_v2 import Constant as constant
+from situs.variables.initializers_v2 import GlorotNormal as GlorotNormal
+from situs.variables.initializers_v2 import GlorotNormal as glorot_normal
+from situs.variables.initializers_v2 import GlorotUniform as GlorotUniform
+from situs.variables.initializers_v2 import GlorotUniform as glorot_uniform
+from situs.variables.initializers_v2 import HeNormal as HeNormal
+from situs.variables.initializers_v2 import HeNormal as he_normal
+from situs.variables.initializers_v2 import HeUniform as HeUniform
+from situs.variables.initializers_v2 import HeUniform as he_uniform
+from situs.variables.initializers_v2 import Identity as Identity
+from situs.variables.initializers_v2 import Identity as identity
+from situs.variables.initializers_v2 import LecunNormal as LecunNormal
+from situs.variables.initializers_v2 import LecunNormal as lecun_normal
+from situs.variables.initializers_v2 import LecunUniform as LecunUniform
+from situs.variables.initializers_v2 import LecunUniform as lecun_uniform
+from situs.variables.initializers_v2 import Ones as Ones
+from situs.variables.initializers_v2 import Ones as ones
+from situs.variables.initializers_v2 import Orthogonal as Orthogonal
+from situs.variables.initializers_v2 import Orthogonal as orthogonal
+from situs.variables.initializers_v2 import RandomNormal as RandomNormal
+from situs.variables.initializers_v2 import RandomNormal as random_normal
+from situs.variables.initializers_v2 import RandomUniform as RandomUniform
+from situs.variables.initializers_v2 import RandomUniform as random_uniform
+from situs.variables.initializers_v2 import TruncatedNormal as TruncatedNormal
+from situs.variables.initializers_v2 import TruncatedNormal as truncated_normal
+from situs.variables.initializers_v2 import VarianceScaling as VarianceScaling
+from situs.variables.initializers_v2 import VarianceScaling as variance_scaling
+from situs.variables.initializers_v2 import Zeros as Zeros
+from situs.variables.initializers_v2 import Zeros as zeros

@@ -1,0 +1,3 @@
+"""``tf.train``."""
+
+from situs.training.coordinator import Coordinator as Coordinator
