@@ -68,13 +68,15 @@ RunPython = Callable[..., str]
 
 
 @pytest.fixture
-def run_python() -> RunPython:
+def run_python(tmp_path: Path) -> RunPython:
     """Runs a program in a process of its own and returns what it printed."""
+    path = tmp_path / "program.py"  # a file, because AutoGraph reads the source
 
     def run(program: str, *, fails: bool = False, **env: str) -> str:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("SITUS_", "CUDA_"))}
+        path.write_text(program)
         done = subprocess.run(
-            [sys.executable, "-c", program],
+            [sys.executable, str(path)],
             env={**clean, "PYTHONPATH": str(ROOT), **env},
             capture_output=True,
             text=True,

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from situs.eager.bridge import torch_device
 from situs.eager.execute import verifying
 from situs.execution import parallel
 from situs.execution.capture import CAPTURED_AFTER, Captured, capture, parts_of, shapes_of
@@ -54,10 +55,19 @@ class Program:
                     if made is not None:
                         return made
                 function = self._function() if recorder is None else emit(self.plan, recorder.around).function
-                return function(run, *values)
+                made = function(run, *values)
+                if not made:
+                    self._wait()
+                return made
         except Exception as error:
             failure = explained(error)
             raise failure.with_traceback(None) if failure is not error else failure from None
+
+    def _wait(self) -> None:
+        """Waits for the cards: a run that fetches nothing is over when its work is, as one that fetches."""
+        for device in {call.device for call in self.plan.calls}:
+            if device.card is not None and not device.is_virtual:
+                torch.cuda.current_stream(torch_device(device)).synchronize()
 
     def _replayed(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
         """The results of a captured run; None while there is none, and for other shapes than it was captured for."""

@@ -181,7 +181,8 @@ def _known_values(x: Any, y: Any) -> tuple[Any, Any] | None:
             found = constant_value(value)
             if found is None or value.dtype is dt.string:
                 return None
-            arrays.append(np.asarray(found).reshape(value.shape.as_list()))
+            sizes: Any = tuple(value.shape)
+            arrays.append(np.asarray(found).reshape(sizes))
         elif is_plain(value):
             arrays.append(_values(value))
         else:
