@@ -36,6 +36,7 @@ class Program:
         self.schedule = None if pool is None else parallel.schedule(plan, pool)
         self._lock = threading.Lock()
         self._emitted: Function | None = None
+        self._is_final = False  # the function will not be made again
         self._runs = 0
         self._may_capture = not verifying() and parts_of(plan) is not None
         self._captured: Captured | None = None
@@ -83,13 +84,17 @@ class Program:
     def _function(self) -> Function:
         """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""
         self._runs += 1
-        if self._emitted is None or self._runs == SCRIPTED_AFTER:
+        if self._emitted is None or (self._runs >= SCRIPTED_AFTER and not self._is_final):
             with self._lock:
-                self._emitted = self._made()
+                self._emit()
+        assert self._emitted is not None
         return self._emitted
 
-    def _made(self) -> Function:
-        if verifying():
-            return emit(self.plan, checking(self.plan)).function
-        plan = scripted(self.plan) if self._runs >= SCRIPTED_AFTER else self.plan
-        return self._emitted if self._emitted is not None and plan is self.plan else emit(plan).function
+    def _emit(self) -> None:
+        if self._emitted is None:
+            self._emitted = emit(self.plan, checking(self.plan) if verifying() else None).function
+        if self._runs >= SCRIPTED_AFTER and not self._is_final:
+            self._is_final = True
+            plan = self.plan if verifying() else scripted(self.plan)
+            if plan is not self.plan:
+                self._emitted = emit(plan).function

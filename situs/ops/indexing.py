@@ -31,6 +31,7 @@ from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_integer, as_integers, by_bits, host_shape
+from situs.ops.attribute import as_int
 from situs.ops.constant import ones_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather import boolean_mask
@@ -272,11 +273,11 @@ def strided_slice(
         begin,
         end,
         strides,
-        begin_mask=begin_mask,
-        end_mask=end_mask,
-        ellipsis_mask=ellipsis_mask,
-        new_axis_mask=new_axis_mask,
-        shrink_axis_mask=shrink_axis_mask,
+        begin_mask=as_int(begin_mask, "begin_mask"),
+        end_mask=as_int(end_mask, "end_mask"),
+        ellipsis_mask=as_int(ellipsis_mask, "ellipsis_mask"),
+        new_axis_mask=as_int(new_axis_mask, "new_axis_mask"),
+        shrink_axis_mask=as_int(shrink_axis_mask, "shrink_axis_mask"),
         name=name,
     )
 

@@ -52,6 +52,8 @@ def norm(
     keep = as_bool(keepdims, "keepdims")
     x = convert_to_tensor(tensor)
     with Composed(name, "norm") as last:
+        if isinstance(axis, SymbolicTensor) and axis.shape == [2]:
+            axis = (axis[0], axis[1])
         if axis is None or isinstance(axis, (int, SymbolicTensor)):
             return _vector_norm(x, ord, axis, keep, last)
         if not isinstance(axis, (tuple, list)) or len(axis) != 2 or _are_same(*axis):

@@ -12,7 +12,8 @@ from __future__ import annotations
 import functools
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
@@ -189,8 +190,9 @@ def _numpy_kernel(
 ) -> list[Value]:
     who = f"{token} ({_title(function)})"
     arrays = [_as_argument(to_numpy_value(value)) for value in input]
-    results = _results(_outside_graphs(function, arrays), len(Tout), who)
-    return [_checked_value(number, *each, who) for number, each in enumerate(zip(results, Tout, strict=True))]
+    with _at_once():
+        results = _results(_called(function, arrays), len(Tout), who)
+        return [_checked_value(number, *each, who) for number, each in enumerate(zip(results, Tout, strict=True))]
 
 
 def _as_argument(array: np.ndarray[Any, Any]) -> Any:
@@ -258,8 +260,9 @@ def _home(value: Value, where: Device) -> Device:
 
 
 def _call_eagerly(func: Function, tensors: Sequence[Tensor], wanted: Sequence[DType], who: str) -> list[EagerTensor]:
-    results = _results(_outside_graphs(func, tensors), len(wanted), who)
-    return [_as_eager(number, *each, who) for number, each in enumerate(zip(results, wanted, strict=True))]
+    with _at_once():
+        results = _results(_called(func, tensors), len(wanted), who)
+        return [_as_eager(number, *each, who) for number, each in enumerate(zip(results, wanted, strict=True))]
 
 
 def _as_eager(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
@@ -291,21 +294,28 @@ def runs_at_once() -> bool:
     return _calls.depth > 0
 
 
-def _outside_graphs(func: Function, arguments: Sequence[Any]) -> Any:
-    """Calls a function while nothing is being built.
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """A context in which nothing is being built."""
+    before = build_into(None, ROOT)
+    _calls.depth += 1
+    try:
+        yield
+    finally:
+        _calls.depth -= 1
+        build_into(*before)
+
+
+def _called(func: Function, arguments: Sequence[Any]) -> Any:
+    """Calls a function of the program.
 
     Raises:
         OpError: the function raised something; the kind is TensorFlow's choice.
     """
-    before = build_into(None, ROOT)
-    _calls.depth += 1
     try:
         return func(*arguments)
     except Exception as error:
         raise _translated(error) from error
-    finally:
-        _calls.depth -= 1
-        build_into(*before)
 
 
 _KINDS: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (

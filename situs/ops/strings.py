@@ -514,7 +514,9 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
             f"tf.strings.split takes a scalar, got shape {text.shape}. The rows would differ in length, and Situs "
             "has no ragged tensors. Split the elements one by one: [tf.strings.split(row) for row in input]."
         )
-    return _split.many(reshape(text, [1]), "" if sep is None else sep, maxsplit=maxsplit, name=name)[1]
+    return _split.many(
+        reshape(text, [1]), "" if sep is None else sep, maxsplit=as_int(maxsplit, "maxsplit"), name=name
+    )[1]
 
 
 # Base64, in the alphabet that is safe in URLs.

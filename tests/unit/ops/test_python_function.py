@@ -103,7 +103,9 @@ class TestBoth:
     def test_the_wrong_number_of_results_is_an_error(self, sess, call):
         for made, found in ((None, 0), ((1.0, 2.0), 2)):
             y = call(lambda made=made: made, [], tf.float32)
-            with pytest.raises(errors.InvalidArgumentError, match=f"returns {found} values, but expects to see 1 values"):
+            with pytest.raises(
+                errors.InvalidArgumentError, match=f"returns {found} values, but expects to see 1 values"
+            ):
                 sess.run(y)
 
     def test_too_many_arguments_are_an_error_of_the_run(self, sess, call):
@@ -240,8 +242,9 @@ class TestTensors:
             seen.append((x.device, text.numpy()))
             return x * 2.0, text
 
+        word = tf.constant("a")
         with tf.device(f"/{device}"):
-            y, text = py_function(look, [tf.constant([1.0]), "a"], [tf.float32, tf.string])
+            y, text = py_function(look, [tf.constant([1.0]), word], [tf.float32, tf.string])
         assert sess.run(y + 1.0).tolist() == [3.0]
         assert sess.run(text) == b"a"
         assert seen[0] == (f"/job:localhost/replica:0/task:0/device:{device}", b"a")
@@ -262,9 +265,10 @@ class TestTensors:
         with pytest.raises(errors.InvalidArgumentError, match="requested dtype float32 for Tensor with dtype int32"):
             sess.run(py_function(lambda: tf2.constant(3), [], tf.float32))
 
-    def test_variables_can_be_returned(self, sess):
+    def test_variables_can_be_returned(self):
         v = tf2.Variable(3.0)
-        assert sess.run(py_function(lambda: v, [], tf.float32)) == 3.0
+        with tf.Graph().as_default(), tf.Session() as sess:
+            assert sess.run(py_function(lambda: v, [], tf.float32)) == 3.0
 
 
 class TestEager:

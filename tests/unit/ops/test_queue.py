@@ -129,7 +129,11 @@ def test_static_shapes_of_what_is_taken_out(sess):
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: FIFOQueue(3, ["float32", "int32"], [()]), ValueError, "Queue shapes must have the same length as dtypes"),
+        (
+            lambda: FIFOQueue(3, ["float32", "int32"], [()]),
+            ValueError,
+            "Queue shapes must have the same length as dtypes",
+        ),
         (lambda: FIFOQueue(3, ["float32"], [(None,)]), ValueError, "All shapes must be fully defined"),
         (lambda: FIFOQueue(3, ["float32"], names=["a", "b"]), ValueError, "List of names must have the same length"),
         (lambda: FIFOQueue(3, []), ValueError, "at least one dtype"),
@@ -161,7 +165,11 @@ def test_queues_that_cannot_be_are_refused(sess, make, error, text):
         (lambda q: q.enqueue({"a": "x", "b": [1, 2]}), TypeError, "float32"),
         (lambda q: q.enqueue({"a": tf.constant(1), "b": [1, 2]}), TypeError, "requested dtype float32 for Tensor"),
         (lambda q: q.enqueue_many({"a": [1.0], "b": [[1, 2, 3]]}), ValueError, "incompatible"),
-        (lambda q: q.enqueue_many({"a": [1.0, 2.0], "b": [[1, 2]]}), ValueError, "Dimensions 2 and 1 are not compatible"),
+        (
+            lambda q: q.enqueue_many({"a": [1.0, 2.0], "b": [[1, 2]]}),
+            ValueError,
+            "Dimensions 2 and 1 are not compatible",
+        ),
         (lambda q: q.enqueue_many({"a": 1.0, "b": [[1, 2]]}), ValueError, "must have rank at least 1"),
         (lambda q: q.dequeue_many(-1), ValueError, "must be >= 0, but is -1"),
         (lambda q: q.dequeue_many(1.5), TypeError, "1.5"),
@@ -207,7 +215,11 @@ def test_every_dtype_passes_through_whole(sess, dtype):
     if dtype is dt.resource:
         pytest.skip("handles are not put into queues")
     values = np.array([b"a", b"bc"], object) if dtype is dt.string else np.array([0, 1]).astype(dtype.as_numpy_dtype)
-    for q in (FIFOQueue(4, dtype, [()]), PaddingFIFOQueue(4, dtype, [()]), RandomShuffleQueue(4, 0, dtype, [()], seed=1)):
+    for q in (
+        FIFOQueue(4, dtype, [()]),
+        PaddingFIFOQueue(4, dtype, [()]),
+        RandomShuffleQueue(4, 0, dtype, [()], seed=1),
+    ):
         sess.run(q.enqueue_many([values]))
         made = sess.run(q.dequeue_many(2))
         assert set(made.tolist()) == set(values.tolist())
