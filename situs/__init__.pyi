@@ -186,6 +186,7 @@ from situs.variables.eager import Variable as Variable
 __version__: str
 from situs import autograph as autograph
 from situs import initializers as initializers
+from situs import queue as queue
 from situs import train as train
 from situs.graph.context import control_dependencies as control_dependencies
 from situs.graph.context import init_scope as init_scope
@@ -198,6 +199,8 @@ from situs.ops.control import switch_case as switch_case
 from situs.ops.control import while_loop as while_loop
 from situs.ops.placeholder import group as group
 from situs.ops.placeholder import no_op as no_op
+from situs.ops.python_function import numpy_function as numpy_function
+from situs.ops.python_function import py_function as py_function
 from situs.tracing.function import function as function
 from situs.tracing.spec import TensorSpec as TensorSpec
 from situs.variables.initializers_v2 import constant as constant_initializer

@@ -37,14 +37,29 @@ def prepare(
 
 
 def _inputs(node: Operation, builder: _Builder) -> list[Source]:
-    """Predicates are read on the host; everything else comes as it is, where it is."""
-    sources: list[Source] = []
-    for arg, value in zip(node.op_def.inputs, node.args, strict=True):
-        if arg.is_list:
-            sources += [builder.sources[tensor, builder.homes[tensor]] for tensor in value]
-        else:
-            sources.append(builder.value(value, host()))
-    return sources
+    """Predicates are read on the host, loop variables and captured tensors come as they are, where they are."""
+    first, captured = node.args
+    if node.type == "If":
+        return [builder.value(first, host()), *_captured(captured, builder)]
+    return [*(builder.value(tensor, builder.homes[tensor]) for tensor in first), *_captured(captured, builder)]
+
+
+def _captured(tensors: Sequence[SymbolicTensor], builder: _Builder) -> list[Source]:
+    """Variables come as their cells, so that a branch or a turn of a loop sees what was assigned before it."""
+    return [
+        builder.cell(tensor) if _is_state(tensor, builder) else builder.value(tensor, builder.homes[tensor])
+        for tensor in tensors
+    ]
+
+
+def _is_state(tensor: SymbolicTensor, builder: _Builder) -> bool:
+    return tensor.is_ref or tensor in builder.views
+
+
+def _roots(graph: FunctionGraph, builder: _Builder) -> dict[SymbolicTensor, SymbolicTensor]:
+    """What comes in as a cell, and the variable it is the cell of."""
+    pairs = graph.captures.items()
+    return {inside: builder.root(outside) for outside, inside in pairs if _is_state(outside, builder)}
 
 
 def _branch(planner: Planner, node: Operation, device: Device, builder: _Builder) -> Function:
@@ -53,7 +68,8 @@ def _branch(planner: Planner, node: Operation, device: Device, builder: _Builder
     for graph in (node.attrs["then_branch"], node.attrs["else_branch"]):
         order = [number[id(tensor)] for tensor in graph.captures]
         inside = [(graph.captures[tensor], builder.homes[tensor]) for tensor in graph.captures]
-        functions.append((_function(planner, graph, inside, [(t, device) for t in graph.results], device), order))
+        results = [(t, device) for t in graph.results]
+        functions.append((_function(planner, graph, inside, results, device, _roots(graph, builder)), order))
     (then, then_order), (otherwise, else_order) = functions
 
     def branch(run: Run, predicate: Any, *values: Any) -> tuple[Any, ...]:
@@ -105,7 +121,8 @@ def _part(
     inside = list(zip(graph.arguments, homes, strict=True))
     inside += [(graph.captures[tensor], builder.homes[tensor]) for tensor in graph.captures]
     results = list(zip(graph.results, targets, strict=True))
-    return _function(planner, graph, inside, results, targets[0] if targets else host()), order
+    device = targets[0] if targets else host()
+    return _function(planner, graph, inside, results, device, _roots(graph, builder)), order
 
 
 def _function(
@@ -114,10 +131,11 @@ def _function(
     inside: Sequence[tuple[SymbolicTensor, Device]],
     results: Sequence[tuple[SymbolicTensor, Device]],
     device: Device,
+    roots: dict[SymbolicTensor, SymbolicTensor],
 ) -> Function:
     placement = planner.place_inner(graph, {tensor.op: where for tensor, where in inside}, device)
     targets = [node for node in graph.operations if node.op_def.stateful]
-    return emit(planner.plan(placement, inside, results, targets)).function
+    return emit(planner.plan(placement, inside, results, targets, roots)).function
 
 
 def truth(value: Any, node: Operation) -> bool:

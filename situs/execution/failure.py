@@ -77,6 +77,8 @@ def _innermost(trace: TracebackType | None) -> tuple[FrameType, int] | None:
 
 def _node_of(plan: Plan, number: int) -> Operation | None:
     """The operation that a copy, or the reading of a variable, was made for."""
+    if plan.calls[number].reads is not None:
+        return plan.calls[number].reads
     made = set(plan.calls[number].outputs)
     for call in plan.calls[number + 1 :]:
         if call.node is not None and made & set(slots_in(call.inputs)):

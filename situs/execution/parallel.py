@@ -26,9 +26,16 @@ from situs.execution.plan import Call, Literal, Plan, Slot, Source, slots_in
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
 
-WAITING = frozenset({"PyFunc", "EagerPyFunc"})
+WAITING = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 BLOCKING = frozenset(
-    ["QueueEnqueueV2", "QueueEnqueueManyV2", "QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2"]
+    {
+        "QueueEnqueueV2",
+        "QueueEnqueueManyV2",
+        "QueueDequeueV2",
+        "QueueDequeueManyV2",
+        "QueueDequeueUpToV2",
+        "QueueCloseV2",
+    }
 )
 HEAVY = 4_000_000  # multiplications: about a millisecond of one core
 
@@ -92,10 +99,22 @@ def _dependencies(plan: Plan) -> list[set[int]]:
 
 def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:
     """Whether two slow calls do not depend on each other: some chain of them is shorter than their number."""
+    if "blocking" in kinds and _beside(kinds.index("blocking"), dependencies):
+        return True  # what may wait for ever must not hold up what does not depend on it
     depth: list[int] = []
     for kind, first in zip(kinds, dependencies, strict=True):
         depth.append(max((depth[i] for i in first), default=0) + (kind != "cheap"))
     return max(depth, default=0) < sum(kind != "cheap" for kind in kinds)
+
+
+def _beside(number: int, dependencies: list[set[int]]) -> bool:
+    """Whether some call after this one does not wait for it."""
+    after = {number}
+    for other in range(number + 1, len(dependencies)):
+        if not dependencies[other] & after:
+            return True
+        after.add(other)
+    return False
 
 
 class Schedule:

@@ -9,6 +9,10 @@ destination), however many calls need it.
     CPU:0   %4 = AddN([%3, ...])
 
 Constants are put on their devices when the plan is made. An ``Identity`` on one device is no call at all.
+
+A variable is read where its value is needed, not where its ``v/read`` stands: an operation that waits for an
+assignment sees what was assigned, as in TensorFlow, where the two share memory. Between two changes of a variable
+it is read once, and copied once to each device that needs it.
 """
 
 from __future__ import annotations
@@ -79,6 +83,7 @@ class Call:
     single: bool = True  # the function returns a value, rather than a sequence of them
     after: list[int] = field(default_factory=list)  # calls that must be over, besides those that make the inputs
     copies: SymbolicTensor | None = None
+    reads: Operation | None = None  # whose value of a variable this is
 
 
 @dataclass(eq=False)
@@ -89,8 +94,9 @@ class Plan:
     inputs: list[int]
     outputs: list[Source]
     slots: int
-    assignments: dict[Operation, Assignment]
+    assignments: dict[Operation, Assignment]  # of the operations that are called
     changes_state: bool = False
+    placed: dict[Operation, Assignment] = field(default_factory=dict)  # of all that the run needs, constants and all
 
     def __str__(self) -> str:
         from situs.execution.printer import plan_text
@@ -114,22 +120,39 @@ class Planner:
         feeds: Sequence[tuple[SymbolicTensor, Device]],
         fetches: Sequence[tuple[SymbolicTensor, Device]],
         targets: Iterable[Operation] = (),
+        roots: Mapping[SymbolicTensor, SymbolicTensor] | None = None,
     ) -> Plan:
-        """The plan that computes `fetches`, each to lie on a device, and runs `targets`."""
-        builder = _Builder(self, placement, feeds)
+        """The plan that computes `fetches`, each to lie on a device, and runs `targets`.
+
+        Args:
+            placement: Where each operation goes.
+            feeds: The tensors whose values come in, and where they lie.
+            fetches: The tensors to compute, and where to.
+            targets: Operations to run besides.
+            roots: The feeds that come in as cells, and the variable further out that each is the cell of.
+        """
+        builder = _Builder(self, placement, feeds, roots or {})
         fed = {tensor for tensor, _ in feeds}
         wanted = [*producers((tensor for tensor, _ in fetches), fed), *targets]
-        for node in prune(wanted, fed):
+        nodes = prune(wanted, fed)
+        for node in nodes:
             builder.add(node)
         outputs = [builder.fetch(tensor, device) for tensor, device in fetches]
-        used = {call.node: placement[call.node] for call in builder.calls if call.node is not None}
-        return Plan(builder.calls, builder.feeds, outputs, builder.slots, used, builder.changes_state)
+        placed = {node: placement[node] for node in nodes}
+        used = {call.node: placed[call.node] for call in builder.calls if call.node is not None}
+        return Plan(builder.calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed)
 
 
 class _Builder:
     """A plan in the making."""
 
-    def __init__(self, planner: Planner, placement: Placed, feeds: Sequence[tuple[SymbolicTensor, Device]]) -> None:
+    def __init__(
+        self,
+        planner: Planner,
+        placement: Placed,
+        feeds: Sequence[tuple[SymbolicTensor, Device]],
+        roots: Mapping[SymbolicTensor, SymbolicTensor],
+    ) -> None:
         self.planner = planner
         self.placement = placement
         self.calls: list[Call] = []
@@ -138,7 +161,13 @@ class _Builder:
         self.sources: dict[tuple[SymbolicTensor, Device], Source] = {}
         self.homes: dict[SymbolicTensor, Device] = {}
         self.made_by: dict[Operation, int] = {}  # the call of an operation
-        self.fed_state = {tensor for tensor, _ in feeds if tensor.is_ref and tensor.op.type != "Captured"}
+        self.fed_state = {tensor for tensor, _ in feeds if tensor.is_ref and tensor not in roots}
+        self.roots = dict(roots)  # the variable behind each tensor that stands for state
+        self.views = {
+            tensor: tensor for tensor in roots if not tensor.is_ref
+        }  # values, and the state they are read from
+        self.current: dict[SymbolicTensor, dict[Device, Source]] = {}  # the values of variables, until they change
+        self.changes: dict[SymbolicTensor, list[int]] = {}  # the calls that may have changed a variable
         self.feeds = [self._feed(tensor, device) for tensor, device in feeds]
 
     def _feed(self, tensor: SymbolicTensor, device: Device) -> int:
@@ -158,6 +187,8 @@ class _Builder:
         assignment = self.placement[node]
         if node.type == "Const":
             self._add_constant(node, assignment.device)
+        elif self._is_view(node, assignment.device):
+            self._view(node)
         elif node.type in ALIASES and self._may_alias(node, assignment.device):
             self._alias(node)
         else:
@@ -172,9 +203,23 @@ class _Builder:
         self.homes[tensor] = device
         self.sources[tensor, device] = Literal(copy_to(eager, device)._value)
 
+    def _is_view(self, node: Operation, device: Device) -> bool:
+        """Whether this is the ``v/read`` that came with a variable, on the variable's device."""
+        if node.type != "Identity" or not node.inputs[0].is_ref or node.control_inputs or node.followers:
+            return False
+        source = node.inputs[0]
+        return node.name == f"{source.op.name}/read" and self.homes[source] is device
+
+    def _view(self, node: Operation) -> None:
+        result, source = node.outputs[0], node.inputs[0]
+        if result not in self.homes:  # else it is fed
+            self.homes[result] = self.homes[source]
+            self.views[result] = source
+
     def _may_alias(self, node: Operation, device: Device) -> bool:
         source = node.inputs[0]
-        return not source.is_ref and self.homes[source] is device and not node.control_inputs
+        stays = not source.is_ref and source not in self.views
+        return stays and self.homes[source] is device and not node.control_inputs
 
     def _alias(self, node: Operation) -> None:
         result, source = node.outputs[0], node.inputs[0]
@@ -191,17 +236,43 @@ class _Builder:
         target = host() if assignment.kernel.host_output else device
         outputs = [self._result(tensor, target) for tensor in node.outputs]
         single = len(node.op_def.outputs) == 1 and not node.op_def.outputs[0].is_list
-        after = sorted({self.made_by[other] for other in node.control_inputs if other in self.made_by})
+        after = {self.made_by[other] for other in node.control_inputs if other in self.made_by}
+        after |= self._changing(node, len(self.calls))
         self.made_by[node] = len(self.calls)
         self.changes_state |= node.op_def.stateful and node.type != "Variable"  # that only says which it is
-        self.calls.append(Call(function, inputs, outputs, device, node, takes_run, single, after))
+        self.calls.append(Call(function, inputs, outputs, device, node, takes_run, single, sorted(after)))
+
+    def _changing(self, node: Operation, number: int) -> set[int]:
+        """Notes the variables that a call may change; returns the calls that had to do with the same ones before it.
+
+        A branch or a loop is given the variables it uses as they are, so it comes after what was made of them before.
+        Assignments are ordered by nothing but control dependencies.
+        """
+        if _holds_graphs(node):
+            roots = {self.root(tensor) for tensor in node.inputs if tensor.is_ref or tensor in self.views}
+            before = {call for root in roots for call in self.changes.get(root, ())}
+        else:
+            pairs = zip(node.op_def.inputs, node.args, strict=True)
+            roots, before = {self.root(value) for arg, value in pairs if arg.is_ref}, set()
+        for root in roots:
+            self.changes.setdefault(root, []).append(number)
+            self.current.pop(root, None)
+        return before
+
+    def root(self, tensor: SymbolicTensor) -> SymbolicTensor:
+        """The variable behind a tensor that stands for state, or for what it holds."""
+        tensor = self.views.get(tensor, tensor)
+        if tensor not in self.roots:
+            changed = [source for source in tensor.op.inputs if source.is_ref]
+            self.roots[tensor] = self.root(changed[0]) if changed else tensor
+        return self.roots[tensor]
 
     def _prepared(self, node: Operation, assignment: Assignment) -> tuple[Callable[..., Any], bool, list[Source]]:
         if node.type in NO_WORK:
             return _nothing, False, []
         if node.type == "Placeholder":
             return _not_fed(node), False, []
-        if any(isinstance(value, FunctionGraph) for value in node.attrs.values()):
+        if _holds_graphs(node):
             from situs.execution.control import prepare
 
             return prepare(self.planner, node, assignment, self)
@@ -243,21 +314,36 @@ class _Builder:
 
     def value(self, tensor: SymbolicTensor, device: Device) -> Source:
         """The source of a tensor's value on a device, after a copy if it lies elsewhere."""
-        home = self.homes[tensor]
-        if tensor.is_ref:
-            return self._copied(self._read(tensor, home), tensor, home, device)
+        if tensor.is_ref or tensor in self.views:
+            return self._current(tensor, device)
         found = self.sources.get((tensor, device))
         if found is None:
+            home = self.homes[tensor]
             found = self._copied(self.sources[tensor, home], tensor, home, device)
             self.sources[tensor, device] = found
         return found
 
+    def cell(self, tensor: SymbolicTensor) -> Source:
+        """The cell of the variable that a tensor stands for, or is the value of."""
+        state = self.views.get(tensor, tensor)
+        return self.sources[state, self.homes[state]]
+
+    def _current(self, tensor: SymbolicTensor, device: Device) -> Source:
+        """What a variable holds at this point of the run."""
+        home = self.homes[tensor]
+        known = self.current.setdefault(self.root(tensor), {})
+        if home not in known:
+            known[home] = self._read(tensor, home)
+        if device not in known:
+            known[device] = self._copied(known[home], tensor, home, device)
+        return known[device]
+
     def _read(self, tensor: SymbolicTensor, home: Device) -> Source:
-        """What a variable holds at this point of the run; never remembered, as it may change."""
         slot = self._new_slot()
-        after = [self.made_by[tensor.op]] if tensor.op in self.made_by else []
-        cell = self.sources[tensor, home]
-        self.calls.append(Call(_read_cell, [cell], [slot], home, after=after))
+        after = set(self.changes.get(self.root(tensor), ()))
+        if tensor.op in self.made_by:
+            after.add(self.made_by[tensor.op])
+        self.calls.append(Call(_read_cell, [self.cell(tensor)], [slot], home, after=sorted(after), reads=tensor.op))
         return Slot(slot)
 
     def _copied(self, source: Source, tensor: SymbolicTensor, home: Device, device: Device) -> Source:
@@ -273,6 +359,10 @@ class _Builder:
     def fetch(self, tensor: SymbolicTensor, device: Device) -> Source:
         """The source of a result of the plan."""
         return self.value(tensor, device)
+
+
+def _holds_graphs(node: Operation) -> bool:
+    return any(isinstance(value, FunctionGraph) for value in node.attrs.values())
 
 
 def _read_cell(cell: Any) -> Any:

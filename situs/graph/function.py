@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from situs.dtype import DType
+from situs.dtype import ALL, DType, resource
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.kernel import CPU, GPU
@@ -22,7 +22,7 @@ from situs.registry.op import op
 from situs.registry.signature import Arg
 from situs.shapes import UNKNOWN, TensorShape
 
-captured = op("Captured", "-> output: dtype")
+captured = op("Captured", "-> output: dtype", dtype=ALL | {resource})
 captured.shape(lambda: UNKNOWN)
 captured.kernel(CPU, GPU)(lambda: None)  # never called: its value comes from outside; the placer asks for one
 

@@ -27,6 +27,8 @@ from situs.ops import (  # noqa: F401
     operators,
     placeholder,
     printing,
+    python_function,
+    queue,
     random,
     rearrange,
     reduce,

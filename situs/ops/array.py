@@ -38,6 +38,14 @@ def as_sizes(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
+def partly(check: Callable[[Any], tuple[int, ...]], shape: Any) -> tuple[Dim, ...]:
+    """What a function of sizes makes of those that are known; None, for those that are not, stays where it is."""
+    if not isinstance(shape, tuple) or None not in shape:
+        return check(shape)
+    known = iter(check(tuple(size for size in shape if size is not None)))
+    return tuple(None if size is None else next(known) for size in shape)
+
+
 def as_integer(value: Any, what: str) -> int:
     """An integer given on the host; as in TensorFlow, a list of one will do."""
     if isinstance(value, tuple) and len(value) == 1:
@@ -101,12 +109,14 @@ _reshape = op("Reshape", "tensor: T, shape: host -> T")
 def _reshape_shape(tensor: TensorShape, shape: Any) -> TensorShape:
     if shape is None:
         return UNKNOWN
-    sizes = as_sizes(shape)
-    if sum(size < 0 for size in sizes) > 1:
+    sizes = partly(as_sizes, shape)
+    if sizes.count(-1) > 1:
         raise InvalidArgumentError(f"Only one input size may be -1, got shape {list(sizes)}")
-    if not tensor.is_fully_defined():
-        return TensorShape(None if size < 0 else size for size in sizes)
-    return TensorShape(_infer_missing(tuple(d for d in tensor if d is not None), sizes))
+    missing = sizes.count(-1) + sizes.count(None)
+    if not tensor.is_fully_defined() or missing > 1:
+        return TensorShape(None if size == -1 else size for size in sizes)
+    known = tuple(-1 if size is None else size for size in sizes)  # one that is not known can be worked out too
+    return TensorShape(_infer_missing(tuple(d for d in tensor if d is not None), known))
 
 
 def _infer_missing(dims: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -438,7 +448,7 @@ _broadcast_args = op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=INDEX)
 def _broadcast_to_shape(input: TensorShape, shape: Any) -> TensorShape:
     if shape is None:
         return UNKNOWN
-    sizes = TensorShape(as_sizes(shape))
+    sizes = TensorShape(partly(as_sizes, shape))
     assert sizes.rank is not None
     if input.rank is None:
         return sizes

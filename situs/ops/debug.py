@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
+from situs.devices import scope
 from situs.devices.scope import here
 from situs.dtype import FLOATING, NUMERIC, DType, as_dtype
 from situs.eager.convert import short, to_tensor
@@ -27,7 +28,7 @@ from situs.ops.cast import cast
 from situs.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op, same_shape
-from situs.ops.join import concat
+from situs.ops.join import concat, stack
 from situs.ops.math import abs as absolute
 from situs.ops.math import add, multiply, subtract
 from situs.ops.naming import Composed
@@ -88,7 +89,8 @@ def Assert(  # noqa: N802 - the name programs use
 
 def _assert_later(condition: Any, data: list[Any], summarize: int | None, name: str | None) -> Any:
     holds = convert_to_tensor(condition, name="condition")
-    shown = [convert_to_tensor(item, name=f"data_{number}") for number, item in enumerate(data)]
+    with scope.device(None):  # text lies on the host
+        shown = [convert_to_tensor(item, name=f"data_{number}") for number, item in enumerate(data)]
     limit = 3 if summarize is None else as_int(summarize, "summarize")
     return _assert.many(cast(holds, dt.bool), shown, summarize=limit, name=name)
 
@@ -461,7 +463,7 @@ def _assert_rank(
     if rank is None or not is_plain(wanted):
         holds = [compare(array.rank(tensor), each) for each in wanted]
         said = [f"{_prefix(message)}Tensor must have rank {words}. Received shape: ", array.shape(tensor)]
-        return Assert(reduce_any(holds), said if data is None else [*said, *data], summarize, last)
+        return Assert(reduce_any(stack(holds)), said if data is None else [*said, *data], summarize, last)
     if not any(_STATIC[compare](rank, each) for each in wanted):
         raise InvalidArgumentError(
             f"{_prefix(message)}Tensor  must have rank {words}.  Received rank {rank}, shape {tensor.shape}"

@@ -19,7 +19,7 @@ import torch
 from situs.dtype import FIXED, NUMERIC, WIDE_UNSIGNED, DType, as_dtype, float32
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import as_integer, as_sizes, by_bits
+from situs.ops.array import as_integer, as_sizes, by_bits, partly
 from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, op
 from situs.ops.naming import Composed
@@ -376,7 +376,7 @@ _eye = op("Eye", "num_rows: host, num_columns: host, batch_shape: host -> output
 @_eye.shape
 def _eye_shape(num_rows: Any, num_columns: Any, batch_shape: Any) -> TensorShape:
     rows, columns = (None if size is None else _eye_size(size) for size in (num_rows, num_columns))
-    return UNKNOWN if batch_shape is None else TensorShape([*_batch_sizes(batch_shape), rows, columns])
+    return UNKNOWN if batch_shape is None else TensorShape([*partly(_batch_sizes, batch_shape), rows, columns])
 
 
 def _eye_size(size: Any) -> int:

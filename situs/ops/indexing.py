@@ -18,6 +18,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from situs.eager.binding import host_value
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
-from situs.ops.array import as_integer, as_integers, by_bits, host_shape
+from situs.ops.array import as_integer, as_integers, by_bits, host_shape, partly
 from situs.ops.attribute import as_int
 from situs.ops.constant import ones_like
 from situs.ops.define import CPU, GPU, op
@@ -50,7 +51,7 @@ def _slice_shape(input: TensorShape, begin: Any, size: Any) -> TensorShape:
     return TensorShape(length for _, length in _extents(tuple(input), begin, size))
 
 
-def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[int, Dim]]:
+def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[Dim, Dim]]:
     """For each dimension, the first element and how many there are."""
     rank = len(dims)
     if host_shape(begin) != (rank,) or host_shape(size) != (rank,):
@@ -58,9 +59,11 @@ def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[int
             f"Expected begin and size arguments to be 1-D tensors of size {rank}, but got shapes "
             f"{brackets(host_shape(begin))} and {brackets(host_shape(size))} instead."
         )
-    starts, lengths = as_integers(begin, "begin"), as_integers(size, "size")
+    starts, lengths = (
+        partly(partial(as_integers, what=what), value) for what, value in (("begin", begin), ("size", size))
+    )
     for number, (dim, start, length) in enumerate(zip(dims, starts, lengths, strict=True)):
-        if dim is None:
+        if dim is None or start is None or length is None:
             yield start, None if length == -1 else length
             continue
         if not 0 <= start <= dim:

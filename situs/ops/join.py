@@ -253,10 +253,14 @@ def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[Tenso
 
 @_split_v.shape
 def _split_v_shape(value: TensorShape, size_splits: Any, axis: Any, *, num_split: int) -> list[TensorShape]:
-    if value.rank is None or size_splits is None or axis is None:
-        return [UNKNOWN] * num_split
+    if value.rank is None or axis is None:
+        return [UNKNOWN if value.rank is None else TensorShape([None] * value.rank)] * num_split
     place = _split_axis(axis, value.rank)
-    parts = _split_sizes(value[place], size_splits, num_split)
+    if size_splits is None or (isinstance(size_splits, tuple) and None in size_splits):
+        parts: list[Dim] = list(size_splits or [None] * num_split)
+        parts = [None if each == -1 else each for each in parts]
+    else:
+        parts = _split_sizes(value[place], size_splits, num_split)
     return [TensorShape([*value[:place], part, *value[place + 1 :]]) for part in parts]
 
 
@@ -353,10 +357,10 @@ def _tile_shape(input: TensorShape, multiples: Any) -> TensorShape:
     if input.rank is None or multiples is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
     counts = _multiples(multiples, input.rank)
-    return TensorShape(None if size is None else size * n for size, n in zip(input, counts, strict=True))
+    return TensorShape(None if size is None or n is None else size * n for size, n in zip(input, counts, strict=True))
 
 
-def _multiples(multiples: Any, rank: int) -> tuple[int, ...]:
+def _multiples(multiples: Any, rank: int) -> tuple[Any, ...]:
     if not isinstance(multiples, tuple):
         raise InvalidArgumentError("Expected multiples to be 1-D, but got shape []")
     if len(multiples) != rank:
@@ -364,7 +368,7 @@ def _multiples(multiples: Any, rank: int) -> tuple[int, ...]:
             f"Expected multiples argument to be a vector of length {rank} but got length {len(multiples)}"
         )
     for number, each in enumerate(multiples):
-        if as_integer(each, "Each entry of multiples") < 0:
+        if each is not None and as_integer(each, "Each entry of multiples") < 0:
             raise InvalidArgumentError(f"Expected multiples[{number}] >= 0, but got {each}")
     return multiples
 

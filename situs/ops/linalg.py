@@ -13,8 +13,10 @@ import numpy as np
 import torch
 
 from situs import dispatch
+from situs import dtype as dt
 from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, WIDE_UNSIGNED, as_dtype
 from situs.errors import InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import expand_dims, matrix_transpose, squeeze
 from situs.ops.attribute import as_bool
 from situs.ops.cast import cast
@@ -76,12 +78,54 @@ def batch_shape(a: TensorShape, b: TensorShape) -> TensorShape:
 _mm = torch.mm
 
 
+_LARGE = (
+    2**24
+)  # multiplications: from here on oneDNN is quicker than MKL (512 x 512: 1.28 ms against 1.40 on two cores)
+
+
+def _product_on_cpu(a: Tensor, b: Tensor, **flags: bool) -> Any:
+    """In a graph: oneDNN for large products of float32, `mm` for other plain ones."""
+    rows, columns = a.shape.num_elements(), b.shape.num_elements()
+    plain = _plain_product(a, b, **flags)
+    if plain is None or a.dtype is not dt.float32 or not rows or not columns or not _has_onednn():
+        return plain
+    if rows * columns // (b.shape[0] or 1) < _LARGE:
+        return plain
+    is_constant = isinstance(b, SymbolicTensor) and b.op.type == "Const"
+    return _onednn_product(a.shape[0] or 0) if is_constant else _turned_product
+
+
+def _has_onednn() -> bool:
+    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def _turned_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    made: torch.Tensor = torch.ops.mkldnn._linear_pointwise(a, b.t(), None, "none", [], "")
+    return made
+
+
+def _onednn_product(rows: int) -> Any:
+    """A product with a constant, which is laid out for oneDNN once (512 x 512: 1.22 ms)."""
+    laid_out: tuple[Any, Any] = None, None
+
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        nonlocal laid_out
+        of, weight = laid_out
+        if of is not b:
+            weight = torch.ops.mkldnn._reorder_linear_weight(b.t().contiguous(), rows)
+            laid_out = b, weight
+        made: torch.Tensor = torch.ops.mkldnn._linear_pointwise(a, weight, None, "none", [], "")
+        return made
+
+    return product
+
+
 def _plain_product(a: Tensor, b: Tensor, **flags: bool) -> Any:
     """In a graph where both are known to be matrices, and neither is to be turned: `mm` itself."""
     return _mm if a.shape.rank == b.shape.rank == 2 and not any(flags.values()) else None
 
 
-@_matmul.kernel(CPU, lower=_plain_product)
+@_matmul.kernel(CPU, lower=_product_on_cpu)
 @_matmul.kernel(GPU, T=FLOATING | COMPLEX, lower=_plain_product)
 def _matmul_kernel(
     a: torch.Tensor,

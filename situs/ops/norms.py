@@ -52,13 +52,22 @@ def norm(
     keep = as_bool(keepdims, "keepdims")
     x = convert_to_tensor(tensor)
     with Composed(name, "norm") as last:
-        if isinstance(axis, SymbolicTensor) and axis.shape == [2]:
-            axis = (axis[0], axis[1])
+        if isinstance(axis, SymbolicTensor):
+            axis = _entries(axis)
         if axis is None or isinstance(axis, (int, SymbolicTensor)):
             return _vector_norm(x, ord, axis, keep, last)
         if not isinstance(axis, (tuple, list)) or len(axis) != 2 or _are_same(*axis):
             raise InvalidArgumentError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
         return _matrix_norm(x, ord, (axis[0], axis[1]), keep, last)
+
+
+def _entries(axis: SymbolicTensor) -> Any:
+    """A computed axis, or a pair of them."""
+    if axis.shape.rank is None or axis.shape not in ([], [1], [2]):
+        raise InvalidArgumentError(
+            f"The shape of 'axis' must be known when the graph is built: [] or [2], got {axis!r}"
+        )
+    return (axis[0], axis[1]) if axis.shape == [2] else axis
 
 
 def _are_same(one: Any, other: Any) -> bool:

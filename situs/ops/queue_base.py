@@ -119,7 +119,7 @@ class QueueBase:
             if graph is None:
                 queue_ops.enqueue_kernel(self._queue_ref, [_on_host(value) for value in values])
                 return None
-            return self._add(graph, queue_ops.enqueue, (values,), {}, [], scope)
+            return self._add(graph, queue_ops.enqueue, (_inside(graph, values),), {}, [], scope)
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation | None:
         """Puts elements in, one for each row of the tensors; waits while the queue is full."""
@@ -132,7 +132,7 @@ class QueueBase:
             if graph is None:
                 queue_ops.enqueue_many_kernel(self._queue_ref, [_on_host(value) for value in values])
                 return None
-            return self._add(graph, queue_ops.enqueue_many, (values,), {}, [], scope)
+            return self._add(graph, queue_ops.enqueue_many, (_inside(graph, values),), {}, [], scope)
 
     def _components(self, vals: Any) -> list[Any]:
         """The components of what is to be put in, as tensors of the queue's dtypes."""
@@ -279,6 +279,10 @@ def _as_component(value: Any, dtype: DType, name: str) -> Any:
     if isinstance(value, (list, tuple)) and not any(map(is_tensor, flatten(value))):
         return constant(value, dtype, name=name)
     return convert_to_tensor(value, dtype, name=name)
+
+
+def _inside(graph: Graph, tensors: list[Any]) -> list[SymbolicTensor]:
+    return [graph.capture(tensor) for tensor in tensors]
 
 
 def _scope(graph: Graph | None, name: str) -> Any:

@@ -16,7 +16,7 @@ from situs import dtype as dt
 from situs.dtype import FIXED, FLOATING, INDEX, STRING, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import SIGNED_TWIN
+from situs.ops.array import SIGNED_TWIN, partly
 from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
@@ -53,12 +53,12 @@ def checked_sizes(shape: Any) -> tuple[int, ...]:
 
 def drawn_shape(shape: Any, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops whose first input is the shape of the result."""
-    return UNKNOWN if shape is None else TensorShape(checked_sizes(shape))
+    return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape))
 
 
 def drawn_per_parameter_shape(shape: Any, parameter: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops that draw `shape` samples for each element of a parameter."""
-    return UNKNOWN if shape is None else TensorShape(checked_sizes(shape)) + parameter
+    return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape)) + parameter
 
 
 # Draws: what the kernels here and those of `situs.ops.stateless` share.
@@ -342,13 +342,13 @@ _crop = op("RandomCrop", "image: T, size: host -> output: T", T=FIXED, stateful=
 def _crop_shape(image: TensorShape, size: Any, *, seed: int) -> TensorShape:
     if size is None:
         return UNKNOWN if image.rank is None else TensorShape([None] * image.rank)
-    sizes = checked_sizes(size)
+    sizes = partly(checked_sizes, size)
     if image.rank not in (None, len(sizes)):
         raise InvalidArgumentError(
             f"Need a size for each dimension of value, got {brackets(image)} and {brackets(sizes)}"
         )
     if image.rank is not None and any(
-        have is not None and have < want for have, want in zip(image, sizes, strict=True)
+        have is not None and want is not None and have < want for have, want in zip(image, sizes, strict=True)
     ):
         raise InvalidArgumentError(f"Need value.shape >= size, got {brackets(image)} and {brackets(sizes)}")
     return TensorShape(sizes)

@@ -19,7 +19,7 @@ import torch
 
 from situs.dtype import ALL, BOOL, FIXED, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DTypes
 from situs.errors import InvalidArgumentError
-from situs.ops.array import as_attribute, as_sizes, by_bits
+from situs.ops.array import as_attribute, as_sizes, by_bits, partly
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather import check_bad_indices_policy, linear_indices, safe_linear_indices
 from situs.registry.op import Op
@@ -126,7 +126,7 @@ _scatter_nd = op("ScatterNd", "indices: Tindices, updates: T, shape: host -> out
 def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: Any) -> TensorShape:
     if shape is None:
         return UNKNOWN
-    output = TensorShape(as_sizes(shape))
+    output = TensorShape(partly(as_sizes, shape))
     _check_updates(indices, updates, output)
     return output
 

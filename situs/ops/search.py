@@ -15,7 +15,7 @@ import torch
 from situs.dtype import INDEX, REAL, WIDE_UNSIGNED, DType, as_dtype, int16, int32
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import InvalidArgumentError
-from situs.ops.array import SIGNED_TWIN, as_integer, as_sizes
+from situs.ops.array import SIGNED_TWIN, as_integer, as_sizes, partly
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import UNKNOWN, TensorShape, brackets, normalize_axis
@@ -420,7 +420,7 @@ def _invert_permutation_kernel(x: torch.Tensor) -> torch.Tensor:
 
 @_unravel_index.shape
 def _unravel_index_shape(indices: TensorShape, dims: Any) -> TensorShape:
-    return TensorShape([None if dims is None else len(_as_dims(dims))]).concatenate(indices)
+    return TensorShape([None if dims is None else len(partly(_as_dims, dims))]).concatenate(indices)
 
 
 def _as_dims(dims: Any) -> tuple[int, ...]:

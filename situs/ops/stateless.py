@@ -16,6 +16,7 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.mixing import mix
 from situs.ops import random
+from situs.ops.array import partly
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.join import stack
@@ -224,7 +225,7 @@ def stateless_categorical(
 def _ending_in_parameter_shape(shape: Any, seed: Any, parameter: TensorShape) -> TensorShape:
     if shape is None:
         return UNKNOWN
-    sizes = TensorShape(checked_sizes(shape))
+    sizes = TensorShape(partly(checked_sizes, shape))
     if parameter.rank is not None:
         tail = sizes[len(sizes) - parameter.rank :] if parameter.rank <= len(sizes) else None
         if tail is None or not tail.is_compatible_with(parameter):

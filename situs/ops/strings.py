@@ -509,7 +509,7 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
         UnimplementedError: `input` is no scalar: its rows would differ in length.
     """
     text = convert_to_tensor(input, dt.string)
-    if text.shape.rank != 0:
+    if text.shape.rank not in (0, None):
         raise UnimplementedError(
             f"tf.strings.split takes a scalar, got shape {text.shape}. The rows would differ in length, and Situs "
             "has no ragged tensors. Split the elements one by one: [tf.strings.split(row) for row in input]."

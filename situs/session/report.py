@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.execution.plan import Call, Plan
+from situs.execution.plan import Call
 from situs.execution.trace import Event, Recorder
 from situs.proto.stats import RunMetadata
 
 
-def fill_metadata(metadata: RunMetadata, plan: Plan, recorder: Recorder | None, graphs: bool) -> None:
-    """Writes the events of a run into `metadata`, and the parts of the graph by device if they are wanted."""
+def fill_metadata(metadata: RunMetadata, recorder: Recorder | None) -> None:
+    """Writes the events of a run into `metadata`, in place of what it held."""
     metadata.Clear()
     if recorder is not None:
         _fill_stats(metadata.step_stats, recorder)
-    if graphs:
-        _fill_graphs(metadata, plan)
 
 
 def _fill_stats(step_stats: Any, recorder: Recorder) -> None:
@@ -37,21 +35,31 @@ def _fill_node(stats: Any, event: Event, thread: int) -> None:
     stats.all_start_nanos = event.start
     stats.op_end_rel_nanos = stats.all_end_rel_nanos = event.end - event.start
     stats.thread_id = thread
+    device = event.call.device
+    allocator = "cpu" if device.type == "CPU" else f"GPU_{device.index}_bfc"
     total = sum(size for _, _, size in event.results)
     if total:
-        where = "cpu" if event.call.device.type == "CPU" else f"GPU_{event.call.device.index}_bfc"
-        stats.memory.add(allocator_name=where, total_bytes=total, peak_bytes=total)
-    for slot, (shape, _, size) in enumerate(event.results):
-        output = stats.output.add(slot=slot)
-        for dim in shape:
-            output.tensor_description.shape.dim.add(size=dim)
-        output.tensor_description.allocation_description.requested_bytes = size
+        stats.memory.add(allocator_name=allocator, total_bytes=total, peak_bytes=total)
+    for slot, result in enumerate(event.results):
+        _fill_output(stats.output.add(slot=slot), event.call, slot, result, allocator)
+
+
+def _fill_output(output: Any, call: Call, slot: int, result: Any, allocator: str) -> None:
+    shape, _, size = result
+    described = output.tensor_description
+    tensor = call.copies if call.node is None else call.node.outputs[slot]
+    if tensor is not None:
+        described.dtype = tensor.dtype.as_datatype_enum
+    for dim in shape:
+        described.shape.dim.add(size=dim)
+    described.allocation_description.requested_bytes = described.allocation_description.allocated_bytes = size
+    described.allocation_description.allocator_name = allocator
 
 
 def name_of(call: Call) -> str:
-    """The name of a call: its operation's, or what it copies."""
-    if call.node is not None:
-        return call.node.name
+    """The name of a call: its operation's, or what it copies or reads."""
+    if call.node is not None or call.reads is not None:
+        return (call.node or call.reads).name  # type: ignore[union-attr]
     return f"edge_{call.copies.op.index}_{call.copies.op.name}" if call.copies is not None else "read"
 
 
@@ -61,24 +69,3 @@ def _label(call: Call) -> str:
         source = "" if call.copies is None else call.copies.op.name
         return f"{name_of(call)} = {kind}({source})"
     return f"{call.node.name} = {call.node.type}({', '.join(tensor.op.name for tensor in call.node.inputs)})"
-
-
-def _fill_graphs(metadata: RunMetadata, plan: Plan) -> None:
-    """One graph per device; where a tensor crosses, a `_Send` stands in one and a `_Recv` in the other."""
-    from situs.graph.serialize import to_node_def
-
-    graphs: dict[str, Any] = {}
-    for call in plan.calls:
-        graph = graphs.setdefault(call.device.name, None)
-        if graph is None:
-            graph = graphs[call.device.name] = metadata.partition_graphs.add()
-        if call.node is not None:
-            graph.node.add().CopyFrom(to_node_def(call.node))
-        elif call.copies is not None:
-            edge = name_of(call)
-            sender = plan.assignments.get(call.copies.op)
-            source = graphs.get(sender.device.name) if sender is not None else None
-            if source is not None:
-                source.node.add(name=f"{call.copies.op.name}/_send", op="_Send", input=[call.copies.op.name])
-            received = graph.node.add(name=f"{call.copies.op.name}/_recv", op="_Recv")
-            received.attr["tensor_name"].s = edge.encode()

@@ -35,6 +35,7 @@ from situs.session.deadline import within
 from situs.session.feeds import as_mapping, feed_tensors, feed_value, flattened
 from situs.session.fetches import Fetches, form_of
 from situs.session.partial import PartialRun
+from situs.session.partition import fill_partitions
 from situs.session.prepared import Prepared, to_client
 from situs.session.report import fill_metadata
 from situs.tensor import Tensor
@@ -171,24 +172,25 @@ class BaseSession:
         if options is None and metadata is None and not self._config.timeout_ms:
             made = prepared.program.run(Run(state), values)
         else:
-            made = self._run_with_options(prepared.program, values, Run(state), options, metadata)
+            made = self._run_with_options(prepared, values, Run(state), options, metadata)
         return prepared.answer(made)
 
     def _run_with_options(
-        self, program: Program, values: Sequence[Value], run: Run, options: Any, metadata: Any
+        self, prepared: Prepared, values: Sequence[Value], run: Run, options: Any, metadata: Any
     ) -> tuple[Value, ...]:
         options = _checked(options, RunOptions, "options")
         metadata = _checked(metadata, RunMetadata, "run_metadata")
         traces = metadata is not None and options is not None and options.trace_level != RunOptions.NO_TRACE
-        recorder = Recorder() if traces else None
+        recorder, program = Recorder() if traces else None, prepared.program
         limit = (0 if options is None else options.timeout_in_ms) or self._config.timeout_ms
         if limit > 0:
             made = within(limit, run, lambda: program.run(run, values, recorder))
         else:
             made = program.run(run, values, recorder)
         if metadata is not None:
-            graphs = options is not None and options.output_partition_graphs
-            fill_metadata(metadata, program.plan, recorder, graphs)
+            fill_metadata(metadata, recorder)
+            if options is not None and options.output_partition_graphs:
+                fill_partitions(metadata, program.plan, prepared.feeds, prepared.fetches.tensors)
         return made  # type: ignore[no-any-return]
 
     def make_callable(

@@ -14,8 +14,10 @@ from situs.compat.v1 import linalg as linalg
 from situs.compat.v1 import manip as manip
 from situs.compat.v1 import math as math
 from situs.compat.v1 import nn as nn
+from situs.compat.v1 import queue as queue
 from situs.compat.v1 import random as random
 from situs.compat.v1 import strings as strings
+from situs.compat.v1 import train as train
 from situs.compat.v1.door import control_dependencies as control_dependencies
 from situs.compat.v1.door import disable_eager_execution as disable_eager_execution
 from situs.compat.v1.door import disable_v2_behavior as disable_v2_behavior
@@ -23,6 +25,11 @@ from situs.compat.v1.door import enable_eager_execution as enable_eager_executio
 from situs.compat.v1.door import enable_v2_behavior as enable_v2_behavior
 from situs.compat.v1.door import executing_eagerly as executing_eagerly
 from situs.compat.v1.door import name_scope as name_scope
+from situs.compat.v1.queue import FIFOQueue as FIFOQueue
+from situs.compat.v1.queue import PaddingFIFOQueue as PaddingFIFOQueue
+from situs.compat.v1.queue import PriorityQueue as PriorityQueue
+from situs.compat.v1.queue import QueueBase as QueueBase
+from situs.compat.v1.queue import RandomShuffleQueue as RandomShuffleQueue
 from situs.devices.scope import device as device
 from situs.devices.spec import MutableDeviceSpec as DeviceSpec
 from situs.dtype import DType as DType
@@ -268,6 +275,9 @@ from situs.ops.placeholder import placeholder_with_default as placeholder_with_d
 from situs.ops.placeholder import tuple as tuple
 from situs.ops.printing import Print as Print
 from situs.ops.printing import print as print
+from situs.ops.python_function import numpy_function as numpy_function
+from situs.ops.python_function import py_func as py_func
+from situs.ops.python_function import py_function as py_function
 from situs.ops.random import gamma as random_gamma
 from situs.ops.random import multinomial as multinomial
 from situs.ops.random import normal as random_normal

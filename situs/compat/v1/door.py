@@ -17,6 +17,7 @@ from typing import Any
 from situs.devices.scope import build_into, here
 from situs.errors import InvalidArgumentError
 from situs.graph import context
+from situs.ops.python_function import runs_at_once
 from situs.variables import symbolic
 
 _builds = True
@@ -60,7 +61,7 @@ def run_eagerly_from_eager_door() -> None:
 
 def executing_eagerly() -> bool:
     """Whether ops called through this door run at once."""
-    return here.graph is None and not _builds
+    return here.graph is None and (not _builds or runs_at_once())
 
 
 def through(value: Any) -> Any:
@@ -70,7 +71,7 @@ def through(value: Any) -> Any:
 
     @functools.wraps(value)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if here.graph is not None or not _builds:
+        if here.graph is not None or not _builds or runs_at_once():
             return value(*args, **kwargs)
         before = build_into(context.get_default_graph(), here.scope)
         try:
@@ -109,4 +110,4 @@ def control_dependencies(control_inputs: Any) -> Any:
     return (here.graph or context.get_default_graph()).control_dependencies(control_inputs)
 
 
-symbolic.eager_by_default = lambda: not _builds
+symbolic.eager_by_default = lambda: not _builds or runs_at_once()

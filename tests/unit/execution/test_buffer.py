@@ -1,4 +1,4 @@
-"""Buffers: who waits, who goes first, and what wakes those who wait. Figures of TensorFlow 2.21 where it has an opinion."""
+"""Buffers: who waits, who goes first, and what wakes those who wait. Messages are TensorFlow 2.21's."""
 
 from __future__ import annotations
 

@@ -475,11 +475,12 @@ def test_a_fifo_queue_asks_for_the_cpu_itself(sess):
 
 def test_queues_work_in_branches(sess):
     q, keep = FIFOQueue(3, tf.float32), tf.placeholder(tf.bool, [])
-    maybe = tf.cond(keep, lambda: q.enqueue(1.0), tf.no_op)
+    x = tf.placeholder_with_default(5.0, [])
+    maybe = tf.cond(keep, lambda: q.enqueue(x), tf.no_op)
     sess.run(maybe, {keep: False})
     assert sess.run(q.size()) == 0
     sess.run(maybe, {keep: True})
-    assert sess.run(q.size()) == 1
+    assert sess.run(q.dequeue()) == 5.0
 
 
 # Eager code.

@@ -1,0 +1,146 @@
+"""``tf.logging``: messages of the program, in one stream with those of Situs.
+
+    tf.logging.set_verbosity(tf.logging.INFO)
+    tf.logging.info("step %d", 3)               INFO:situs:step 3
+
+All go to Python's logger ``situs``. As long as the program has not set up logging itself, they are written to
+stderr; from then on its own handlers get them.
+"""
+
+from __future__ import annotations
+
+import logging as _logging
+import sys as _sys
+import threading as _threading
+from collections import Counter as _Counter
+from typing import Any as _Any
+from typing import TextIO as _TextIO
+
+DEBUG = _logging.DEBUG
+INFO = _logging.INFO
+WARN = _logging.WARNING
+ERROR = _logging.ERROR
+FATAL = _logging.FATAL
+
+
+class _Stderr(_logging.StreamHandler[_TextIO]):
+    """Writes to what ``sys.stderr`` is by then, if nobody else takes the messages."""
+
+    def emit(self, record: _logging.LogRecord) -> None:
+        if not _logging.getLogger().handlers:
+            self.stream = _sys.stderr
+            super().emit(record)
+
+
+_logger = _logging.getLogger("situs")
+_stderr = _Stderr()
+_stderr.setFormatter(_logging.Formatter(_logging.BASIC_FORMAT))
+if not _logger.handlers:
+    _logger.addHandler(_stderr)
+
+
+def get_logger() -> _logging.Logger:
+    """The logger that all messages go to."""
+    return _logger
+
+
+def get_verbosity() -> int:
+    """The least level that is logged; `WARN` unless the program says otherwise."""
+    return _logger.getEffectiveLevel()
+
+
+def set_verbosity(v: int | str) -> None:
+    """Sets the least level that is logged: `DEBUG`, `INFO`, `WARN`, `ERROR` or `FATAL`."""
+    from situs.errors import InvalidArgumentError
+
+    try:
+        _logger.setLevel(v)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"The verbosity is a level such as tf.logging.INFO, got {v!r}.") from error
+
+
+# Messages. Each is said to come from the line that logged it.
+
+
+def log(level: int, msg: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Logs ``msg % args`` at a level."""
+    _logger.log(level, msg, *args, stacklevel=2, **kwargs)
+
+
+def debug(msg: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Logs ``msg % args`` at the level `DEBUG`."""
+    _logger.debug(msg, *args, stacklevel=2, **kwargs)
+
+
+def info(msg: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Logs ``msg % args`` at the level `INFO`."""
+    _logger.info(msg, *args, stacklevel=2, **kwargs)
+
+
+def warning(msg: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Logs ``msg % args`` at the level `WARN`."""
+    _logger.warning(msg, *args, stacklevel=2, **kwargs)
+
+
+def warn(msg: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Logs ``msg % args`` at the level `WARN`."""
+    _logger.warning(msg, *args, stacklevel=2, **kwargs)
+
+
+def error(msg: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Logs ``msg % args`` at the level `ERROR`."""
+    _logger.error(msg, *args, stacklevel=2, **kwargs)
+
+
+def fatal(msg: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Logs ``msg % args`` at the level `FATAL`; the program goes on."""
+    _logger.critical(msg, *args, stacklevel=2, **kwargs)
+
+
+def vlog(level: int, msg: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Logs ``msg % args`` at a level, which is one of Python's: small numbers are below `DEBUG`."""
+    _logger.log(level, msg, *args, stacklevel=2, **kwargs)
+
+
+def TaskLevelStatusMessage(msg: _Any) -> None:  # noqa: N802 - TensorFlow's name
+    """Logs a message at the level `ERROR`."""
+    _logger.error(msg, stacklevel=2)
+
+
+# Messages now and then.
+
+_counts: _Counter[tuple[str, int]] = _Counter()
+_lock = _threading.Lock()
+
+
+def log_if(level: int, msg: _Any, condition: object, *args: _Any) -> None:
+    """Logs ``msg % args`` if a condition holds."""
+    if condition:
+        _logger.log(level, msg, *args, stacklevel=2)
+
+
+def log_first_n(level: int, msg: _Any, n: int, *args: _Any) -> None:
+    """Logs ``msg % args`` the first `n` times that this line of the program is reached."""
+    if _times_before() < n:
+        _logger.log(level, msg, *args, stacklevel=2)
+
+
+def log_every_n(level: int, msg: _Any, n: int, *args: _Any) -> None:
+    """Logs ``msg % args`` the first time that this line of the program is reached, and every `n` times after."""
+    if _times_before() % n == 0:
+        _logger.log(level, msg, *args, stacklevel=2)
+
+
+def _times_before() -> int:
+    """How often the line that calls the caller did so before."""
+    frame = _sys._getframe(2)
+    line = frame.f_code.co_filename, frame.f_lineno
+    with _lock:
+        _counts[line] += 1
+        return _counts[line] - 1
+
+
+def flush() -> None:
+    """Writes out what is waiting in the handlers."""
+    for handler in _logger.handlers:
+        handler.flush()

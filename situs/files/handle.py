@@ -1,0 +1,198 @@
+"""``GFile``: a file that is read or written, as text or as bytes.
+
+    with tf.io.gfile.GFile("notes.txt", "w") as f:
+        f.write("first\\n")
+    for line in tf.io.gfile.GFile("notes.txt"):
+        print(line)
+
+It is opened when it is first used, so a missing file is found out by the first ``read``. Positions and counts are
+bytes, in text too; a character is never cut in two. Lines end with a line feed and nothing is done to it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from types import TracebackType
+from typing import IO, Any
+
+from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, PermissionDeniedError
+from situs.files.paths import local, translated
+from situs.files.tree import stat
+
+_MODES = ("r", "w", "a", "r+", "w+", "a+")
+
+
+class GFile:
+    """A file of this machine.
+
+    Args:
+        name: Its path.
+        mode: ``r``, ``w``, ``a``, ``r+``, ``w+`` or ``a+``; with a ``b``, what is read is bytes.
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self._file: IO[bytes] | None = None  # first, for __del__
+        plain = mode.replace("b", "", 1) if isinstance(mode, str) else mode
+        if plain not in _MODES:
+            raise InvalidArgumentError(
+                f"mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+', each with or without a 'b': {mode!r}"
+            )
+        local(name)
+        self._name, self._mode, self._plain = name, mode, plain
+
+    @property
+    def name(self) -> Any:
+        """The path, as it was given."""
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        """The mode, as it was given."""
+        return self._mode
+
+    def size(self) -> int:
+        """How many bytes the file has."""
+        if self._file is not None:
+            self.flush()
+        return stat(self._name).length
+
+    # Reading.
+
+    def read(self, n: int = -1) -> Any:
+        """What follows the current position: all of it, or `n` bytes, or a few more to complete a character."""
+        file = self._readable()
+        with translated(self._name):
+            read = file.read(-1 if n is None or n < 0 else n)
+            read += b"" if "b" in self._mode else _rest_of_character(read, file)
+        return self._given(read)
+
+    def readline(self) -> Any:
+        """The next line, with its line feed; empty at the end of the file."""
+        file = self._readable()
+        with translated(self._name):
+            line = file.readline()
+        return self._given(line)
+
+    def readlines(self) -> list[Any]:
+        """The lines that follow."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def next(self) -> Any:
+        """The next line, as in ``for line in file``."""
+        return next(self)
+
+    def _given(self, read: bytes) -> str | bytes:
+        if "b" in self._mode:
+            return read
+        try:
+            return read.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidArgumentError(
+                f"{self._name} is not UTF-8 text ({error}); open it with mode 'rb' to read bytes"
+            ) from error
+
+    # Writing.
+
+    def write(self, file_content: str | bytes) -> None:
+        """Writes text, as UTF-8, or bytes."""
+        if not isinstance(file_content, (str, bytes, bytearray, memoryview)):
+            raise DTypeError(f"Expected binary or unicode string, got {file_content!r}")
+        file = self._writable()
+        with translated(self._name):
+            file.write(file_content.encode() if isinstance(file_content, str) else file_content)
+
+    def flush(self) -> None:
+        """Hands what was written to the operating system, so that others can read it."""
+        if self._file is not None:
+            with translated(self._name):
+                self._file.flush()
+
+    # Position.
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Moves to a byte of the file.
+
+        Args:
+            offset: How far from `whence`.
+            whence: 0 for the beginning, 1 for the current position, 2 for the end.
+            position: An older name of `offset`.
+        """
+        distance = position if offset is None else offset
+        if distance is None or whence not in (0, 1, 2):
+            raise InvalidArgumentError(f"seek takes an offset and a whence of 0, 1 or 2, got {offset!r} and {whence!r}")
+        file = self._readable()
+        target = distance + (0, file.tell(), self.size())[whence]
+        if target < 0:
+            raise InvalidArgumentError(f"Seeking to a negative position: {target}")
+        if target > self.size():
+            raise OutOfRangeError(f"{self._name}: position {target} is past the end of the file, {self.size()}")
+        file.seek(target)
+
+    def seekable(self) -> bool:
+        """Whether `seek` works: always."""
+        return True
+
+    def tell(self) -> int:
+        """The current position, in bytes."""
+        return self._opened().tell()
+
+    # Its life.
+
+    def close(self) -> None:
+        """Closes the file; using it again opens it anew."""
+        file, self._file = self._file, None
+        if file is not None:
+            with translated(self._name):
+                file.close()
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._file is not None:  # ``GFile(name).read()`` is common, and Python warns of files left open
+            self._file.close()
+
+    def __repr__(self) -> str:
+        return f"GFile({self._name!r}, {self._mode!r})"
+
+    def _opened(self) -> IO[bytes]:
+        if self._file is None:
+            with translated(self._name):
+                self._file = local(self._name).open(f"{self._plain}b")
+        return self._file
+
+    def _readable(self) -> IO[bytes]:
+        if self._plain in ("w", "a"):
+            raise PermissionDeniedError(f"{os.fspath(self._name)!r} isn't open for reading: its mode is {self._mode!r}")
+        return self._opened()
+
+    def _writable(self) -> IO[bytes]:
+        if self._plain == "r":
+            raise PermissionDeniedError(f"{os.fspath(self._name)!r} isn't open for writing: its mode is {self._mode!r}")
+        return self._opened()
+
+
+def _rest_of_character(read: bytes, file: IO[bytes]) -> bytes:
+    """The bytes that complete the last UTF-8 character of what was read."""
+    for back in range(1, min(3, len(read)) + 1):
+        byte = read[-back]
+        if byte >= 0xC0:  # the first byte of a character of two, three or four
+            return file.read(max(2 + (byte >= 0xE0) + (byte >= 0xF0) - back, 0))
+        if byte < 0x80:
+            break
+    return b""
