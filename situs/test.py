@@ -1,16 +1,27 @@
-"""``tf.test``: questions that programs ask before they use a GPU."""
+"""``tf.test``: questions that programs ask before they use a GPU, and what their tests are built from."""
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from situs.devices.inventory import process
 from situs.devices.physical import torch_has_cuda
 from situs.errors import InvalidArgumentError
 
+if TYPE_CHECKING:
+    from situs.testing import TestCase as TestCase
+    from situs.testing import get_temp_dir as get_temp_dir
+    from situs.testing import main as main
+
 __all__ = [
+    "TestCase",
+    "get_temp_dir",
     "gpu_device_name",
     "is_built_with_cuda",
     "is_built_with_gpu_support",
     "is_gpu_available",
+    "main",
 ]
 
 
@@ -40,3 +51,10 @@ def is_built_with_cuda() -> bool:
 def is_built_with_gpu_support() -> bool:
     """The same as ``is_built_with_cuda``."""
     return torch_has_cuda()
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what tests need when it is first used: with it come sessions, and PyTorch."""
+    if name not in ("TestCase", "get_temp_dir", "main"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("situs.testing"), name)

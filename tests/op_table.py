@@ -404,15 +404,9 @@ row("stateless.stateless_poisson", Host([2, 3]), SEED, ROW)
 rows("stateless", "split", i32(1, 2))
 row("stateless.fold_in", i32(1, 2), np.array(3, np.int32))
 
-# Public functions that have no row, and why.
+# Public functions of these modules that have no row, and why.
 NO_ROW = {
     "array.broadcast_static_shape": "takes shapes, no tensors",
-    "control": "control flow has tests of its own",
-    "debug.newaxis": "is None",
-    "generator": "generators keep state in eager code",
-    "indexing.newaxis": "is None",
-    "placeholder": "is what graphs consist of; tested with them",
-    "printing.Print": "prints; tested beside this table",
-    "printing.print": "prints; tested beside this table",
-    "seeds": "sets a seed",
+    "printing.Print": "prints: test_debug_in_graphs",
+    "printing.print": "prints: test_debug_in_graphs",
 }

@@ -87,12 +87,13 @@ class Engine:
         feeds: Sequence[tuple[SymbolicTensor, Device]],
         fetches: Sequence[tuple[SymbolicTensor, Device]],
         targets: Iterable[Operation] = (),
+        roots: Mapping[SymbolicTensor, SymbolicTensor] | None = None,
     ) -> Program:
-        """A program that computes `fetches` and runs `targets`, given `feeds`."""
+        """A program that computes `fetches` and runs `targets`, given `feeds`; `Planner.plan` says what `roots` are."""
         targets = list(targets)
         with self._lock:
             placement = self._pruned_placement(feeds, fetches, targets) if self.pruned else self.placement()
-            return Program(self._planner.plan(placement, feeds, fetches, targets), self.pool)
+            return Program(self._planner.plan(placement, feeds, fetches, targets, roots), self.pool)
 
     def _pruned_placement(
         self,

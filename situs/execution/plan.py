@@ -185,6 +185,8 @@ class _Builder:
     def add(self, node: Operation) -> None:
         """Adds the call of an operation, after the copies that its inputs need."""
         assignment = self.placement[node]
+        if node.type == "Placeholder" and node.outputs[0] in self.homes:
+            return  # it is fed; something waits for it all the same
         if node.type == "Const":
             self._add_constant(node, assignment.device)
         elif self._is_view(node, assignment.device):

@@ -324,10 +324,18 @@ class Graph:
         if colon and allow_tensor:
             return self._named_tensor(name, operation, number)
         if colon or not allow_operation:
-            raise _wrong_form(name, tensor=not colon)
+            raise self._wrong_form(name, tensor=not colon)
         if name not in self._by_name:
             raise NameNotFoundError(f"The name '{name}' refers to an Operation not in the graph.")
         return self._by_name[name]
+
+    def _wrong_form(self, name: str, tensor: bool) -> InvalidArgumentError:
+        if not tensor:
+            return InvalidArgumentError(f"The name '{name}' appears to refer to a Tensor, not a Operation.")
+        what = "refers to an Operation" if name in self._by_name else "looks like an (invalid) Operation name"
+        return InvalidArgumentError(
+            f"The name '{name}' {what}, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"."
+        )
 
     def _named_tensor(self, name: str, operation: str, number: str) -> SymbolicTensor:
         if not number.isdecimal() or ":" in operation:
@@ -466,12 +474,3 @@ def _group_of(node: Operation) -> tuple[str, ...]:
 def _check_text(name: Any, kind: str) -> None:
     if not isinstance(name, str):
         raise DTypeError(f"{kind} names are strings (or similar), not {type(name).__name__}.")
-
-
-def _wrong_form(name: str, tensor: bool) -> InvalidArgumentError:
-    if tensor:
-        return InvalidArgumentError(
-            f"The name '{name}' looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form "
-            '"<op_name>:<output_index>".'
-        )
-    return InvalidArgumentError(f"The name '{name}' appears to refer to a Tensor, not a Operation.")

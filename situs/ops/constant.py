@@ -24,7 +24,7 @@ from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
 from situs.graph.tensor import SymbolicTensor
-from situs.ops.array import as_sizes, sizes_of
+from situs.ops.array import as_sizes, partly, sizes_of
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.placement.candidates import Assignment
 from situs.shapes import UNKNOWN, TensorShape
@@ -173,7 +173,7 @@ _fill = op("Fill", "dims: host, value: T -> output: T")
 def _fill_shape(dims: Any, value: TensorShape) -> TensorShape:
     if value.rank not in (None, 0):
         raise InvalidArgumentError(f"value must be a scalar, but has shape {value}")
-    return UNKNOWN if dims is None else TensorShape(_checked_dims(dims))
+    return UNKNOWN if dims is None else TensorShape(partly(_checked_dims, dims))
 
 
 def _checked_dims(dims: Any) -> tuple[int, ...]:
@@ -203,12 +203,12 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     return _fill(dims, value, name=name)
 
 
-def zeros(shape: Any, dtype: Any = dt.float32, name: str | None = None) -> Tensor:
+def zeros(shape: Any, dtype: Any = dt.float32, name: str | None = "zeros") -> Tensor:
     """Makes a tensor of zeros (empty strings, False) of the given shape and dtype."""
     return _full(shape, value=0, dtype=as_dtype(dtype), name=name)
 
 
-def ones(shape: Any, dtype: Any = dt.float32, name: str | None = None) -> Tensor:
+def ones(shape: Any, dtype: Any = dt.float32, name: str | None = "ones") -> Tensor:
     """Makes a tensor of ones of the given shape and dtype."""
     if as_dtype(dtype) is dt.string:
         raise DTypeError("tf.ones is not defined for strings; use tf.fill.")
@@ -222,7 +222,7 @@ _full = op("Full", "dims: host -> output: dtype", value=0)
 
 @_full.shape
 def _full_shape(dims: Any, *, value: int) -> TensorShape:
-    return UNKNOWN if dims is None else TensorShape(_checked_dims(dims))
+    return UNKNOWN if dims is None else TensorShape(partly(_checked_dims, dims))
 
 
 @_full.kernel(CPU, GPU, dtype=FIXED)

@@ -15,7 +15,7 @@ import itertools
 import pprint
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -317,7 +317,8 @@ def _with_holes(value: Any, tensors: list[Any]) -> Any:
 
 # TensorFlow 1's Print: an identity that prints other tensors.
 
-_print_v1 = op("Print", "input: T, data: host -> output: T", stateful=True, message="", first_n=-1, turns=None)
+_print_v1 = op("Print", "input: T, data: host -> output: T", stateful=True, message="", first_n=-1, count="")
+_counts = itertools.count()  # each op counts its turns under a key of its own, in the state of the session
 
 
 @_print_v1.shape
@@ -327,8 +328,9 @@ def _print_v1_shape(input: TensorShape, data: Any, **attrs: Any) -> TensorShape:
 
 @_print_v1.kernel(CPU)
 @_print_v1.kernel(GPU, T=FIXED)
-def _print_v1_kernel(input: Any, data: Any, *, message: str, first_n: int, turns: Iterator[int] | None) -> Any:
-    if first_n < 0 or turns is None or next(turns) < first_n:
+def _print_v1_kernel(input: Any, data: Any, *, message: str, first_n: int, count: str, run: Any = None) -> Any:
+    turn = 0 if run is None or first_n < 0 else run.state.next_draw(count)
+    if first_n < 0 or turn < first_n:
         _write("stderr", message.encode() + b"".join(b"[" + text + b"]" for text in data) + b"\n")
     return input
 
@@ -357,4 +359,4 @@ def Print(  # noqa: N802 - the name programs use
     texts = [tensor_text(item, shown, OLD) for item in data]
     limit = -1 if first_n is None else as_int(first_n, "first_n")
     said = "" if message is None else as_word(message, "message")
-    return _print_v1(input_, texts, message=said, first_n=limit, turns=itertools.count(), name=name)
+    return _print_v1(input_, texts, message=said, first_n=limit, count=f"Print {next(_counts)}", name=name)

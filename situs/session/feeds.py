@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from situs.devices.scope import build_into, here
 from situs.dtype import DType
 from situs.eager.bridge import Value, host, place
 from situs.eager.cell import Cell
@@ -122,7 +123,7 @@ def _fits_as_it_is(tensor: SymbolicTensor, value: Any) -> bool:
 
 def _converted(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any]:
     """The value as a fresh array of the tensor's dtype."""
-    value = read(value)
+    value = _read_now(value)
     if isinstance(value, EagerTensor):
         value = to_numpy(value)
     if isinstance(value, Tensor):
@@ -136,6 +137,15 @@ def _converted(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any]:
     if tensor.dtype.name == "string":
         return to_array(value, tensor.dtype)[0]
     return _as_numpy_does(tensor, value, tensor.dtype)
+
+
+def _read_now(value: Any) -> Any:
+    """The value of an eager variable; everything else as it is."""
+    before = build_into(None, here.scope)  # else the reading would become an operation of the graph
+    try:
+        return read(value)
+    finally:
+        build_into(*before)
 
 
 def _as_numpy_does(tensor: SymbolicTensor, value: Any, dtype: DType) -> np.ndarray[Any, Any]:

@@ -5,12 +5,13 @@ What an operation made in one part is kept for the next, so that every operation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from situs.devices.logical import Device
-from situs.eager.bridge import Value, host
-from situs.errors import InvalidArgumentError
+from situs.eager.bridge import Value, copier, host
+from situs.eager.cell import Cell
+from situs.errors import InternalError, InvalidArgumentError
 from situs.execution.engine import Engine
 from situs.execution.prune import producers, prune
 from situs.execution.state import Run
@@ -27,7 +28,8 @@ class PartialRun:
         self._run = run
         self._open_fetches = set(fetches)
         self._open_feeds = set(feeds)
-        self._known: dict[SymbolicTensor, tuple[Device, Value]] = {}
+        self._known: dict[SymbolicTensor, tuple[Device, Value]] = {}  # values, and the cells of variables
+        self._roots: dict[SymbolicTensor, SymbolicTensor] = {}  # whose cells they are
         self._ran: set[Operation] = set()
 
     def advance(self, wanted: Fetches, fed: dict[SymbolicTensor, Value]) -> list[Value]:
@@ -36,21 +38,14 @@ class PartialRun:
         Raises:
             InvalidArgumentError: something was fetched or fed that was not announced, or twice.
         """
-        self._take(self._open_feeds, fed, "feed")
-        self._take(self._open_fetches, wanted.elements, "fetch")
+        _check_open(self._open_feeds, fed, "feed")
+        _check_open(self._open_fetches, wanted.elements, "fetch")
+        self._open_feeds.difference_update(fed)
+        self._open_fetches.difference_update(wanted.elements)
         self._known.update((tensor, (host(), value)) for tensor, value in fed.items())
         targets = [node for node in wanted.operations if node not in self._ran]
         self._compute([t for t in wanted.tensors if t not in self._known], targets)
         return [self._on_host(tensor) for tensor in wanted.tensors]
-
-    def _take(self, still_open: set[Any], given: Any, what: str) -> None:
-        for element in given:
-            if element not in still_open:
-                raise InvalidArgumentError(
-                    f"Cannot {what} {element.name} in this part: it was not announced in partial_run_setup, or was "
-                    "used in an earlier part."
-                )
-        still_open.difference_update(given)
 
     def _compute(self, tensors: list[SymbolicTensor], targets: list[Operation]) -> None:
         known = self._known
@@ -59,18 +54,38 @@ class PartialRun:
         made = [t for node in nodes for t in node.outputs if not t.is_ref and t not in known]
         where = [host() if placement[t.op].kernel.host_output else placement[t.op].device for t in made]
         feeds = [(tensor, device) for tensor, (device, _) in known.items()]
-        program = self._engine.program(feeds, list(zip(made, where, strict=True)), nodes)
+        program = self._engine.program(feeds, list(zip(made, where, strict=True)), nodes, self._roots)
         values = program.run(self._run, [value for _, value in known.values()])
         known.update((t, (d, v)) for t, d, v in zip(made, where, values, strict=True))
+        for tensor in [t for node in nodes for t in node.outputs if t.is_ref and t not in known]:
+            self._keep_state(tensor, placement[tensor.op].device)
         self._ran.update(nodes)
 
-    def _on_host(self, tensor: SymbolicTensor) -> Value:
-        from situs.eager.bridge import copier
+    def _keep_state(self, tensor: SymbolicTensor, device: Device) -> None:
+        """Remembers the cell behind the state that an operation has changed, so that it does not run again for it."""
+        root = tensor
+        while changed := [source for source in root.op.inputs if source.is_ref]:
+            root = changed[0]
+        cell = root.op.attrs["cell"]
+        self._known[tensor] = device, cell or self._run.state.cell(root.op.attrs["shared_name"], _no_cell)
+        self._roots[tensor] = root
 
-        if tensor.is_ref and tensor not in self._known:
-            return self._engine.program([], [(tensor, host())]).run(self._run, [])[0]
+    def _on_host(self, tensor: SymbolicTensor) -> Value:
         device, value = self._known[tensor]
         if tensor.is_ref:
-            return value.read()
+            value = value.read()
         copy = copier(device, host())
         return value if copy is None else copy(value)
+
+
+def _check_open(still_open: set[Any], given: Iterable[Any], what: str) -> None:
+    for element in given:
+        if element not in still_open:
+            raise InvalidArgumentError(
+                f"Cannot {what} {element.name} in this part: it was not announced in partial_run_setup, or was used in "
+                "an earlier part."
+            )
+
+
+def _no_cell() -> Cell:
+    raise InternalError("A variable was changed in a part of a run, and has no cell after it.")

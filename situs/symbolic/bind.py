@@ -49,7 +49,7 @@ class SymbolicBinder(Binder):
         from situs.symbolic.build import apply
 
         dtype = wanted or next(t.dtype for t in _flat(values) if isinstance(t, Tensor))
-        return apply(find_op("Pack"), ([self.tensor(read(v), dtype, arg) for v in values], 0), {}, graph=self.graph)
+        return apply(find_op("Pack"), ([self.tensor(read(v), dtype, arg) for v in values],), {}, graph=self.graph)
 
     def host(self, value: Any) -> Any:
         """A host value: plain, or with tensors in it where it is not known yet."""

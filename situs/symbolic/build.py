@@ -10,11 +10,9 @@ from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op, infer_shapes
 from situs.registry.signature import Arg
-from situs.shapes import UNKNOWN, TensorShape
+from situs.shapes import TensorShape
 from situs.symbolic.bind import SymbolicBinder
 from situs.symbolic.fold import partial_value
-
-_PROBES = (1013, 2003)  # sizes that no program has, to find out which dimensions of a result depend on an unknown one
 
 
 def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None, *, graph: Graph) -> Any:
@@ -59,25 +57,14 @@ def _is_partial(value: Any) -> bool:
 
 
 def _infer_partly(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> list[TensorShape]:
-    """What a rule says whatever the unknown sizes are: asked twice, with sizes that differ."""
+    """What a rule says of a host value with None for the entries that are not known.
+
+    A rule that cannot make sense of it, or is misled by it, is told nothing of the value.
+    """
     try:
-        first, second = (infer_shapes(op, tuple(_filled(v, size) for v in inputs), attrs) for size in _PROBES)
-        return [_agreed(a, b) for a, b in zip(first, second, strict=True)]
-    except Exception:  # the sizes that were made up do not fit; -1 may, and if not, the rule is told nothing
-        try:
-            return infer_shapes(op, tuple(_filled(v, -1) for v in inputs), attrs)
-        except Exception:
-            return infer_shapes(op, tuple(None if _is_partial(v) else v for v in inputs), attrs)
-
-
-def _filled(value: Any, size: int) -> Any:
-    return tuple(size if item is None else item for item in value) if _is_partial(value) else value
-
-
-def _agreed(a: TensorShape, b: TensorShape) -> TensorShape:
-    if a.rank is None or a.rank != b.rank:
-        return UNKNOWN
-    return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])
+        return infer_shapes(op, inputs, attrs)
+    except Exception:
+        return infer_shapes(op, tuple(None if _is_partial(v) else v for v in inputs), attrs)
 
 
 def _results(op: Op, types: dict[str, DType], shapes: list[TensorShape]) -> list[tuple[Arg, DType, TensorShape]]:

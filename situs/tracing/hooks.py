@@ -14,15 +14,15 @@ from typing import Any
 from situs.autograph import hooks as autograph
 from situs.errors import InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
-from situs.ops import array, compare, constant, control
+from situs.ops import array, compare, constant, control, loop
 from situs.variables import eager
 
 
 def install() -> None:
     """Gives AutoGraph the ops that branches and loops become."""
     autograph.install(
-        cond=lambda pred, then, otherwise: control.cond(pred, then, otherwise, strict=True),
-        while_loop=lambda test, body, state: control.while_loop(test, body, state, return_same_structure=True),
+        cond=control.cond,
+        while_loop=loop.while_loop,
         is_symbolic=lambda value: isinstance(value, SymbolicTensor),
         logical_and=compare.logical_and,
         logical_or=compare.logical_or,

@@ -2,58 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from situs import dtype as dt
 from situs.dtype import DType, as_dtype
+from situs.errors import DTypeError
 from situs.shapes import TensorShape
 
 
 class TensorSpec:
     """Describes a tensor: what a ``tf.function`` takes.
 
+    Args:
+        shape: The shape; None for dimensions, or for the whole, that may be anything.
+        dtype: The dtype.
+        name: A name for the argument.
+
     Example:
         >>> TensorSpec([None, 3], "float32")
         TensorSpec(shape=(None, 3), dtype=tf.float32, name=None)
     """
 
-    __slots__ = ("dtype", "name", "shape")
+    __slots__ = ("_dtype", "_name", "_shape")
 
     def __init__(self, shape: Any, dtype: Any = dt.float32, name: str | None = None) -> None:
-        self.shape = TensorShape(shape)
-        self.dtype: DType = as_dtype(dtype)
-        self.name = name
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        self._name = name
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, as far as it is fixed."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """The name of the argument."""
+        return self._name
 
     @classmethod
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
         """The kind of a tensor."""
-        return cls(tensor.shape, tensor.dtype, name)
+        if not hasattr(tensor, "shape") or not isinstance(getattr(tensor, "dtype", None), DType):
+            raise DTypeError(f"`tensor` should be a tf.Tensor, but got type {type(tensor)}.")
+        own = getattr(getattr(tensor, "op", None), "name", None)
+        return cls(tensor.shape, tensor.dtype, name or own)
 
-    from_spec = from_tensor
+    @classmethod
+    def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
+        """The same kind, with another name if one is given."""
+        if not isinstance(spec, TensorSpec):
+            raise DTypeError(f"`spec` should be a tf.TensorSpec, but got type {type(spec)}.")
+        return cls(spec.shape, spec.dtype, name or spec.name)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
         """Whether a tensor, or every tensor of a kind, may be of this kind."""
-        return spec_or_tensor.dtype is self.dtype and self.shape.is_compatible_with(spec_or_tensor.shape)
+        if getattr(spec_or_tensor, "dtype", None) is not self._dtype:
+            return False
+        return self._shape.is_compatible_with(spec_or_tensor.shape)
 
     def is_subtype_of(self, other: TensorSpec) -> bool:
         """Whether every tensor of this kind is of the other."""
-        if other.dtype is not self.dtype:
+        if other.dtype is not self._dtype:
             return False
         if other.shape.rank is None:
             return True
-        return self.shape.rank == other.shape.rank and all(
-            theirs is None or ours == theirs for ours, theirs in zip(self.shape, other.shape, strict=True)
+        return self._shape.rank == other.shape.rank and all(
+            theirs is None or ours == theirs for ours, theirs in zip(self._shape, other.shape, strict=True)
         )
 
+    def most_specific_common_supertype(self, others: Sequence[TensorSpec]) -> TensorSpec | None:
+        """The narrowest kind that all of these are of; None if the dtypes differ."""
+        shape = self._shape
+        for other in others:
+            if other.dtype is not self._dtype:
+                return None
+            shape = _common(shape, other.shape)
+        return TensorSpec(shape, self._dtype, self._name)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TensorSpec) and (self.shape, self.dtype, self.name) == (
-            other.shape,
-            other.dtype,
-            other.name,
+        return isinstance(other, TensorSpec) and (self._shape, self._dtype, self._name) == (
+            other._shape,
+            other._dtype,
+            other._name,
         )
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.name))
+        return hash((self._shape, self._dtype, self._name))
+
+    def __reduce__(self) -> Any:
+        return TensorSpec, (self._shape, self._dtype, self._name)
 
     def __repr__(self) -> str:
-        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+        return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+
+def _common(a: TensorShape, b: TensorShape) -> TensorShape:
+    if a.rank is None or a.rank != b.rank:
+        return TensorShape(None)
+    return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])

@@ -16,6 +16,8 @@ from collections import Counter as _Counter
 from typing import Any as _Any
 from typing import TextIO as _TextIO
 
+from situs.errors import InvalidArgumentError as _InvalidArgumentError
+
 DEBUG = _logging.DEBUG
 INFO = _logging.INFO
 WARN = _logging.WARNING
@@ -51,12 +53,10 @@ def get_verbosity() -> int:
 
 def set_verbosity(v: int | str) -> None:
     """Sets the least level that is logged: `DEBUG`, `INFO`, `WARN`, `ERROR` or `FATAL`."""
-    from situs.errors import InvalidArgumentError
-
     try:
         _logger.setLevel(v)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"The verbosity is a level such as tf.logging.INFO, got {v!r}.") from error
+        raise _InvalidArgumentError(f"The verbosity is a level such as tf.logging.INFO, got {v!r}.") from error
 
 
 # Messages. Each is said to come from the line that logged it.
@@ -127,6 +127,8 @@ def log_first_n(level: int, msg: _Any, n: int, *args: _Any) -> None:
 
 def log_every_n(level: int, msg: _Any, n: int, *args: _Any) -> None:
     """Logs ``msg % args`` the first time that this line of the program is reached, and every `n` times after."""
+    if n < 1:
+        raise _InvalidArgumentError(f"log_every_n logs every n times, for an n of at least 1, got {n!r}.")
     if _times_before() % n == 0:
         _logger.log(level, msg, *args, stacklevel=2)
 

@@ -352,7 +352,7 @@ def s(*dims):
         ("Split", (0, s(None, 3)), {"num_split": 2}, [(None, 3)] * 2),
         ("Split", (None, s(4, 3)), {"num_split": 2}, [None] * 2),
         ("SplitV", (s(None, 3), (1, -1), 0), {"num_split": 2}, [(1, 3), (None, 3)]),
-        ("SplitV", (s(4, 3), None, 0), {"num_split": 2}, [None] * 2),
+        ("SplitV", (s(4, 3), None, 0), {"num_split": 2}, [(None, 3)] * 2),
         ("Tile", (s(None, 3), (2, 2)), {}, [(None, 6)]),
         ("Tile", (s(2, 3), None), {}, [(None, None)]),
         ("Repeat", (s(None, 3), (1, 2), 0), {}, [(3, 3)]),

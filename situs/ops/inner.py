@@ -1,0 +1,112 @@
+"""Graphs inside operations: what branches, loops and calls of functions have in common.
+
+A Python function is called once, with its ops going into a graph of its own, and the graph becomes part of one
+operation. What it takes from outside becomes an input of that operation:
+
+    with building(graph):
+        made = Inner(graph, "cond", function)      names inside begin with "cond/"
+        made.graph.captures                        what the operation has to take
+        made.form, made.graph.results              what the function returned
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from situs.devices.scope import here
+from situs.dtype import DType
+from situs.eager.tensor import EagerTensor
+from situs.graph.context import as_default
+from situs.graph.function import FunctionGraph, graph_of
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.constant import convert_to_tensor
+from situs.ops.form import LEAF, put_together, take_apart
+from situs.registry.op import Op
+from situs.registry.signature import Arg
+from situs.shapes import UNKNOWN, TensorShape
+from situs.symbolic.bind import constant
+from situs.tensor import read
+
+Kinds = Sequence[tuple[DType, TensorShape]]
+
+
+def graph_for(values: Sequence[Any]) -> Graph | None:
+    """The graph that an operation on these values is added to; None if it runs at once."""
+    return here.graph if here.graph is not None else graph_of(values)
+
+
+def building(graph: Graph) -> AbstractContextManager[Any]:
+    """A context in which ops are added to `graph`."""
+    return nullcontext() if here.graph is graph else as_default(graph)
+
+
+def symbolic(graph: Graph, value: Any, dtype: DType | None = None) -> SymbolicTensor:
+    """The tensor of `graph`, which is being built, for a value of any kind; `dtype` is for what has none yet."""
+    value = read(value)
+    if isinstance(value, SymbolicTensor):
+        return graph.capture(value)
+    if isinstance(value, EagerTensor):
+        return constant(graph, value, value.dtype)
+    return graph.capture(convert_to_tensor(value, dtype))  # type: ignore[arg-type]
+
+
+class Inner:
+    """A Python function as a graph inside another one.
+
+    Args:
+        outer: The graph that the operation goes into.
+        name: The name of the operation, with all scopes.
+        function: The function; called at once.
+        arguments: The dtypes and shapes of the tensors it takes.
+        form: The form in which it takes them; one after the other by default.
+    """
+
+    def __init__(
+        self, outer: Graph, name: str, function: Callable[..., Any], arguments: Kinds = (), form: Any = None
+    ) -> None:
+        self.graph = FunctionGraph(outer)
+        self.form: Any = None
+        with as_default(self.graph), self.graph.name_scope(f"{name}/"):
+            given = [self.graph.add_argument(dtype, shape, "Arg") for dtype, shape in arguments]
+            self.made = function(*(given if form is None else put_together(form, given)))
+
+    def finish(self, dtypes: Sequence[DType | None] = ()) -> None:
+        """Turns what the function returned into the results of the graph; `dtypes` are for what has none yet."""
+        with as_default(self.graph):
+            self.form, leaves = take_apart(self.made, _keep)
+            wanted = [*dtypes, *[None] * (len(leaves) - len(dtypes))]
+            pairs = zip(leaves, wanted[: len(leaves)], strict=True)
+            self.graph.results = [symbolic(self.graph, leaf, dtype) for leaf, dtype in pairs]
+
+    @property
+    def kinds(self) -> list[tuple[DType, TensorShape]]:
+        """The dtypes and shapes of the results."""
+        return [(tensor.dtype, tensor.shape) for tensor in self.graph.results]
+
+
+def _keep(value: Any) -> Any:
+    return None if value is None or isinstance(value, Operation) else LEAF
+
+
+def hold(
+    graph: Graph, op_def: Op, args: tuple[Any, ...], graphs: dict[str, Any], results: Kinds, name: str
+) -> Operation:
+    """Adds the operation that holds some graphs; `name` is one that was claimed for it."""
+    declared = [(Arg("output", "any"), dtype, shape) for dtype, shape in results]
+    return graph.add(op_def, args, graphs, {}, declared, f"{name}/")
+
+
+def captured_by(*graphs: FunctionGraph) -> list[SymbolicTensor]:
+    """What some graphs take from outside, each tensor once."""
+    return list(dict.fromkeys(tensor for graph in graphs for tensor in graph.captures))
+
+
+def common(a: TensorShape, b: TensorShape) -> TensorShape:
+    """What holds for both shapes."""
+    if a.rank is None or a.rank != b.rank:
+        return UNKNOWN
+    return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])

@@ -1,0 +1,315 @@
+"""Loops: ``while_loop``.
+
+In eager code it is Python's own ``while``. In a graph it is one operation that holds the graphs of the condition and
+of the body. The loop variables go round; what else the two use comes in once:
+
+    While(i, x | n)     cond    i < n              arguments i, x     captured n
+                        body    i + 1, x * 2       arguments i, x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from situs.dtype import DType
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.graph import Graph
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.cast import cast
+from situs.ops.compare import less, logical_and
+from situs.ops.constant import constant, convert_to_tensor
+from situs.ops.define import CPU, GPU, op
+from situs.ops.form import LEAF, Form, put_together, take_apart
+from situs.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
+from situs.ops.math import add
+from situs.shapes import UNKNOWN, TensorShape
+from situs.tensor import is_tensor, read
+
+_while = op("While", "input: any*, captured: any* -> output: any*", cond=None, body=None, stateful=True)
+_while.shape(lambda *inputs, **graphs: UNKNOWN)
+_while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.control makes the function
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Runs ``body(*loop_vars)`` as long as ``cond(*loop_vars)`` is true.
+
+    Args:
+        cond: A function of the loop variables that returns a boolean scalar.
+        body: A function of the loop variables that returns their next values, in the same form.
+        loop_vars: A list or tuple of the first values: tensors, or lists, tuples and dictionaries of them.
+        shape_invariants: Shapes that hold in every turn, where they are less known than at the start.
+        parallel_iterations: Accepted for TensorFlow's programs; turns follow each other here.
+        back_prop: Accepted for TensorFlow's programs.
+        swap_memory: Accepted for TensorFlow's programs.
+        maximum_iterations: The most turns to make.
+        name: A name for the operation.
+
+    Returns:
+        The loop variables after the last turn, in the form of `loop_vars`.
+
+    Example:
+        >>> import situs as tf
+        >>> i, x = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (tf.constant(0), tf.constant(5)))
+        >>> int(x)
+        40
+    """
+    check_loop(cond, body, loop_vars, parallel_iterations)
+    loop = Loop(cond, body, loop_vars, shape_invariants, maximum_iterations)
+    graph = graph_for(loop.start)
+    return loop.run_now() if graph is None else put_together(loop.form, loop.build(graph, name))
+
+
+def check_loop(cond: Any, body: Any, loop_vars: Any, parallel_iterations: Any) -> None:
+    """Raises unless these are the parts of a loop.
+
+    Raises:
+        TypeError: something is of the wrong kind.
+        ValueError: there are no loop variables.
+    """
+    for name, function in (("cond", cond), ("body", body)):
+        if not callable(function):
+            raise DTypeError(f"'{name}' must be callable: a function of the loop variables, got {function!r}.")
+    if isinstance(parallel_iterations, bool) or not isinstance(parallel_iterations, (int, np.integer)):
+        raise DTypeError(f"'parallel_iterations' must be a positive integer, got {parallel_iterations!r}.")
+    if parallel_iterations < 1:
+        raise DTypeError(f"'parallel_iterations' must be a positive integer, got {parallel_iterations!r}.")
+    if loop_vars is None or (isinstance(loop_vars, (list, tuple, dict)) and not loop_vars):
+        raise InvalidArgumentError("'loop_vars' must be provided: No loop variables provided.")
+
+
+class Parts(NamedTuple):
+    """The graphs of a loop, and the shapes that hold in every turn."""
+
+    test: Inner
+    step: Inner
+    shapes: list[TensorShape]
+
+
+class Loop:
+    """A loop: its functions, the form of its variables and their first values."""
+
+    def __init__(
+        self, cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, invariants: Any, maximum: Any
+    ) -> None:
+        if not isinstance(loop_vars, (list, tuple)):
+            loop_vars = [loop_vars]
+        self.cond = cond
+        self.body = body
+        self.form, self.start = take_apart(loop_vars)
+        self.invariants = None if invariants is None else self._flat_shapes(invariants)
+        self.maximum = None if maximum is None else _as_count(maximum)
+        self.body_form: Any = self.form  # as the body gives it
+
+    def _flat_shapes(self, invariants: Any) -> list[TensorShape]:
+        """The shapes given for the loop variables, one for each.
+
+        Raises:
+            ValueError: there are more or fewer.
+        """
+        wanted = invariants if isinstance(invariants, (list, tuple)) else [invariants]
+        found = _matched(self.form, wanted)
+        if found is None:
+            raise InvalidArgumentError(
+                f"shape_invariants must have the form of loop_vars, {self.form}, with a TensorShape for each; got "
+                f"{invariants!r}."
+            )
+        return found
+
+    # In eager code.
+
+    def run_now(self) -> Any:
+        """Runs the loop."""
+        most = None if self.maximum is None else int(self.maximum)
+        leaves, turns = self.start, 0
+        while most is None or turns < most:
+            state = put_together(self.form, leaves)
+            if not self.cond(*state):
+                break
+            leaves = self._leaves(self.body(*state))
+            turns += 1
+        return put_together(self.form, [leaf if is_tensor(leaf) else convert_to_tensor(leaf) for leaf in leaves])
+
+    def _leaves(self, made: Any) -> list[Any]:
+        """What a turn gives, one value for each loop variable.
+
+        Raises:
+            ValueError: it has another form than the loop variables.
+        """
+        self.body_form, leaves = take_apart(as_sequence(made))
+        if not _is_like(self.form, self.body_form):
+            raise InvalidArgumentError(
+                "The two structures don't have the same nested structure: the body of a while_loop() must return as "
+                f"many values as there are loop variables, in the same form. The loop variables are {self.form}, it "
+                f"returned {self.body_form}."
+            )
+        return leaves
+
+    def as_body(self, made: Any) -> Any:
+        """The loop variables in the form in which the body returns them."""
+        return put_together(self.body_form, take_apart(made)[1])
+
+    # In a graph.
+
+    def build(self, graph: Graph, name: str | None) -> list[SymbolicTensor]:
+        """Adds the operation of the loop to a graph and returns its results, one for each loop variable."""
+        with building(graph):
+            unique = graph.claim_name(_while, name or "while")
+            start = [symbolic(graph, value) for value in self.start]
+            if self.maximum is None:
+                return self._hold(graph, unique, start, self.cond, self._turn)
+            first = [symbolic(graph, constant(0)), *start]
+            return self._hold(graph, unique, first, *self._counted(), counted=True)[1:]
+
+    def _turn(self, *state: Any) -> list[Any]:
+        return self._leaves(self.body(*state))
+
+    def _counted(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """The two functions of the loop, with one more variable that counts the turns."""
+        most = self.maximum
+
+        def test(turn: Any, *state: Any) -> Any:
+            return logical_and(less(turn, most), self.cond(*state))
+
+        def step(turn: Any, *state: Any) -> list[Any]:
+            return [add(turn, 1), *self._turn(*state)]
+
+        return test, step
+
+    def _hold(
+        self,
+        graph: Graph,
+        name: str,
+        start: list[SymbolicTensor],
+        cond: Callable[..., Any],
+        turn: Callable[..., list[Any]],
+        counted: bool = False,
+    ) -> list[SymbolicTensor]:
+        form = Form(tuple, (LEAF, *self.form.items)) if counted else self.form
+        shapes = self._first_shapes(start, counted)
+        parts = _settled(graph, name, (cond, turn), form, start, shapes, self.invariants is not None)
+        captured = captured_by(parts.test.graph, parts.step.graph)
+        results = [(tensor.dtype, shape) for tensor, shape in zip(start, parts.shapes, strict=True)]
+        graphs = {"cond": parts.test.graph, "body": parts.step.graph}
+        return hold(graph, _while, (start, captured), graphs, results, name).outputs
+
+    def _first_shapes(self, start: Sequence[SymbolicTensor], counted: bool) -> list[TensorShape]:
+        if self.invariants is None:
+            return [tensor.shape for tensor in start]
+        shapes = [TensorShape([]), *self.invariants] if counted else self.invariants
+        for tensor, shape in zip(start, shapes, strict=True):
+            if common(shape, tensor.shape) != shape:
+                raise InvalidArgumentError(
+                    f"The shape invariant specified for {tensor.name} is not compatible with the initial shape of the "
+                    f"loop variable. It enters the loop with shape {tensor.shape}, but the specified shape invariant "
+                    f"is {shape}."
+                )
+        return shapes
+
+
+def as_sequence(made: Any) -> Any:
+    """What a body returned, which may be a single value where there is a single loop variable."""
+    return made if isinstance(made, (list, tuple)) else [made]
+
+
+def _as_count(maximum: Any) -> Any:
+    """The most turns: a Python number, or a scalar tensor.
+
+    Raises:
+        TypeError: it is no integer.
+        ValueError: it is no scalar.
+    """
+    value = convert_to_tensor(read(maximum))
+    if not value.dtype.is_integer:
+        raise DTypeError(f"maximum_iterations: Expected int32, but got {maximum!r} of type '{value.dtype.name}'.")
+    if value.shape.rank not in (0, None):
+        raise InvalidArgumentError(f"'maximum_iterations' must be a scalar. Received shape: {value.shape}")
+    return cast(value, "int32")
+
+
+def _matched(form: Any, wanted: Any) -> list[TensorShape] | None:
+    """A shape for each leaf of a form; None if there is not one for each."""
+    if form is LEAF:
+        return None if isinstance(wanted, dict) else [TensorShape(getattr(wanted, "shape", wanted))]
+    if form is None:
+        return []
+    if isinstance(wanted, dict):
+        wanted = [wanted.get(key, ()) for key in form.keys] if set(wanted) == set(form.keys) else ()
+    if not isinstance(wanted, (list, tuple)) or len(wanted) != len(form.items):
+        return None
+    found = [_matched(item, shape) for item, shape in zip(form.items, wanted, strict=True)]
+    return None if any(part is None for part in found) else [shape for part in found for shape in part or ()]
+
+
+def _is_like(form: Any, other: Any) -> bool:
+    """Whether two forms are the same, but for lists and tuples."""
+    if not isinstance(form, Form) or not isinstance(other, Form):
+        return form is other
+    same = form.keys == other.keys and len(form.items) == len(other.items)
+    return same and all(_is_like(a, b) for a, b in zip(form.items, other.items, strict=True))
+
+
+def _settled(
+    graph: Graph,
+    name: str,
+    functions: tuple[Callable[..., Any], Callable[..., Any]],
+    form: Any,
+    start: list[SymbolicTensor],
+    shapes: list[TensorShape],
+    is_said: bool,
+) -> Parts:
+    """The graphs of a loop; the body is traced again with less known shapes until a turn keeps what is known."""
+    dtypes = [tensor.dtype for tensor in start]
+    while True:
+        kinds = list(zip(dtypes, shapes, strict=True))
+        test = Inner(graph, name, functions[0], kinds, form)
+        test.finish()
+        _check_test(test)
+        step = Inner(graph, name, functions[1], kinds, form)
+        step.finish(dtypes)
+        _check_dtypes(start, step)
+        kept = [common(shape, made) for shape, (_, made) in zip(shapes, step.kinds, strict=True)]
+        if kept == shapes:
+            return Parts(test, step, shapes)
+        if is_said:
+            _check_invariants(start, shapes, step)
+        shapes = kept
+
+
+def _check_test(test: Inner) -> None:
+    kinds = test.kinds
+    if test.form is not LEAF or not kinds[0][0].is_bool:
+        raise DTypeError(f"The condition of a while_loop() must return a boolean scalar, got {test.made!r}.")
+
+
+def _check_dtypes(start: Sequence[SymbolicTensor], step: Inner) -> None:
+    dtypes: list[DType] = [dtype for dtype, _ in step.kinds]
+    for tensor, after in zip(start, dtypes, strict=True):
+        if tensor.dtype is not after:
+            raise DTypeError(
+                f"Loop var {tensor.name} enters the loop with type {tensor.dtype.name} but has type {after.name} after "
+                f"1 iteration. {tensor.name} type should remain constant: cast it to tf.{tensor.dtype.name}."
+            )
+
+
+def _check_invariants(start: Sequence[SymbolicTensor], shapes: Sequence[TensorShape], step: Inner) -> None:
+    """Raises if a turn breaks what was said of a shape; what is only not known of it may still hold."""
+    for tensor, shape, (_, made) in zip(start, shapes, step.kinds, strict=True):
+        if not shape.is_compatible_with(made):
+            raise InvalidArgumentError(
+                f"Input tensor `{tensor.name}` enters the loop with shape {shape}, but has shape {made} after one "
+                "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
+                "tf.while_loop to specify a less-specific shape."
+            )
