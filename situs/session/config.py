@@ -13,7 +13,7 @@ from typing import Any
 
 from situs.devices import threads
 from situs.devices.inventory import process
-from situs.devices.logical import CPU_MEMORY_LIMIT, Device
+from situs.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
 from situs.devices.spec import DeviceSpec, parse_spec
 from situs.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
 from situs.execution.parallel import Pool
@@ -62,6 +62,8 @@ def read_config(config: Any) -> SessionConfig:
 def _apply_gpu_options(options: Any) -> None:
     if options.visible_device_list:
         _show_cards(options.visible_device_list)
+    if len(options.experimental.virtual_devices):
+        _split_cards(options)
     fraction = options.per_process_gpu_memory_fraction
     if fraction and not process.initialized:
         policy.set_fraction(fraction)
@@ -87,6 +89,26 @@ def _show_cards(text: str) -> None:
             )
         return
     process.set_visible(chosen, "GPU")
+
+
+def _split_cards(options: Any) -> None:
+    """Makes the logical devices that are asked for, of the cards in their order; too late, it changes nothing."""
+    parts, cards = options.experimental.virtual_devices, process.visible("GPU")
+    if options.per_process_gpu_memory_fraction:
+        raise InvalidArgumentError("It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set.")
+    if options.visible_device_list and len(parts) != len(cards):
+        raise InvalidArgumentError(
+            "The number of GPUs in visible_device_list doesn't match the number of elements in the virtual_devices "
+            f"list. #GPUs in visible_device_list: {len(cards)} virtual_devices.size(): {len(parts)}"
+        )
+    if len(parts) > len(cards):
+        raise InvalidArgumentError(
+            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {len(cards)} #virtual_devices: {len(parts)}"
+        )
+    for card, part in zip(cards, parts, strict=False):
+        limits = [LogicalDeviceConfiguration(memory_limit=megabytes) for megabytes in part.memory_limit_mb]
+        if limits and not process.initialized:
+            process.set_split(card, limits)
 
 
 def _card_number(entry: str, text: str, count: int) -> int:

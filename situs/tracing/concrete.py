@@ -1,7 +1,9 @@
 """One graph of a ``tf.function``, and the programs that run it.
 
 A program depends on where the arguments lie and on the device that the caller's scope asks for: operations
-that ask for none go there.
+that ask for none go there. Inside another graph the whole is one operation:
+
+    PartitionedCall(x, y | captured)     f    the graph
 """
 
 from __future__ import annotations
@@ -13,75 +15,87 @@ from typing import Any
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import here
-from situs.eager.bridge import host, place_of
-from situs.eager.execute import OpInfo, note
+from situs.eager.bridge import Place, host, place
+from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, wrap
-from situs.errors import InvalidArgumentError, UnknownDeviceError
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.execution.control import assignments_in
 from situs.execution.engine import Engine
 from situs.execution.program import Program
 from situs.execution.state import Run, State
-from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
-from situs.graph.node import Operation
-from situs.graph.structure import flatten, pack_like
+from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
-from situs.ops.constant import convert_to_tensor
+from situs.ops.define import CPU, GPU, op
+from situs.ops.form import LEAF, put_together
+from situs.ops.inner import building, graph_for, hold, symbolic
 from situs.placement import options
 from situs.placement.candidates import Assignment
-from situs.registry.op import op
-from situs.tensor import is_tensor
-from situs.tracing.arguments import Arguments
+from situs.shapes import UNKNOWN
+from situs.tracing.kind import Kind
+from situs.tracing.parameters import Parameters, fit_tensor, fitted
 from situs.tracing.spec import TensorSpec
+from situs.tracing.text import input_texts, many_lines, one_line, type_text
+from situs.tracing.trace import Traced
 from situs.variables.capture import captured_in
 
 _state = State()  # of the random operations in functions
-_call = op("PartitionedCall", "->")
+_idle = Run(_state)  # for programs that ask nothing of a run
+
+_call = op("PartitionedCall", "args: any*, captured: any* -> output: any*", f=None, stateful=True)
+_call.shape(lambda *inputs, **graphs: UNKNOWN)
+_call.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.control makes the function
 
 
-class Traced:
-    """A graph, the form of what the function returned, and where in it the tensors are."""
+class Ready:
+    """A program, and what becomes of the values it returns."""
 
-    def __init__(self, graph: FunctionGraph, form: Any, results: list[SymbolicTensor | None]) -> None:
-        self.graph = graph
-        self.form = form
-        self.results = results
-        self.tensors = [tensor for tensor in results if tensor is not None]
-        self.effects = [node for node in graph.operations if node.op_def.stateful]
+    __slots__ = ("_assignments", "_form", "_needs_run", "_places", "_program", "_single")
 
+    def __init__(self, program: Program, form: Any, places: list[Place], assignments: list[Assignment]) -> None:
+        self._program = program
+        self._form = form
+        self._places = places
+        self._assignments = assignments
+        self._single = form is LEAF
+        self._needs_run = any(call.takes_run for call in program.plan.calls)
 
-def trace(function: Callable[..., Any], arguments: Arguments, names: Sequence[str] = ()) -> Traced:
-    """Calls a Python function with symbolic tensors and keeps what it does as a graph."""
-    graph = FunctionGraph(None, compares_elements=True)
-    with as_default(graph):
-        specs = [spec for spec in arguments.specs if spec is not None]
-        stand_ins = [graph.add_argument(s.dtype, s.shape, s.name or "arg") for s in specs]
-        args, kwargs = arguments.with_tensors(stand_ins)
-        made = function(*args, **kwargs)
-        leaves = [None if isinstance(leaf, Operation) else leaf for leaf in flatten(made)]
-        results = [None if leaf is None else graph.capture(_as_symbolic(leaf)) for leaf in leaves]
-    return Traced(graph, made, results)
-
-
-def _as_symbolic(leaf: Any) -> SymbolicTensor:
-    try:
-        return convert_to_tensor(leaf)  # type: ignore[return-value]
-    except (TypeError, ValueError):
-        if is_tensor(leaf):
-            raise
-        raise InvalidArgumentError(
-            f"A tf.function returns tensors, and structures of them; {leaf!r} of type {type(leaf).__name__!r} has none."
-        ) from None
+    def __call__(self, values: list[Any]) -> Any:
+        """Runs the program on values, and returns what the function returns."""
+        made = self._program.run(Run(_state) if self._needs_run else _idle, values)
+        if self._single:
+            return wrap(made[0], self._places[0], self._assignments[0])
+        return put_together(self._form, list(map(wrap, made, self._places, self._assignments)))
 
 
 class ConcreteFunction:
-    """A ``tf.function`` for one kind of arguments: a graph that can be called."""
+    """A ``tf.function`` for one kind of arguments: a graph that can be called.
 
-    def __init__(self, traced: Traced, arguments: Arguments, name: str) -> None:
+    Args:
+        traced: The graph.
+        kind: What it was made for.
+        parameters: The parameters of the Python function.
+        name: The name of the Python function.
+        number: What tells this graph from the others of the program.
+        inside: Makes such a graph inside another one.
+    """
+
+    def __init__(
+        self,
+        traced: Traced,
+        kind: Kind,
+        parameters: Parameters,
+        name: str,
+        number: int,
+        inside: Callable[[Kind, Graph], ConcreteFunction],
+    ) -> None:
+        self.kind = kind
+        self.name = f"__inference_{name}_{number}"
+        self._title = name
         self._traced = traced
-        self._arguments = arguments
-        self.name = name
-        self._engines: dict[Any, Engine] = {}
-        self._programs: dict[Any, tuple[Program, list[Device], Assignment | None]] = {}
+        self._parameters = parameters
+        self._inside = inside
+        self._programs: dict[Any, Ready] = {}
         self._lock = threading.Lock()
 
     # What it is.
@@ -93,23 +107,35 @@ class ConcreteFunction:
 
     @property
     def inputs(self) -> list[SymbolicTensor]:
-        """The tensors of the graph that stand for the arguments."""
-        return list(self.graph.arguments)
+        """The tensors of the graph that stand for the arguments, and for what else it uses."""
+        return [*self.graph.arguments, *self.graph.captures.values()]
 
     @property
     def outputs(self) -> list[SymbolicTensor]:
         """The tensors of the graph that are returned."""
-        return self._traced.tensors
+        return list(self.graph.results)
 
     @property
     def structured_outputs(self) -> Any:
-        """The kinds of the results, in the form the function returns them."""
-        return self._packed([TensorSpec.from_tensor(tensor) for tensor in self.outputs])
+        """The tensors of the graph that are returned, in the form the function returns them."""
+        return put_together(self._traced.form, self.outputs)
 
     @property
     def structured_input_signature(self) -> Any:
         """The kinds of the arguments: positional ones and keywords."""
-        return self._arguments.with_tensors([spec for spec in self._arguments.specs if spec is not None])  # type: ignore[arg-type]
+        names = self._parameters.names(self.kind.form)
+        specs = [TensorSpec(s.shape, s.dtype, s.name or name) for s, name in zip(self.kind.specs, names, strict=True)]
+        return self.kind.structure(specs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of what is returned."""
+        return put_together(self._traced.form, [tensor.dtype for tensor in self.outputs])
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of what is returned."""
+        return put_together(self._traced.form, [tensor.shape for tensor in self.outputs])
 
     @property
     def variables(self) -> tuple[Any, ...]:
@@ -121,89 +147,97 @@ class ConcreteFunction:
         """The variables it uses that optimizers should change."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
+    @property
+    def captured_inputs(self) -> list[SymbolicTensor]:
+        """The tensors of the graph around it that it uses."""
+        return list(self.graph.captures)
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """What it takes and gives, as a small table, or in one line."""
+        inputs = input_texts(self._parameters, self.kind)
+        output = type_text(self._traced.form, iter([TensorSpec(t.shape, t.dtype) for t in self.outputs]))
+        if not verbose:
+            return one_line(inputs, output)
+        return many_lines(inputs, output, [str(tensor) for tensor in self.graph.captures])
+
+    def __str__(self) -> str:
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self.pretty_printed_signature(verbose=False)} at {id(self):#x}>"
+
     # Calling it.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the graph on tensors of the kinds it was made for."""
-        given = Arguments((args, kwargs))
-        tensors = [leaf if isinstance(leaf, EagerTensor) else convert_to_tensor(leaf) for leaf in given.leaves]
-        specs = [spec for spec in self._arguments.specs if spec is not None]
-        if len(tensors) != len(specs):  # Python values of the trace may be given again, and are left out
-            tensors = [tensor for tensor in given.tensors if tensor is not None]
-        if len(tensors) != len(specs):
-            raise InvalidArgumentError(f"{self.name} takes {len(specs)} tensors, got {len(tensors)}.")
-        for spec, tensor in zip(specs, tensors, strict=True):
-            if not spec.is_compatible_with(tensor):
-                raise InvalidArgumentError(
-                    f"{self.name} was made for {spec}, got a tensor of shape {tensor.shape} and dtype "
-                    f"{tensor.dtype.name}. Call the tf.function itself, which makes another graph for it."
-                )
-        return self.call(tensors)  # type: ignore[arg-type]
+        """Runs the graph on tensors of the kind it was made for; other arguments may be left out."""
+        tensors = self._bound(args, kwargs)
+        graph = graph_for(tensors)
+        if graph is None:
+            return self.ready(tensors)([tensor._value for tensor in tensors])
+        with building(graph):
+            here_too = self if self.graph.outer is graph else self._inside(self.kind, graph)
+            return here_too.call_in(graph, tensors)
 
-    def call(self, tensors: Sequence[EagerTensor]) -> Any:
-        """Runs the graph on tensors, and returns what the function returns."""
-        program, devices = self._program(tuple(tensor._place.device for tensor in tensors))
-        made = program.run(Run(_state), [tensor._value for tensor in tensors])
-        return self._packed([wrap(value, place_of(device, value)) for value, device in zip(made, devices, strict=True)])
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        try:
+            return fitted(self.kind, self._parameters.completed(self.kind, args, kwargs))
+        except DTypeError as error:
+            names = self._parameters.names(self.kind.form)
+            flat = [*args, *[kwargs[name] for name in names[len(args) :] if name in kwargs]]
+            if len(flat) != len(self.kind.specs) or len(args) + len(kwargs) != len(flat):
+                raise self._refused(str(error), args, kwargs) from None
+            return self._flat(flat, args, kwargs)
 
-    def _packed(self, values: Sequence[Any]) -> Any:
-        rest = iter(values)
-        return pack_like(self._traced.form, [None if t is None else next(rest) for t in self._traced.results])
+    def _flat(self, flat: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The tensors, given one after the other."""
+        try:
+            return [fit_tensor(spec, value) for spec, value in zip(self.kind.specs, flat, strict=True)]
+        except DTypeError as error:
+            raise self._refused(str(error), args, kwargs) from None
 
-    def _program(self, where: tuple[Device, ...]) -> tuple[Program, list[Device]]:
-        default = _default_device(self.name)
+    def _refused(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InvalidArgumentError:
+        return DTypeError(
+            f"Binding inputs to tf.function failed due to `{reason}`. Received args: {args} and kwargs: {kwargs} for "
+            f"signature: {self.pretty_printed_signature(verbose=False)}. Call the tf.function itself to have a graph "
+            "made for other arguments."
+        )
+
+    def call_in(self, graph: Graph, tensors: Sequence[Any]) -> Any:
+        """Adds a call to a graph, which this function's graph lies in."""
+        unique = graph.claim_name(_call, self._title)
+        given = [symbolic(graph, tensor) for tensor in tensors]
+        results = [(tensor.dtype, tensor.shape) for tensor in self.outputs]
+        node = hold(graph, _call, (given, list(self.graph.captures)), {"f": self.graph}, results, unique)
+        return put_together(self._traced.form, node.outputs)
+
+    def ready(self, tensors: Sequence[EagerTensor]) -> Ready:
+        """The program for tensors that lie where these do, under the caller's device scope."""
+        where = tuple([tensor._place.device for tensor in tensors])
+        default = None if here.scope.stops else decide(_call, {}, self.name).device
         soft, log = options.current.soft, options.current.log
-        key = (where, default, soft)
+        key = (where, default, soft, log)
         found = self._programs.get(key)
         if found is None:
             with self._lock:
                 found = self._programs[key] = self._make(where, default, soft, log)
         if log:
             print(f"Executing op {self.name} in device {(default or process.devices()[0]).name}", flush=True)
-        return found[0], found[1]
+        return found
 
-    def _make(
-        self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool
-    ) -> tuple[Program, list[Device], None]:
-        graph, traced = self.graph, self._traced
-        fixed = {tensor.op: device for tensor, device in zip(graph.arguments, where, strict=True)}
+    def _make(self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool) -> Ready:
+        graph = self.graph
+        feeds = list(zip(graph.arguments, where, strict=True))
+        fixed = {tensor.op: device for tensor, device in feeds}
         engine = Engine(graph, process.devices(), soft=soft, log=log, default=default, fixed=fixed)
         placement = engine.placement()
-        homes = [_home(placement[tensor.op], fixed, tensor) for tensor in traced.tensors]
-        feeds = list(zip(graph.arguments, where, strict=True))
-        program = engine.program(feeds, list(zip(traced.tensors, homes, strict=True)), traced.effects)
-        for assignment in program.plan.assignments.values():
+        assignments = [placement[tensor.op] for tensor in graph.results]
+        homes = [_home(assignment) for assignment in assignments]
+        program = engine.program(feeds, list(zip(graph.results, homes, strict=True)), self._traced.effects)
+        for assignment in assignments_in(program.plan):
             note(assignment)
-        return program, homes, None
-
-    def __repr__(self) -> str:
-        return f"<ConcreteFunction {self.name} at {id(self):#x}>"
+        places = [place(home, tensor.dtype) for home, tensor in zip(homes, graph.results, strict=True)]
+        return Ready(program, self._traced.form, places, assignments)
 
 
-def _home(assignment: Assignment, fixed: dict[Operation, Device], tensor: SymbolicTensor) -> Device:
-    if tensor.op in fixed:
-        return fixed[tensor.op]
+def _home(assignment: Assignment) -> Device:
     return host() if assignment.kernel.host_output else assignment.device
-
-
-def _default_device(name: str) -> Device | None:
-    """The device that the caller's scope asks for.
-
-    Raises:
-        UnknownDeviceError: there is none such, and another one may not be taken.
-    """
-    if here.scope.stops:
-        return None
-    request = here.scope.eager_request(OpInfo(_call, name))
-    if request is None:
-        return None
-    for device in process.devices():
-        if request.matches(device.spec):
-            return device
-    if options.current.soft:
-        return None
-    devices = ", ".join(device.name for device in process.devices())
-    raise UnknownDeviceError(
-        f"Unable to find any devices for spec {request.to_string()}. All available devices [{devices}]. Pick one of "
-        f"these, or call tf.config.set_soft_device_placement(True). [Op:{name}]"
-    )

@@ -8,6 +8,7 @@ from typing import Any
 from situs import dtype as dt
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError
+from situs.ops.inner import common
 from situs.shapes import TensorShape
 
 
@@ -83,7 +84,7 @@ class TensorSpec:
         for other in others:
             if other.dtype is not self._dtype:
                 return None
-            shape = _common(shape, other.shape)
+            shape = common(shape, other.shape)
         return TensorSpec(shape, self._dtype, self._name)
 
     def __eq__(self, other: object) -> bool:
@@ -101,9 +102,3 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
-
-
-def _common(a: TensorShape, b: TensorShape) -> TensorShape:
-    if a.rank is None or a.rank != b.rank:
-        return TensorShape(None)
-    return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])

@@ -407,3 +407,8 @@ from situs.variables.updates import scatter_nd_sub as scatter_nd_sub
 from situs.variables.updates import scatter_nd_update as scatter_nd_update
 from situs.variables.updates import scatter_sub as scatter_sub
 from situs.variables.updates import scatter_update as scatter_update
+from situs.compat.v1 import app as app
+from situs.compat.v1 import flags as flags
+from situs.compat.v1 import gfile as gfile
+from situs.compat.v1 import logging as logging
+from situs.compat.v1.logging import get_logger as get_logger

@@ -231,8 +231,8 @@ def test_eval_and_run_need_a_session():
         with pytest.raises(ValueError, match="Cannot evaluate tensor") as caught:
             c.eval()
         assert str(caught.value) == (
-            "Cannot evaluate tensor using `eval()`: No default session is registered. Use `with sess.as_default()` or pass "
-            "an explicit session to `eval(session=sess)`"
+            "Cannot evaluate tensor using `eval()`: No default session is registered. Use `with sess.as_default()` or "
+            "pass an explicit session to `eval(session=sess)`"
         )
         with pytest.raises(ValueError, match=r"Cannot execute operation using `run\(\)`: No default session"):
             c.op.run()

@@ -147,8 +147,8 @@ NOT_FETCHABLE = [
     (
         3,
         TypeError,
-        'Argument `fetch` = 3 has invalid type "int" must be a string or Tensor. (Can not convert a int into a Tensor or '
-        "Operation.)",
+        'Argument `fetch` = 3 has invalid type "int" must be a string or Tensor. (Can not convert a int into a Tensor '
+        "or Operation.)",
     ),
     (3.5, TypeError, 'Argument `fetch` = 3.5 has invalid type "float" must be a string or Tensor.'),
     (object(), TypeError, 'has invalid type "object" must be a string or Tensor. (Can not convert a object into'),
@@ -157,8 +157,8 @@ NOT_FETCHABLE = [
     (
         "zzz:0",
         ValueError,
-        "Argument `fetch` = zzz:0 cannot be interpreted as a Tensor. (\"The name 'zzz:0' refers to a Tensor which does not "
-        "exist. The operation, 'zzz', does not exist in the graph.\")",
+        "Argument `fetch` = zzz:0 cannot be interpreted as a Tensor. (\"The name 'zzz:0' refers to a Tensor which does "
+        "not exist. The operation, 'zzz', does not exist in the graph.\")",
     ),
     (
         "zz",

@@ -1,0 +1,67 @@
+"""Tracing: calling a Python function with symbolic tensors and keeping what it does as a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from situs.errors import DTypeError
+from situs.graph.context import as_default
+from situs.graph.function import FunctionGraph
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.form import LEAF, take_apart
+from situs.ops.inner import symbolic
+from situs.tensor import is_tensor
+from situs.tracing.kind import Kind
+
+
+class Traced:
+    """A graph, and the form of what the function returned."""
+
+    def __init__(self, graph: FunctionGraph, form: Any) -> None:
+        self.graph = graph
+        self.form = form
+        self.effects = [node for node in graph.operations if node.op_def.stateful]
+
+
+def trace(
+    function: Callable[..., Any], kind: Kind, names: Sequence[str], outer: Graph | None = None, title: str = ""
+) -> Traced:
+    """Calls a Python function and keeps what it does as a graph.
+
+    Args:
+        function: The function.
+        kind: The arguments to call it with; symbolic tensors stand for the tensors.
+        names: Names for these.
+        outer: The graph that calls the function; None for eager code.
+        title: What the names of operations begin with.
+    """
+    graph = FunctionGraph(outer, True if outer is None else None)
+    with as_default(graph), graph.name_scope(f"{title}/") if title else nullcontext():
+        given = [
+            graph.add_argument(spec.dtype, spec.shape, spec.name or name)
+            for spec, name in zip(kind.specs, names, strict=True)
+        ]
+        args, kwargs = kind.structure(given)
+        form, leaves = take_apart(function(*args, **kwargs), _keep)
+        graph.results = [_result(graph, leaf, function) for leaf in leaves]
+    return Traced(graph, form)
+
+
+def _keep(leaf: Any) -> Any:
+    return None if leaf is None or isinstance(leaf, Operation) else LEAF
+
+
+def _result(graph: FunctionGraph, leaf: Any, function: Callable[..., Any]) -> SymbolicTensor:
+    try:
+        return symbolic(graph, leaf)
+    except (TypeError, ValueError):
+        if is_tensor(leaf):
+            raise
+        raise DTypeError(
+            "To be compatible with tf.function, Python functions must return zero or more Tensors or None values; "
+            f"{function!r} returned a value of type {type(leaf).__name__}, which is not a Tensor: {leaf!r}."
+        ) from None
