@@ -161,6 +161,7 @@ class _Builder:
         self.sources: dict[tuple[SymbolicTensor, Device], Source] = {}
         self.homes: dict[SymbolicTensor, Device] = {}
         self.made_by: dict[Operation, int] = {}  # the call of an operation
+        self.waits: dict[Operation, set[int]] = {}  # of an operation without a call, the calls that it stands for
         self.fed_state = {tensor for tensor, _ in feeds if tensor.is_ref and tensor not in roots}
         self.roots = dict(roots)  # the variable behind each tensor that stands for state
         self.views = {
@@ -186,8 +187,8 @@ class _Builder:
         """Adds the call of an operation, after the copies that its inputs need."""
         assignment = self.placement[node]
         if node.type == "Placeholder" and node.outputs[0] in self.homes:
-            return  # it is fed; something waits for it all the same
-        if node.type == "Const":
+            pass  # it is fed; something waits for it all the same
+        elif node.type == "Const":
             self._add_constant(node, assignment.device)
         elif self._is_view(node, assignment.device):
             self._view(node)
@@ -195,6 +196,13 @@ class _Builder:
             self._alias(node)
         else:
             self._add_call(node, assignment)
+        if node not in self.made_by:
+            before = [*node.control_inputs, *(tensor.op for tensor in node.inputs)]
+            self.waits[node] = {call for other in before for call in self._calls_of(other)}
+
+    def _calls_of(self, node: Operation) -> Iterable[int]:
+        """The calls that are over when an operation is."""
+        return (self.made_by[node],) if node in self.made_by else self.waits.get(node, ())
 
     def _add_constant(self, node: Operation, device: Device) -> None:
         tensor = node.outputs[0]
@@ -207,7 +215,7 @@ class _Builder:
 
     def _is_view(self, node: Operation, device: Device) -> bool:
         """Whether this is the ``v/read`` that came with a variable, on the variable's device."""
-        if node.type != "Identity" or not node.inputs[0].is_ref or node.control_inputs or node.followers:
+        if node.type != "Identity" or not node.inputs[0].is_ref or node.control_inputs:
             return False
         source = node.inputs[0]
         return node.name == f"{source.op.name}/read" and self.homes[source] is device
@@ -229,8 +237,6 @@ class _Builder:
         if result not in self.homes:
             self.homes[result] = device
             self.sources[result, device] = self.sources[source, device]
-        if source.op in self.made_by:
-            self.made_by[node] = self.made_by[source.op]
 
     def _add_call(self, node: Operation, assignment: Assignment) -> None:
         device = assignment.device
@@ -238,7 +244,8 @@ class _Builder:
         target = host() if assignment.kernel.host_output else device
         outputs = [self._result(tensor, target) for tensor in node.outputs]
         single = len(node.op_def.outputs) == 1 and not node.op_def.outputs[0].is_list
-        after = {self.made_by[other] for other in node.control_inputs if other in self.made_by}
+        without_calls = [tensor.op for tensor in node.inputs if tensor.op in self.waits]
+        after = {call for other in (*node.control_inputs, *without_calls) for call in self._calls_of(other)}
         after |= self._changing(node, len(self.calls))
         self.made_by[node] = len(self.calls)
         self.changes_state |= node.op_def.stateful and node.type != "Variable"  # that only says which it is

@@ -122,10 +122,10 @@ class Graph:
     def _name_for(self, op_def: Op, name: str | None) -> str:
         if name is None:
             name = op_def.name
-        elif name and name[-1] == "/":  # the name of a scope, to be taken as it is
+        elif isinstance(name, str) and name[-1:] == "/":  # the name of a scope, to be taken as it is
             return name[:-1]
         scope = self.building.name_scope
-        if not scope:
+        if not scope or not isinstance(name, str):
             check_node_name(name)
         return self._names.unique(f"{scope}/{name}" if scope else name)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from situs.devices.inventory import process
 from situs.devices.logical import Device
-from situs.devices.scope import here
+from situs.devices.scope import generation, here
 from situs.eager.bridge import Place, host, place
 from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, wrap
@@ -33,6 +33,7 @@ from situs.placement import options
 from situs.placement.candidates import Assignment
 from situs.shapes import UNKNOWN
 from situs.tracing.kind import Kind
+from situs.tracing.memo import Memo
 from situs.tracing.parameters import Parameters, fit_tensor, fitted
 from situs.tracing.spec import TensorSpec
 from situs.tracing.text import input_texts, many_lines, one_line, type_text
@@ -96,6 +97,7 @@ class ConcreteFunction:
         self._parameters = parameters
         self._inside = inside
         self._programs: dict[Any, Ready] = {}
+        self._memo = Memo()
         self._lock = threading.Lock()
 
     # What it is.
@@ -170,10 +172,17 @@ class ConcreteFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the graph on tensors of the kind it was made for; other arguments may be left out."""
+        if not kwargs and here.graph is None:
+            found = self._memo.find(args)
+            if found is not None:
+                return found([arg._value for arg in args])
+        rules = generation()
         tensors = self._bound(args, kwargs)
         graph = graph_for(tensors)
         if graph is None:
-            return self.ready(tensors)([tensor._value for tensor in tensors])
+            ready = self.ready(tensors)
+            self._memo.keep(args, kwargs, tensors, ready, rules)
+            return ready([tensor._value for tensor in tensors])
         with building(graph):
             here_too = self if self.graph.outer is graph else self._inside(self.kind, graph)
             return here_too.call_in(graph, tensors)

@@ -1,36 +1,40 @@
 """``tf.function``.
 
     call(args)
-      bind     the arguments to the parameters, tensors apart from the rest       arguments.py
-      find     the concrete function for this kind of arguments, or trace one     concrete.py
-      run      its program
+      bind     the arguments to the parameters, tensors apart from the rest       parameters.py, kind.py
+      find     the graph for this kind of arguments, or trace one                 trace.py
+      run      its program, or add a call to the graph being built                concrete.py
 
-Inside a graph, and inside another ``tf.function``, the Python function is called and becomes part of what is
-being built. Python's own side effects happen when a graph is made, not when it runs.
+A call like one seen before skips the first two steps (memo.py). Python's own
+side effects happen when a graph is made, not when it runs.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
-import logging
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ref
 
-from situs.autograph.convert import convert
+from situs.autograph.calls import converted
+from situs.devices import scope
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError
-from situs.graph.context import name_scope
-from situs.shapes import TensorShape
+from situs.graph.graph import Graph
+from situs.ops.inner import building, graph_for
+from situs.settings import switch
 from situs.tracing import hooks
-from situs.tracing.arguments import Arguments, bind, check_signature, fit, signature_of
-from situs.tracing.concrete import ConcreteFunction, trace
-from situs.tracing.spec import TensorSpec
+from situs.tracing.concrete import ConcreteFunction
+from situs.tracing.kind import Kind
+from situs.tracing.memo import Memo
+from situs.tracing.parameters import Parameters
+from situs.tracing.retracing import Watch, watch_of
+from situs.tracing.trace import trace
 
-RETRACING_WARNING = 5  # graphs made in as many of the last calls
-_CALLS_WATCHED = 6
+_CALLED = "__called_functions"  # a collection: what is kept there lives as long as the graph
 _numbers = itertools.count()
 _eagerly = False
 
@@ -40,7 +44,8 @@ hooks.install()
 def run_functions_eagerly(run_eagerly: bool) -> None:
     """Lets every ``tf.function`` call its Python function directly, for debugging."""
     global _eagerly
-    _eagerly = bool(run_eagerly)
+    _eagerly = switch(run_eagerly, "run_eagerly")
+    scope.forget()
 
 
 def functions_run_eagerly() -> bool:
@@ -61,117 +66,219 @@ class Function:
     ) -> None:
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
-        self.input_signature = check_signature(input_signature)
-        self._name = name or getattr(python_function, "__name__", "function")
+        self._name = str(name or getattr(python_function, "__name__", type(python_function).__name__))
         self._autograph = autograph
         self._reduce_retracing = reduce_retracing
-        self._signature = signature_of(python_function)
-        self._traced_function = convert(python_function) if autograph else python_function
-        self._concrete: dict[Any, ConcreteFunction] = {}
+        self._parameters = Parameters(python_function, input_signature)
+        self._traced_function = converted(python_function) if autograph else python_function
+        self._graphs: dict[Kind, ConcreteFunction] = {}
+        self._memo = Memo()
         self._lock = threading.RLock()
-        self._recent: list[bool] = []  # of the last calls: whether they made a graph
-        self._warned = False
-        self._bound: WeakKeyDictionary[Any, Function] = WeakKeyDictionary()
-
-    @property
-    def function_spec(self) -> Any:
-        """The parameters of the Python function."""
-        return self._signature
+        self._traces = 0
+        self._kinds: set[Kind] = set()  # for which there is a graph, wherever it lies
+        self._watch = watch_of(python_function)
+        self._methods: dict[int, tuple[Callable[[], Any], Function]] = {}  # by the identity of the instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function: as a graph in eager code, as part of the graph being built elsewhere."""
+        if here.graph is None:
+            if not kwargs:
+                ready = self._memo.find(args)
+                if ready is not None:
+                    self._watch.calls += 1
+                    return ready([arg._value for arg in args])
+            found = self._memo.find_mixed(args, kwargs)
+            if found is not None:
+                self._watch.calls += 1
+                return found[0](found[1])
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _eagerly:
             return self.python_function(*args, **kwargs)
-        if here.graph is not None:
-            with name_scope(self._name):
-                return self._traced_function(*args, **kwargs)
-        arguments = self._arguments(args, kwargs)
-        return self._find(arguments).call(arguments.tensors)
+        self._watch.calls += 1
+        rules = scope.generation()
+        kind, tensors = self._parameters.kind(args, kwargs)
+        graph = graph_for(tensors)
+        if graph is not None:
+            with building(graph):
+                return self._in(graph, kind).call_in(graph, tensors)
+        ready = self._find(self._graphs, kind, None).ready(tensors)
+        self._memo.keep(args, kwargs, tensors, ready, rules)
+        return ready([tensor._value for tensor in tensors])
+
+    # Graphs.
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The graph for one kind of arguments, given as tensors, values or TensorSpecs."""
-        if not args and not kwargs and self.input_signature is not None:
-            args = self.input_signature
-        return self._find(self._arguments(args, kwargs))
+        if not args and not kwargs and self._parameters.wanted is not None:
+            kind = self._parameters.wanted
+        else:
+            kind, _ = self._parameters.kind(args, kwargs)
+        return self._find(self._graphs, kind, None) if here.graph is None else self._in(here.graph, kind)
 
     def experimental_get_tracing_count(self) -> int:
         """How many graphs have been made."""
-        return len(self._concrete)
+        return self._traces
+
+    def _in(self, graph: Graph, kind: Kind) -> ConcreteFunction:
+        """The function's graph inside another one, whose device scope holds in it as well."""
+        kept = graph.get_collection_ref(_CALLED)
+        if not kept:
+            kept.append({})
+        return self._find(kept[0].setdefault((self, graph, here.scope), {}), kind, graph)
+
+    def _find(self, graphs: dict[Kind, ConcreteFunction], kind: Kind, outer: Graph | None) -> ConcreteFunction:
+        found = graphs.get(kind)
+        if found is not None:
+            return found
+        with self._lock:
+            found = graphs.get(kind) or _serving(graphs, kind)
+            if found is None:
+                if self._reduce_retracing:
+                    kind = functools.reduce(Kind.widened, list(graphs), kind)
+                found = graphs[kind] = self._trace(kind, outer)
+            return found
+
+    def _trace(self, kind: Kind, outer: Graph | None) -> ConcreteFunction:
+        """Makes a graph: twice if variables were made the first time, so that those who make more are found out."""
+        if kind not in self._kinds:
+            self._watch.note(self.python_function)
+        names = self._parameters.names(kind.form)
+        title = _title(self._name) if outer is not None else ""
+        function = self._traced_function
+        with hooks.creating_variables(self._traces == 0, self._name) as created:
+            traced = trace(function, kind, names, outer, title)
+        self._traces += 1
+        if created.count:
+            with hooks.creating_variables(False, self._name):
+                traced = trace(function, kind, names, outer, title)
+            self._traces += 1
+        self._kinds.add(kind)
+        return ConcreteFunction(traced, kind, self._parameters, _title(self._name), next(_numbers), self._inside)
+
+    def _inside(self, kind: Kind, graph: Graph) -> ConcreteFunction:
+        return self._in(graph, kind)
+
+    # As a method.
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A method: bound to its instance, with graphs of its own."""
         if instance is None:
             return self
+        found = self._methods.get(id(instance))
+        if found is None or found[0]() is not instance:
+            found = self._methods[id(instance)] = self._bound_to(instance)
+        return Method(found[1], instance)
+
+    def _bound_to(self, instance: Any) -> tuple[Callable[[], Any], Function]:
+        methods, number = self._methods, id(instance)
         try:
-            found = self._bound.get(instance)
-            if found is None:
-                found = self._bound[instance] = self._bind(instance)
-            return found
-        except TypeError:  # it cannot be referred to weakly, or is not hashable
-            return self._bind(instance)
+            weakly: Callable[[], Any] = ref(instance, lambda gone: methods.pop(number, None))
+        except TypeError:  # of a class with __slots__ and no place for references
+            weakly = lambda: instance  # noqa: E731
+        function = object.__new__(Function)
+        function._become_method(self, instance, weakly)
+        return weakly, function
 
-    def _bind(self, instance: Any) -> Function:
-        method = self.python_function.__get__(instance)
-        return Function(method, self.input_signature, self._autograph, self._reduce_retracing, self._name)
+    def _become_method(self, original: Function, instance: Any, weakly: Callable[[], Any]) -> None:
+        """Makes this the function of one instance, which it holds weakly."""
+        self.__dict__.update(original.__dict__)
+        self.python_function = _Weak(original.python_function, weakly)
+        self._traced_function = _Weak(original._traced_function, weakly)
+        bound = original.python_function.__get__(instance)
+        self._parameters = Parameters(bound, original.input_signature)
+        self._graphs, self._methods, self._memo = {}, {}, Memo()
+        self._lock = threading.RLock()
+        self._traces = 0
+        self._kinds = set()
+        self._watch = Watch()
 
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        arguments = bind(self._signature, args, kwargs)
-        return arguments if self.input_signature is None else fit(self.input_signature, arguments, self._name)
+    # As an object.
 
-    def _find(self, arguments: Arguments) -> ConcreteFunction:
-        key = None if self.input_signature is not None else arguments.key()
-        found = self._concrete.get(key)
-        self._watch(found is None)
-        if found is not None:
-            return found
-        with self._lock:
-            found = self._concrete.get(key) or self._relaxed(arguments)
-            if found is None:
-                found = self._trace(self._for_trace(arguments))
-            self._concrete[key] = found
-            return found
+    @property
+    def input_signature(self) -> tuple[Any, ...] | None:
+        """The TensorSpecs of the arguments, if they were given."""
+        return self._parameters.input_signature
 
-    def _for_trace(self, arguments: Arguments) -> Arguments:
-        """What to make a graph for: the signature's kinds, or less known shapes if graphs have been too many."""
-        if self.input_signature is not None:
-            args, _ = arguments.form
-            from situs.graph.structure import flatten, pack_like
+    @property
+    def function_spec(self) -> Parameters:
+        """The parameters of the Python function."""
+        return self._parameters
 
-            return Arguments((pack_like(args, flatten(list(self.input_signature))), {}))
-        if self._reduce_retracing and self._concrete:
-            return _generalized(arguments, [made._arguments for made in self._concrete.values()])
-        return arguments
+    @property
+    def name(self) -> str:
+        """The name of the Python function."""
+        return self._name
 
-    def _relaxed(self, arguments: Arguments) -> ConcreteFunction | None:
-        """A graph made before for less known shapes, which these arguments fit."""
-        if not self._reduce_retracing:
-            return None
-        for made in self._concrete.values():
-            if _fits(arguments, made._arguments):
-                return made
-        return None
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """What each of the graphs takes and gives."""
+        return "\n\n".join(made.pretty_printed_signature(verbose) for made in self._graphs.values())
 
-    def _trace(self, arguments: Arguments) -> ConcreteFunction:
-        first = not self._concrete
-        with hooks.creating_variables(first, self._name):
-            traced = trace(self._traced_function, arguments)
-        return ConcreteFunction(traced, arguments, f"__inference_{self._name}_{next(_numbers)}")
-
-    def _watch(self, traced: bool) -> None:
-        self._recent = [*self._recent[1 - _CALLS_WATCHED :], traced]
-        if traced and not self._warned and sum(self._recent) >= RETRACING_WARNING:
-            self._warned = True
-            logging.getLogger("situs").warning(
-                "%d out of the last %d calls to %r triggered tf.function retracing. Making a graph is expensive; the "
-                "cause may be Python numbers that change from call to call (pass tensors), tensors of many shapes (use "
-                "reduce_retracing=True or an input_signature), or a tf.function defined inside a loop.",
-                sum(self._recent),
-                len(self._recent),
-                self._name,
-            )
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        function = copy.deepcopy(self.python_function, memo)
+        return Function(function, self.input_signature, self._autograph, self._reduce_retracing, self._name)
 
     def __repr__(self) -> str:
-        return f"<situs.tracing.Function of {self.python_function!r}>"
+        return f"<tf.function {self.python_function!r}>"
+
+
+def _serving(graphs: dict[Kind, ConcreteFunction], kind: Kind) -> ConcreteFunction | None:
+    """The graph made for the narrowest kind that includes this one."""
+    best: Kind | None = None
+    for made in graphs:
+        if made.accepts(kind) and (best is None or best.accepts(made)):
+            best = made
+    return None if best is None else graphs[best]
+
+
+def _title(name: str) -> str:
+    """The name of a function as names of operations may begin."""
+    return re.sub(r"[^A-Za-z0-9_.]", "", name).lstrip("_") or "function"
+
+
+class _Weak:
+    """A method of an object that is held weakly. Whoever calls it holds the object."""
+
+    def __init__(self, function: Callable[..., Any], weakly: Callable[[], Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._weakly = weakly
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(self._weakly(), *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<bound method {self.__dict__.get('__qualname__', '')} of {self._weakly()!r}>"
+
+
+class Method:
+    """A ``tf.function`` bound to an instance, which it keeps alive."""
+
+    __slots__ = ("__func__", "__self__", "__weakref__")
+
+    def __init__(self, function: Function, instance: Any) -> None:
+        self.__func__ = function
+        self.__self__ = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function."""
+        return self.__func__(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Method) and self.__func__ is other.__func__
+
+    def __hash__(self) -> int:
+        return hash(self.__func__)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return getattr(copy.deepcopy(self.__self__, memo), self.__func__._name)
+
+    def __repr__(self) -> str:
+        return repr(self.__func__)
 
 
 def function(
@@ -216,49 +323,6 @@ def function(
     relax = reduce_retracing or bool(experimental_relax_shapes)
 
     def decorate(python_function: Callable[..., Any]) -> Function:
-        if isinstance(python_function, Function):
-            python_function = python_function.python_function
         return Function(python_function, input_signature, autograph, relax)
 
     return decorate if func is None else decorate(func)
-
-
-def _fits(arguments: Arguments, made_for: Arguments) -> bool:
-    if arguments.key()[0] != made_for.key()[0]:
-        return False
-    pairs = zip(arguments.specs, made_for.specs, arguments.leaves, made_for.leaves, strict=True)
-    return all(
-        (a is None and b is None and x == y) if a is None or b is None else a.is_subtype_of(b) for a, b, x, y in pairs
-    )
-
-
-def _generalized(arguments: Arguments, before: list[Arguments]) -> Arguments:
-    """Arguments of less known shapes: where an earlier call of the same form had another size, the size is open."""
-    leaves = list(arguments.leaves)
-    for other in before:
-        if other.key()[0] != arguments.key()[0]:
-            continue
-        for number, (spec, known) in enumerate(zip(arguments.specs, other.specs, strict=True)):
-            if spec is not None and known is not None and spec.dtype is known.dtype:
-                leaves[number] = TensorSpec(
-                    _common(TensorSpec.from_tensor(leaves[number]).shape, known.shape), spec.dtype
-                )
-    from situs.graph.structure import pack_like
-
-    return Arguments(pack_like(arguments.form, leaves))
-
-
-def _common(a: TensorShape, b: TensorShape) -> TensorShape:
-    if a.rank is None or a.rank != b.rank:
-        return TensorShape(None)
-    return TensorShape([x if x == y else None for x, y in zip(a, b, strict=True)])
-
-
-def check_not_in_function(what: str) -> None:
-    """Raises inside a ``tf.function``.
-
-    Raises:
-        InvalidArgumentError: a graph of a function is being built.
-    """
-    if here.graph is not None and here.graph.compares_elements:
-        raise InvalidArgumentError(f"{what} cannot be used inside a tf.function.")

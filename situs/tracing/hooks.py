@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs.autograph import hooks as autograph
+from situs.devices.scope import here
 from situs.errors import InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
-from situs.ops import array, compare, constant, control, loop
+from situs.ops import array, compare, constant, control, debug, loop
 from situs.variables import eager
 
 
@@ -30,34 +31,50 @@ def install() -> None:
         length=lambda tensor: array.shape(tensor)[0],
         element=lambda tensor, index: tensor[index],
         range_=constant.range,
+        assertion=lambda condition, message: debug.Assert(condition, [message]),
     )
     eager.on_create.append(_check_creation)
 
 
 class _Creation(threading.local):
+    """What holds for variables made in this thread."""
+
     def __init__(self) -> None:
         self.allowed = True
         self.function = ""
+        self.count = 0  # of the variables made while a graph is
 
 
 _creation = _Creation()
 
 
+class Created:
+    """How many variables were made while a graph was."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 @contextmanager
-def creating_variables(allowed: bool, function: str) -> Iterator[None]:
-    """A context in which variables may, or may not, be made."""
-    before = _creation.allowed, _creation.function
-    _creation.allowed, _creation.function = allowed, function
+def creating_variables(allowed: bool, function: str) -> Iterator[Created]:
+    """A context in which a graph is made: variables may be made as well, or not."""
+    before = _creation.allowed, _creation.function, _creation.count
+    _creation.allowed, _creation.function = allowed and before[0], function
+    created = Created()
     try:
-        yield
+        yield created
     finally:
-        _creation.allowed, _creation.function = before
+        created.count = _creation.count - before[2]
+        _creation.allowed, _creation.function = before[:2]
 
 
 def _check_creation(variable: Any) -> None:
+    if here.graph is None:
+        return  # it is eager code that makes it
     if not _creation.allowed:
         raise InvalidArgumentError(
-            f"tf.function only supports singleton tf.Variables created on the first call: {_creation.function}() makes "
-            "one every time a graph is made for it. Make the variable outside of the function, or only if it does not "
-            "exist yet."
+            "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is "
+            f"only created once or created outside tf.function: {_creation.function}() makes one every time a graph is "
+            "made for it. Make it outside, or only if it does not exist yet."
         )
+    _creation.count += 1

@@ -63,7 +63,7 @@ def _key_of(value: Any) -> tuple[Any, Any]:
         return (kind, repr(value)), value  # tells 0.0 from -0.0, and finds a NaN again
     if kind is MethodType:  # made anew each time that it is looked up
         return (kind, _identity(value.__self__), _identity(value.__func__)), value
-    if kind.__hash__ is None and kind.__module__ == "builtins":
+    if getattr(kind, "__hash__", None) is None and kind.__module__ == "builtins":
         raise DTypeError(
             f"A tf.function cannot take {value!r}: it is no tensor and could change after the graph is made, as it is "
             "not hashable. Pass a tensor, a tuple, or an object of your own."

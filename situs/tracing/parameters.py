@@ -1,10 +1,10 @@
 """The parameters of a ``tf.function``: binding arguments to them, and holding these to an input signature.
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
-    def f(x, scale=2.0): ...
+@tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+def f(x, scale=2.0): ...
 
-    f([1, 2])         x becomes a float32 tensor; scale is 2.0 in the one graph there is
-    f(x, scale=3.0)   refused: the graph was made for 2.0
+f([1, 2])         x becomes a float32 tensor; scale is 2.0 in the one graph there is
+f(x, scale=3.0)   refused: the graph was made for 2.0
 """
 
 from __future__ import annotations

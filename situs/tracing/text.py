@@ -31,8 +31,13 @@ def input_texts(parameters: Parameters, kind: Kind) -> list[tuple[str, str, str]
     positional, keywords = kind.form.items
     specs = iter(kind.specs)
     titles = titles_of(parameters.signature, len(positional.items))
-    found = [(title, _sort(parameters, title), type_text(item, specs)) for title, item in zip(titles, positional.items, strict=True)]
-    found += [(key, "KEYWORD_ONLY", type_text(item, specs)) for key, item in zip(keywords.keys, keywords.items, strict=True)]
+    found = [
+        (title, _sort(parameters, title), type_text(item, specs))
+        for title, item in zip(titles, positional.items, strict=True)
+    ]
+    found += [
+        (key, "KEYWORD_ONLY", type_text(item, specs)) for key, item in zip(keywords.keys, keywords.items, strict=True)
+    ]
     return found
 
 
