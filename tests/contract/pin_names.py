@@ -18,13 +18,17 @@ def public_names() -> list[str]:
 
 
 def _walk(module: ModuleType, prefix: str, found: set[str]) -> None:
-    for name in getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]:
+    for name in getattr(module, "__all__", None) or _names_in(module):
         value = getattr(module, name)
         if isinstance(value, ModuleType) and not value.__name__.startswith("situs."):
             continue
         found.add(prefix + name)
         if isinstance(value, ModuleType) and value.__name__ != "situs.errors":
             _walk(value, f"{prefix}{name}.", found)
+
+
+def _names_in(module: ModuleType) -> list[str]:
+    return [name for name in vars(module) if not name.startswith("_") and name != "annotations"]
 
 
 if __name__ == "__main__":

@@ -57,10 +57,16 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_the_old_dialect_has_its_own_spellings():
     v1 = situs.compat.v1
-    assert v1.log is situs.math.log
+    assert v1.log.__wrapped__ is situs.math.log  # the same function, called with the default graph being built
     assert v1.DeviceSpec().parse_from_string("/gpu:1").device_index == 1
     assert v1.nn.dropout is not situs.nn.dropout
-    assert v1.matmul is situs.matmul
+    assert v1.matmul.__wrapped__ is situs.matmul
+
+
+def test_a_name_of_graphs_says_where_it_is():
+    for name in ("Session", "placeholder", "get_variable"):
+        with pytest.raises(AttributeError, match=rf"tf\.{name} belongs to graphs.*import situs\.compat\.v1 as tf"):
+            getattr(situs, name)
 
 
 def test_dir_and_star_know_the_names():

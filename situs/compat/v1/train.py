@@ -1,6 +1,8 @@
 """``tf.compat.v1.train``."""
 
 from situs.compat.v1.door import open_door as _open_door
+from situs.importing import write_graph as write_graph
+from situs.placement.replicas import replica_device_setter as replica_device_setter
 from situs.training import queue_runner as queue_runner
 from situs.training.batch import batch as batch
 from situs.training.batch import batch_join as batch_join
