@@ -131,14 +131,13 @@ class Planner:
             targets: Operations to run besides.
             roots: The feeds that come in as cells, and the variable further out that each is the cell of.
         """
-        builder = _Builder(self, placement, feeds, roots or {})
         fed = {tensor for tensor, _ in feeds}
-        wanted = [*producers((tensor for tensor, _ in fetches), fed), *targets]
-        nodes = prune(wanted, fed)
+        nodes = prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed)
+        placed = {node: placement[node] for node in nodes}
+        builder = _Builder(self, placed, feeds, roots or {})
         for node in nodes:
             builder.add(node)
         outputs = [builder.fetch(tensor, device) for tensor, device in fetches]
-        placed = {node: placement[node] for node in nodes}
         used = {call.node: placed[call.node] for call in builder.calls if call.node is not None}
         return Plan(builder.calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed)
 

@@ -26,6 +26,7 @@ from situs.execution.state import Run, State
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
+from situs.ops import seeds
 from situs.ops.define import CPU, GPU, op
 from situs.ops.form import LEAF, put_together
 from situs.ops.inner import building, graph_for, hold, symbolic
@@ -40,8 +41,32 @@ from situs.tracing.text import input_texts, many_lines, one_line, type_text
 from situs.tracing.trace import Traced
 from situs.variables.capture import captured_in
 
-_state = State()  # of the random operations in functions
-_idle = Run(_state)  # for programs that ask nothing of a run
+_shared = State()  # what functions hold together: queues and the like
+_idle = Run(_shared)  # for programs that ask nothing of a run
+
+
+class FunctionState(State):
+    """The state of one function: what it holds is shared, but its random operations count their draws for themselves.
+
+    They begin anew when the seed is set.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._restarts = 0
+
+    def resource(self, name: str, make: Callable[[], Any]) -> Any:
+        """What functions hold under a name; made on first use."""
+        return _shared.resource(name, make)
+
+    def next_draw(self, key: Any) -> int:
+        """How often a random operation has drawn since the seed was set."""
+        restarts = getattr(seeds.eager, "restarts", 0)
+        if restarts != self._restarts:
+            self._restarts = restarts
+            self._draws.clear()
+        return super().next_draw(key)
+
 
 _call = op("PartitionedCall", "args: any*, captured: any* -> output: any*", f=None, stateful=True)
 _call.shape(lambda *inputs, **graphs: UNKNOWN)
@@ -51,19 +76,21 @@ _call.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.contro
 class Ready:
     """A program, and what becomes of the values it returns."""
 
-    __slots__ = ("_assignments", "_form", "_needs_run", "_places", "_program", "_single")
+    __slots__ = ("_assignments", "_form", "_places", "_program", "_single", "_state")
 
-    def __init__(self, program: Program, form: Any, places: list[Place], assignments: list[Assignment]) -> None:
+    def __init__(
+        self, program: Program, state: State, form: Any, places: list[Place], assignments: list[Assignment]
+    ) -> None:
         self._program = program
+        self._state = state if any(call.takes_run for call in program.plan.calls) else None
         self._form = form
         self._places = places
         self._assignments = assignments
         self._single = form is LEAF
-        self._needs_run = any(call.takes_run for call in program.plan.calls)
 
     def __call__(self, values: list[Any]) -> Any:
         """Runs the program on values, and returns what the function returns."""
-        made = self._program.run(Run(_state) if self._needs_run else _idle, values)
+        made = self._program.run(_idle if self._state is None else Run(self._state), values)
         if self._single:
             return wrap(made[0], self._places[0], self._assignments[0])
         return put_together(self._form, list(map(wrap, made, self._places, self._assignments)))
@@ -98,6 +125,7 @@ class ConcreteFunction:
         self._inside = inside
         self._programs: dict[Any, Ready] = {}
         self._memo = Memo()
+        self._state = FunctionState()
         self._lock = threading.Lock()
 
     # What it is.
@@ -245,7 +273,7 @@ class ConcreteFunction:
         for assignment in assignments_in(program.plan):
             note(assignment)
         places = [place(home, tensor.dtype) for home, tensor in zip(homes, graph.results, strict=True)]
-        return Ready(program, self._traced.form, places, assignments)
+        return Ready(program, self._state, self._traced.form, places, assignments)
 
 
 def _home(assignment: Assignment) -> Device:

@@ -16,7 +16,7 @@ import functools
 import itertools
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
@@ -103,7 +103,7 @@ class Function:
         if graph is not None:
             with building(graph):
                 return self._in(graph, kind).call_in(graph, tensors)
-        ready = self._find(self._graphs, kind, None).ready(tensors)
+        ready = self._find(self._graphs, kind, None, tensors).ready(tensors)
         self._memo.keep(args, kwargs, tensors, ready, rules)
         return ready([tensor._value for tensor in tensors])
 
@@ -111,11 +111,12 @@ class Function:
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The graph for one kind of arguments, given as tensors, values or TensorSpecs."""
+        tensors: Sequence[Any] = ()
         if not args and not kwargs and self._parameters.wanted is not None:
             kind = self._parameters.wanted
         else:
-            kind, _ = self._parameters.kind(args, kwargs)
-        return self._find(self._graphs, kind, None) if here.graph is None else self._in(here.graph, kind)
+            kind, tensors = self._parameters.kind(args, kwargs)
+        return self._find(self._graphs, kind, None, tensors) if here.graph is None else self._in(here.graph, kind)
 
     def experimental_get_tracing_count(self) -> int:
         """How many graphs have been made."""
@@ -128,7 +129,9 @@ class Function:
             kept.append({})
         return self._find(kept[0].setdefault((self, graph, here.scope), {}), kind, graph)
 
-    def _find(self, graphs: dict[Kind, ConcreteFunction], kind: Kind, outer: Graph | None) -> ConcreteFunction:
+    def _find(
+        self, graphs: dict[Kind, ConcreteFunction], kind: Kind, outer: Graph | None, tensors: Sequence[Any] = ()
+    ) -> ConcreteFunction:
         found = graphs.get(kind)
         if found is not None:
             return found
@@ -137,10 +140,10 @@ class Function:
             if found is None:
                 if self._reduce_retracing:
                     kind = functools.reduce(Kind.widened, list(graphs), kind)
-                found = graphs[kind] = self._trace(kind, outer)
+                found = graphs[kind] = self._trace(kind, outer, tensors)
             return found
 
-    def _trace(self, kind: Kind, outer: Graph | None) -> ConcreteFunction:
+    def _trace(self, kind: Kind, outer: Graph | None, tensors: Sequence[Any]) -> ConcreteFunction:
         """Makes a graph: twice if variables were made the first time, so that those who make more are found out."""
         if kind not in self._kinds:
             self._watch.note(self.python_function)
@@ -148,11 +151,11 @@ class Function:
         title = _title(self._name) if outer is not None else ""
         function = self._traced_function
         with hooks.creating_variables(self._traces == 0, self._name) as created:
-            traced = trace(function, kind, names, outer, title)
+            traced = trace(function, kind, names, outer, title, tensors)
         self._traces += 1
         if created.count:
             with hooks.creating_variables(False, self._name):
-                traced = trace(function, kind, names, outer, title)
+                traced = trace(function, kind, names, outer, title, tensors)
             self._traces += 1
         self._kinds.add(kind)
         return ConcreteFunction(traced, kind, self._parameters, _title(self._name), next(_numbers), self._inside)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from situs.devices.scope import ROOT, Scope, here
 from situs.errors import DTypeError
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
@@ -18,6 +19,25 @@ from situs.tensor import is_tensor
 from situs.tracing.kind import Kind
 
 
+class TracedGraph(FunctionGraph):
+    """The graph of a ``tf.function``. When it has been made, nothing is added to it.
+
+    Attributes:
+        called_under: The device scope of the call that it is made for.
+        given: The arguments of that call, as far as they are known.
+    """
+
+    called_under: Scope = ROOT
+    given: Sequence[Any] = ()
+
+    def _check_open(self) -> None:
+        if self.finalized:
+            raise DTypeError(
+                "A tensor is out of scope and cannot be used here: it was made inside a tf.function, while its graph "
+                "was made, and has no value outside. Return it from the function, or make it a tf.Variable."
+            )
+
+
 class Traced:
     """A graph, and the form of what the function returned."""
 
@@ -28,7 +48,12 @@ class Traced:
 
 
 def trace(
-    function: Callable[..., Any], kind: Kind, names: Sequence[str], outer: Graph | None = None, title: str = ""
+    function: Callable[..., Any],
+    kind: Kind,
+    names: Sequence[str],
+    outer: Graph | None = None,
+    title: str = "",
+    tensors: Sequence[Any] = (),
 ) -> Traced:
     """Calls a Python function and keeps what it does as a graph.
 
@@ -38,8 +63,10 @@ def trace(
         names: Names for these.
         outer: The graph that calls the function; None for eager code.
         title: What the names of operations begin with.
+        tensors: The arguments of the call that the graph is made for; variables may be made from them.
     """
-    graph = FunctionGraph(outer, True if outer is None else None)
+    graph = TracedGraph(outer, True if outer is None else None)
+    graph.called_under, graph.given = here.scope, tensors
     with as_default(graph), graph.name_scope(f"{title}/") if title else nullcontext():
         given = [
             graph.add_argument(spec.dtype, spec.shape, spec.name or name)
@@ -48,6 +75,8 @@ def trace(
         args, kwargs = kind.structure(given)
         form, leaves = take_apart(function(*args, **kwargs), _keep)
         graph.results = [_result(graph, leaf, function) for leaf in leaves]
+    graph.finalize()
+    graph.given = ()
     return Traced(graph, form)
 
 
