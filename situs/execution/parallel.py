@@ -41,9 +41,10 @@ HEAVY = 4_000_000  # multiplications: about a millisecond of one core
 
 
 class Pool:
-    """The threads that run slow calls. `size` 0 means one for each core."""
+    """The threads that run slow calls. `size` 0 means one for each core; a shared pool outlives its sessions."""
 
-    def __init__(self, size: int = 0) -> None:
+    def __init__(self, size: int = 0, shared: bool = False) -> None:
+        self.shared = shared
         self.size = size or torch.get_num_threads()
         self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="situs-inter-op")
 
@@ -52,8 +53,9 @@ class Pool:
         self._executor.submit(work, *arguments)
 
     def close(self) -> None:
-        """Lets the threads end when their work is done."""
-        self._executor.shutdown(wait=False)
+        """Lets the threads of a session's own pool end when their work is done."""
+        if not self.shared:
+            self._executor.shutdown(wait=False)
 
 
 def schedule(plan: Plan, pool: Pool) -> Schedule | None:

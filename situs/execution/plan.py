@@ -22,9 +22,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from situs.devices.logical import Device
+from situs.eager.binding import host_value
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
-from situs.eager.tensor import EagerTensor, copy_to
+from situs.eager.tensor import EagerTensor, copy_to, to_numpy_value
 from situs.errors import InvalidArgumentError
 from situs.execution.kernels import function_of
 from situs.execution.prune import producers, prune
@@ -195,7 +196,7 @@ class _Builder:
             self._alias(node)
         else:
             self._add_call(node, assignment)
-        if node not in self.made_by:
+        if node not in self.made_by and (node.control_inputs or node.inputs):
             before = [*node.control_inputs, *(tensor.op for tensor in node.inputs)]
             self.waits[node] = {call for other in before for call in self._calls_of(other)}
 
@@ -256,6 +257,8 @@ class _Builder:
         A branch or a loop is given the variables it uses as they are, so it comes after what was made of them before.
         Assignments are ordered by nothing but control dependencies.
         """
+        if not node.op_def.stateful:
+            return set()
         if _holds_graphs(node):
             roots = {self.root(tensor) for tensor in node.inputs if tensor.is_ref or tensor in self.views}
             before = {call for root in roots for call in self.changes.get(root, ())}
@@ -315,6 +318,8 @@ class _Builder:
     def _host_argument(self, value: Any) -> Source:
         if isinstance(value, SymbolicTensor):
             source = self.value(value, host())
+            if isinstance(source, Literal):
+                return Literal(host_value(to_numpy_value(source.value)))
             return Slot(source.number, host=True) if isinstance(source, Slot) else source
         if isinstance(value, tuple) and any(isinstance(item, (SymbolicTensor, tuple)) for item in value):
             return tuple(self._host_argument(item) for item in value)

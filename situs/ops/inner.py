@@ -71,7 +71,7 @@ class Inner:
         self.graph = FunctionGraph(outer)
         self.form: Any = None
         with as_default(self.graph), self.graph.name_scope(f"{name}/"):
-            given = [self.graph.add_argument(dtype, shape, "Arg") for dtype, shape in arguments]
+            given = [self.graph.add_argument(dtype, shape, "loop_var") for dtype, shape in arguments]
             self.made = function(*(given if form is None else put_together(form, given)))
 
     def finish(self, dtypes: Sequence[DType | None] = ()) -> None:

@@ -173,5 +173,5 @@ def _pool(config: ConfigProto) -> Pool | None:
         return Pool(wanted)
     with _lock:
         if _shared_pool is None:
-            _shared_pool = Pool(wanted)
+            _shared_pool = Pool(wanted, shared=True)
         return _shared_pool

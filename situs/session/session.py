@@ -254,6 +254,8 @@ class BaseSession:
             wake = getattr(resource, "wake", None)
             if wake is not None:
                 wake()
+        if self._config.pool is not None:
+            self._config.pool.close()
         self._prepared, self._programs = {}, {}
         self._state = State()
         self._state.closed.set()

@@ -142,7 +142,7 @@ def test_nested_signatures():
     f = tf.function(lambda d: (d["a"], d["b"][0]), input_signature=[{"a": SCALAR, "b": [SCALAR]}])
     assert plain(f({"a": 1.0, "b": [2.0]})) == [1.0, 2.0]
     for wrong in ({"a": 1.0}, {"a": 1.0, "b": []}, {"a": 1.0, "b": 2.0}, 1.0):
-        with pytest.raises(TypeError, match="Binding inputs to tf.function failed"):
+        with pytest.raises(TypeError, match=r"Binding inputs to tf\.function failed"):
             f(wrong)
 
 

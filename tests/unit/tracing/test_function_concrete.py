@@ -122,7 +122,8 @@ def test_as_text_as_tensorflow_prints_it():
     l = "TensorSpec(shape=(), dtype=tf.int32, name=None)"  # noqa: E741
     assert made.pretty_printed_signature() == (
         f"Input Parameters:\n  a (POSITIONAL_OR_KEYWORD): {a}\n  b (POSITIONAL_OR_KEYWORD): {b}\n"
-        f"  k (POSITIONAL_OR_KEYWORD): Literal[3]\nOutput Type:\n  Dict[['l', List[{l}]], ['r', {a}]]\nCaptures:\n  None"
+        "  k (POSITIONAL_OR_KEYWORD): Literal[3]\n"
+        f"Output Type:\n  Dict[['l', List[{l}]], ['r', {a}]]\nCaptures:\n  None"
     )
 
 

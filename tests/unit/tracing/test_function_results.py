@@ -9,7 +9,7 @@ import pytest
 
 import situs as tf
 
-Pair = collections.namedtuple("Pair", "first second")  # noqa: PYI024
+Pair = collections.namedtuple("Pair", "first second")
 
 
 def shown(value):
