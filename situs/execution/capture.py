@@ -105,7 +105,8 @@ class Captured:
         torch.cuda.current_stream(self._device).wait_stream(side)
         torch.cuda.synchronize(self._device)
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph, stream=side):
+        # "thread_local": what other threads allocate meanwhile is none of this capture's business.
+        with torch.cuda.graph(self._graph, stream=side, capture_error_mode="thread_local"):
             return work(None, *self._buffers)
 
     def run(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -113,13 +114,18 @@ class Captured:
         if not self._lock.acquire(blocking=False):
             return None
         try:
-            for number, value in enumerate(self._bring(run, *values)):
+            brought = self._bring(run, *values)
+            if shapes_of(brought) != shapes_of(self._buffers):
+                return None  # a variable of an open shape has changed it
+            for number, value in enumerate(brought):
                 if value is not self._seen[number]:
                     self._buffers[number].copy_(value, non_blocking=True)
                     self._seen[number] = value
             self._graph.replay()
             passed = [self._buffers[number] for number in self._passed]
             made = self._fetch(run, *self._results, *passed)
+            if not made:
+                torch.cuda.current_stream(self._device).synchronize()  # a run that fetches nothing is over when its work is
             return tuple([self._own(value) for value in made])
         finally:
             self._lock.release()

@@ -6,9 +6,9 @@ Kernels that declare a parameter ``run`` are given the `Run`; through it they re
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from situs.eager.cell import Cell
 from situs.errors import CancelledError, DeadlineExceededError
@@ -21,7 +21,7 @@ class State:
         self._lock = threading.Lock()
         self._cells: dict[str, Cell] = {}
         self._resources: dict[str, Any] = {}
-        self._draws: Counter[Any] = Counter()
+        self._draws: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # by operation
         self.closed = threading.Event()
 
     def cell(self, name: str, make: Callable[[], Cell]) -> Cell:
@@ -47,8 +47,9 @@ class State:
     def next_draw(self, key: Any) -> int:
         """How often a random operation has drawn before, counted from now on with this draw."""
         with self._lock:
-            self._draws[key] += 1
-            return self._draws[key] - 1
+            drawn = self._draws.get(key, 0)
+            self._draws[key] = drawn + 1
+            return drawn
 
 
 class Run:

@@ -22,11 +22,10 @@ Origin = tuple[tuple[CodeType, int], ...]
 def origin() -> Origin:
     """The innermost frames of the caller that are not Situs' own, innermost first."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_code):
-        frame = frame.f_back
     frames: list[tuple[CodeType, int]] = []
     while frame is not None and len(frames) < _DEPTH:
-        frames.append((frame.f_code, frame.f_lineno))
+        if not _is_ours(frame.f_code):
+            frames.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
     return tuple(frames)
 

@@ -86,17 +86,16 @@ def branch(graph: Graph, pred: Any, then: Branch, otherwise: Branch, name: str |
             f"pred must not be a Python bool: {pred} is known already, so write `if` in Python, or tf.constant({pred})."
         )
     with building(graph):
-        unique = graph.claim_name(_if, name or "cond")
         predicate = symbolic(graph, pred)
         if not predicate.dtype.is_bool:
             raise DTypeError(f"The predicate of cond() must be a boolean scalar, got {predicate!r}.")
-        first, second = Inner(graph, unique, then), Inner(graph, unique, otherwise)
+        first, second = Inner(graph, then), Inner(graph, otherwise)
         _finish(first, second)
         shapes = [common(a, b) for (_, a), (_, b) in zip(first.kinds, second.kinds, strict=True)]
         results = [(dtype, shape) for (dtype, _), shape in zip(first.kinds, shapes, strict=True)]
         graphs = {"then_branch": first.graph, "else_branch": second.graph}
         args = (predicate, captured_by(first.graph, second.graph))
-        node = hold(graph, _if, args, graphs, results, unique)
+        node = hold(graph, _if, args, graphs, results, name or "cond")
     if isinstance(first.made, Operation) or isinstance(second.made, Operation):
         return node  # something to run, where nothing is returned
     return put_together(first.form, node.outputs)

@@ -97,7 +97,7 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop:
 def _results(fn: Callable[[Any], Any], rows: Elems) -> tuple[Any, list[tuple[DType, TensorShape]]]:
     """The form, dtypes and shapes of what a function makes of a row: it is called once, for a graph never run."""
     outer = Graph() if rows.graph is None else rows.graph
-    inner = Inner(outer, "map", fn, rows.row_kinds(), Form(tuple, (rows.form,)))
+    inner = Inner(outer, fn, rows.row_kinds(), Form(tuple, (rows.form,)))
     inner.finish()
     return inner.form, inner.kinds
 

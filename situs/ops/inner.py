@@ -4,9 +4,9 @@ A Python function is called once, with its ops going into a graph of its own, an
 operation. What it takes from outside becomes an input of that operation:
 
     with building(graph):
-        made = Inner(graph, "cond", function)      names inside begin with "cond/"
-        made.graph.captures                        what the operation has to take
-        made.form, made.graph.results              what the function returned
+        made = Inner(graph, function)
+        made.graph.captures                 what the operation has to take
+        made.form, made.graph.results       what the function returned
 """
 
 from __future__ import annotations
@@ -59,18 +59,15 @@ class Inner:
 
     Args:
         outer: The graph that the operation goes into.
-        name: The name of the operation, with all scopes.
         function: The function; called at once.
         arguments: The dtypes and shapes of the tensors it takes.
         form: The form in which it takes them; one after the other by default.
     """
 
-    def __init__(
-        self, outer: Graph, name: str, function: Callable[..., Any], arguments: Kinds = (), form: Any = None
-    ) -> None:
+    def __init__(self, outer: Graph, function: Callable[..., Any], arguments: Kinds = (), form: Any = None) -> None:
         self.graph = FunctionGraph(outer)
         self.form: Any = None
-        with as_default(self.graph), self.graph.name_scope(f"{name}/"):
+        with as_default(self.graph):
             given = [self.graph.add_argument(dtype, shape, "loop_var") for dtype, shape in arguments]
             self.made = function(*(given if form is None else put_together(form, given)))
 
@@ -95,9 +92,9 @@ def _keep(value: Any) -> Any:
 def hold(
     graph: Graph, op_def: Op, args: tuple[Any, ...], graphs: dict[str, Any], results: Kinds, name: str
 ) -> Operation:
-    """Adds the operation that holds some graphs; `name` is one that was claimed for it."""
+    """Adds the operation that holds some graphs."""
     declared = [(Arg("output", "any"), dtype, shape) for dtype, shape in results]
-    return graph.add(op_def, args, graphs, {}, declared, f"{name}/")
+    return graph.add(op_def, args, graphs, {}, declared, name)
 
 
 def captured_by(*graphs: FunctionGraph) -> list[SymbolicTensor]:

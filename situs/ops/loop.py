@@ -166,12 +166,11 @@ class Loop:
     def build(self, graph: Graph, name: str | None) -> list[SymbolicTensor]:
         """Adds the operation of the loop to a graph and returns its results, one for each loop variable."""
         with building(graph):
-            unique = graph.claim_name(_while, name or "while")
             start = [symbolic(graph, value) for value in self.start]
             if self.maximum is None:
-                return self._hold(graph, unique, start, self.cond, self._turn)
+                return self._hold(graph, name, start, self.cond, self._turn)
             first = [symbolic(graph, constant(0)), *start]
-            return self._hold(graph, unique, first, *self._counted(), counted=True)[1:]
+            return self._hold(graph, name, first, *self._counted(), counted=True)[1:]
 
     def _turn(self, *state: Any) -> list[Any]:
         return self._leaves(self.body(*state))
@@ -191,7 +190,7 @@ class Loop:
     def _hold(
         self,
         graph: Graph,
-        name: str,
+        name: str | None,
         start: list[SymbolicTensor],
         cond: Callable[..., Any],
         turn: Callable[..., list[Any]],
@@ -199,11 +198,11 @@ class Loop:
     ) -> list[SymbolicTensor]:
         form = Form(tuple, (LEAF, *self.form.items)) if counted else self.form
         shapes = self._first_shapes(start, counted)
-        parts = _settled(graph, name, (cond, turn), form, start, shapes, self.invariants is not None)
+        parts = _settled(graph, (cond, turn), form, start, shapes, self.invariants is not None)
         captured = captured_by(parts.test.graph, parts.step.graph)
         results = [(tensor.dtype, shape) for tensor, shape in zip(start, parts.shapes, strict=True)]
         graphs = {"cond": parts.test.graph, "body": parts.step.graph}
-        return hold(graph, _while, (start, captured), graphs, results, name).outputs
+        return hold(graph, _while, (start, captured), graphs, results, name or "while").outputs
 
     def _first_shapes(self, start: Sequence[SymbolicTensor], counted: bool) -> list[TensorShape]:
         if self.invariants is None:
@@ -263,7 +262,6 @@ def _is_like(form: Any, other: Any) -> bool:
 
 def _settled(
     graph: Graph,
-    name: str,
     functions: tuple[Callable[..., Any], Callable[..., Any]],
     form: Any,
     start: list[SymbolicTensor],
@@ -274,10 +272,10 @@ def _settled(
     dtypes = [tensor.dtype for tensor in start]
     while True:
         kinds = list(zip(dtypes, shapes, strict=True))
-        test = Inner(graph, name, functions[0], kinds, form)
+        test = Inner(graph, functions[0], kinds, form)
         test.finish()
         _check_test(test)
-        step = Inner(graph, name, functions[1], kinds, form)
+        step = Inner(graph, functions[1], kinds, form)
         step.finish(dtypes)
         _check_dtypes(start, step)
         kept = [common(shape, made) for shape, (_, made) in zip(shapes, step.kinds, strict=True)]

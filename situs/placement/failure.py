@@ -142,8 +142,8 @@ def _kernel_text(wanted: DeviceSpec, member: Operation) -> str:
 def _cure(softness_helps: bool, machine: Machine) -> str:
     if softness_helps:
         return (
-            "Pass allow_soft_placement=True in tf.ConfigProto, or call tf.config.set_soft_device_placement(True), to "
-            "have another device chosen; or ask for one that can run it."
+            "Pass allow_soft_placement=True in the session's tf.ConfigProto (for a tf.function, call "
+            "tf.config.set_soft_device_placement(True)) to have another device chosen; or ask for one that can run it."
         )
     if machine.soft:
         return "Soft placement is on, but it never gives up a job, a replica, a task or where a variable already is."

@@ -18,7 +18,6 @@ from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op, find_op
 from situs.registry.signature import Arg
 from situs.shapes import TensorShape
-from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor, read
 
 
@@ -55,8 +54,7 @@ class SymbolicBinder(Binder):
         """A host value: plain, or with tensors in it where it is not known yet."""
         value = read(value)
         if isinstance(value, SymbolicTensor):
-            known = constant_value(value)
-            return self.graph.capture(value) if known is None else known
+            return self.graph.capture(value)  # even if its value is known: another one may be fed
         if isinstance(value, TensorShape) and not value.is_fully_defined():
             raise InvalidArgumentError(
                 f"The shape {value} is not fully known before the graph runs. Use tf.shape(x) where sizes are needed."

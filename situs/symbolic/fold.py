@@ -8,6 +8,7 @@ to find out. A shape may also be known in part: ``(None, 784)``.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from situs.eager.binding import host_value
@@ -69,16 +70,41 @@ def partial_value(tensor: SymbolicTensor) -> Any:
 
 
 def _known(tensor: SymbolicTensor) -> Any:
-    """The value as a NumPy array, a tensor or a number; None if it is not known."""
-    node = tensor.op
+    """The value as a NumPy array, a tensor or a number; None if it is not known.
+
+    What was found out once is kept with the graph; what is not known may be later, when more is known of a shape.
+    """
+    found = tensor.graph.known_values
+    for node in _behind(tensor.op, found):
+        value = _value_of(node, found)
+        if value is not None:
+            found[node] = value
+    return found.get(tensor.op) if tensor.value_index == 0 else None
+
+
+def _behind(last: Operation, found: Mapping[Operation, Any]) -> list[Operation]:
+    """The operations whose values the value of `last` is made of, earlier ones first."""
+    needed: set[Operation] = set()
+    waiting = [last]
+    while waiting:
+        node = waiting.pop()
+        if node in needed or node in found:
+            continue
+        needed.add(node)
+        if node.type in _FOLDABLE and len(node.outputs) == 1:
+            waiting += [source.op for source in node.inputs]
+    return sorted(needed, key=lambda node: node.index)
+
+
+def _value_of(node: Operation, found: Mapping[Operation, Any]) -> Any:
     if node.type == "Const":
         value = node.attrs["value"]
         count = math.prod(value._value.shape) if isinstance(value, EagerTensor) else value.size
         return value if count <= SMALL else None
     if node.type in _BY_SHAPE:
         return _by_shape(node)
-    if node.type in _FOLDABLE and len(node.outputs) == 1:
-        return _run_now(node)
+    if node.type in _FOLDABLE and len(node.outputs) == 1 and all(source.op in found for source in node.inputs):
+        return _run_now(node, found)
     return None
 
 
@@ -91,28 +117,18 @@ def _by_shape(node: Operation) -> Any:
     return shape.num_elements() if node.type == "Size" else tuple(shape)
 
 
-def _run_now(node: Operation) -> Any:
+def _run_now(node: Operation, found: Mapping[Operation, Any]) -> Any:
     count = node.outputs[0].shape.num_elements()
     if count is None or count > SMALL:
         return None
-    args = [known_arg(arg) for arg in node.args]
-    if any(_unknown(arg) for arg in args):
-        return None
     try:
-        return compute(node.op_def, args, dict(node.attrs))
+        return compute(node.op_def, [_with_values(arg, found) for arg in node.args], dict(node.attrs))
     except Exception:
         return None  # the run will say what is wrong
 
 
-def known_arg(arg: Any) -> Any:
-    """An operation's argument with tensors replaced by their values, None for those that are not known."""
+def _with_values(arg: Any, found: Mapping[Operation, Any]) -> Any:
+    """An operation's argument with tensors replaced by their values."""
     if isinstance(arg, SymbolicTensor):
-        found = _known(arg)
-        if found is None:
-            return None
-        return to_tensor(found, arg.dtype)
-    return type(arg)(known_arg(item) for item in arg) if isinstance(arg, (list, tuple)) else arg
-
-
-def _unknown(arg: Any) -> bool:
-    return arg is None or (isinstance(arg, list) and any(item is None for item in arg))
+        return to_tensor(found[arg.op], arg.dtype)
+    return type(arg)(_with_values(item, found) for item in arg) if isinstance(arg, (list, tuple)) else arg

@@ -241,10 +241,9 @@ class ConcreteFunction:
 
     def call_in(self, graph: Graph, tensors: Sequence[Any]) -> Any:
         """Adds a call to a graph, which this function's graph lies in."""
-        unique = graph.claim_name(_call, self._title)
         given = [symbolic(graph, tensor) for tensor in tensors]
         results = [(tensor.dtype, tensor.shape) for tensor in self.outputs]
-        node = hold(graph, _call, (given, list(self.graph.captures)), {"f": self.graph}, results, unique)
+        node = hold(graph, _call, (given, list(self.graph.captures)), {"f": self.graph}, results, self._title)
         return put_together(self._traced.form, node.outputs)
 
     def ready(self, tensors: Sequence[EagerTensor]) -> Ready:

@@ -148,14 +148,13 @@ class Function:
         if kind not in self._kinds:
             self._watch.note(self.python_function)
         names = self._parameters.names(kind.form)
-        title = _title(self._name) if outer is not None else ""
         function = self._traced_function
         with hooks.creating_variables(self._traces == 0, self._name) as created:
-            traced = trace(function, kind, names, outer, title, tensors)
+            traced = trace(function, kind, names, outer, tensors)
         self._traces += 1
         if created.count:
             with hooks.creating_variables(False, self._name):
-                traced = trace(function, kind, names, outer, title, tensors)
+                traced = trace(function, kind, names, outer, tensors)
             self._traces += 1
         self._kinds.add(kind)
         return ConcreteFunction(traced, kind, self._parameters, _title(self._name), next(_numbers), self._inside)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from situs.devices.scope import ROOT, Scope, here
@@ -52,7 +51,6 @@ def trace(
     kind: Kind,
     names: Sequence[str],
     outer: Graph | None = None,
-    title: str = "",
     tensors: Sequence[Any] = (),
 ) -> Traced:
     """Calls a Python function and keeps what it does as a graph.
@@ -62,12 +60,11 @@ def trace(
         kind: The arguments to call it with; symbolic tensors stand for the tensors.
         names: Names for these.
         outer: The graph that calls the function; None for eager code.
-        title: What the names of operations begin with.
         tensors: The arguments of the call that the graph is made for; variables may be made from them.
     """
     graph = TracedGraph(outer, True if outer is None else None)
     graph.called_under, graph.given = here.scope, tensors
-    with as_default(graph), graph.name_scope(f"{title}/") if title else nullcontext():
+    with as_default(graph):
         given = [
             graph.add_argument(spec.dtype, spec.shape, spec.name or name)
             for spec, name in zip(kind.specs, names, strict=True)

@@ -19,7 +19,7 @@ from situs.eager.cell import Cell
 from situs.eager.convert import to_tensor
 from situs.eager.execute import decide, execute, log, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import DTypeError, InvalidArgumentError, OperatorNotAllowedInGraphError, UnimplementedError
 from situs.graph.context import init_scope
 from situs.graph.function import outermost
 from situs.ops import operators
@@ -150,37 +150,46 @@ class Variable(Updatable):
 
     def value(self) -> Tensor:
         """The value, on the device of the variable."""
-        return self._tensor
+        return self.__tensor__()
 
     def read_value(self) -> Tensor:
         """The value, read by an op: on the device that the scope asks for, or the best one."""
-        return identity(self._tensor)
+        return identity(self.__tensor__())
 
     def numpy(self) -> Any:
         """A copy of the value as NumPy gives it."""
-        return self._tensor.numpy()
+        return self._value_now().numpy()
 
     def __tensor__(self) -> Tensor:
         return self._tensor if here.graph is None else self._in_graph()
+
+    def _value_now(self) -> EagerTensor:
+        """The value, where a number is wanted and not a tensor: a graph would keep it for ever."""
+        if here.graph is not None:
+            raise OperatorNotAllowedInGraphError(
+                f"Variable '{self.name}' has no value while a graph is being built; the graph reads it when it runs. Use "
+                "the variable itself in ops, or take its value outside of the tf.function."
+            )
+        return self._tensor
 
     def _in_graph(self) -> Tensor:
         """What the variable holds when the graph being built runs."""
         return identity(captured_variable(here.graph, self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._tensor.__array__(dtype, copy)
+        return self._value_now().__array__(dtype, copy)
 
     def __int__(self) -> int:
-        return int(self._tensor)
+        return int(self._value_now())
 
     def __float__(self) -> float:
-        return float(self._tensor)
+        return float(self._value_now())
 
     def __bool__(self) -> bool:
-        return bool(self._tensor)
+        return bool(self._value_now())
 
     def __index__(self) -> int:
-        return self._tensor.__index__()
+        return self._value_now().__index__()
 
     def __len__(self) -> int:
         return len(self._tensor)
