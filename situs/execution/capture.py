@@ -125,7 +125,9 @@ class Captured:
             passed = [self._buffers[number] for number in self._passed]
             made = self._fetch(run, *self._results, *passed)
             if not made:
-                torch.cuda.current_stream(self._device).synchronize()  # a run that fetches nothing is over when its work is
+                torch.cuda.current_stream(
+                    self._device
+                ).synchronize()  # a run that fetches nothing is over when its work is
             return tuple([self._own(value) for value in made])
         finally:
             self._lock.release()

@@ -162,8 +162,7 @@ class _Holder:
         roots: dict[SymbolicTensor, SymbolicTensor],
     ) -> Function:
         placement = self.planner.place_inner(graph, {tensor.op: where for tensor, where in inside}, self.device)
-        effects = [node for node in graph.operations if node.op_def.stateful]
-        plan = self.planner.plan(placement, inside, results, effects, roots)
+        plan = self.planner.plan(placement, inside, results, effects_of(graph), roots)
         self.assignments += assignments_in(plan)
         return emit(plan, checking(plan) if verifying() else None).function
 
@@ -171,6 +170,16 @@ class _Holder:
         """What comes in as a cell, and the variable it is the cell of."""
         pairs = graph.captures.items()
         return {inside: self.builder.root(outside) for outside, inside in pairs if _is_state(outside, self.builder)}
+
+
+def effects_of(graph: FunctionGraph) -> list[Operation]:
+    """The operations that run though no result needs them.
+
+    In a ``tf.function``, everything with a side effect; in a graph of TensorFlow 1, what the function returned.
+    """
+    if graph.runs_effects:
+        return [node for node in graph.operations if node.op_def.stateful]
+    return graph.run_anyway
 
 
 def truth(value: Any, node: Operation) -> bool:

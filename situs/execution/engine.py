@@ -92,15 +92,18 @@ class Engine:
         """A program that computes `fetches` and runs `targets`, given `feeds`; `Planner.plan` says what `roots` are."""
         targets = list(targets)
         with self._lock:
-            placement = self._pruned_placement(feeds, fetches, targets) if self.pruned else self.placement()
+            placement = self.placement_for(feeds, fetches, targets)
             return Program(self._planner.plan(placement, feeds, fetches, targets, roots), self.pool)
 
-    def _pruned_placement(
+    def placement_for(
         self,
-        feeds: Sequence[tuple[SymbolicTensor, Device]],
-        fetches: Sequence[tuple[SymbolicTensor, Device]],
-        targets: list[Operation],
+        feeds: Iterable[tuple[SymbolicTensor, Device]],
+        fetches: Iterable[tuple[SymbolicTensor, Device]],
+        targets: Iterable[Operation],
     ) -> Placed:
+        """Where everything that such a run needs goes."""
+        if not self.pruned:
+            return self.placement()
         fed = {tensor for tensor, _ in feeds}
         return self._place(prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed))
 

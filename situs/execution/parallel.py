@@ -14,29 +14,21 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
 
+from situs.errors import UnknownError
 from situs.execution.emit import as_host_value
 from situs.execution.failure import explained, in_call
-from situs.execution.plan import Call, Literal, Plan, Slot, Source, slots_in
+from situs.execution.plan import BLOCKING, WAITING, Call, Literal, Plan, Slot, Source, slots_in
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
+from situs.graph.function import FunctionGraph
+from situs.graph.node import Operation
 
-WAITING = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
-BLOCKING = frozenset(
-    {
-        "QueueEnqueueV2",
-        "QueueEnqueueManyV2",
-        "QueueDequeueV2",
-        "QueueDequeueManyV2",
-        "QueueDequeueUpToV2",
-        "QueueCloseV2",
-    }
-)
 HEAVY = 4_000_000  # multiplications: about a millisecond of one core
 
 
@@ -58,40 +50,72 @@ class Pool:
             self._executor.shutdown(wait=False)
 
 
+_shared: Pool | None = None
+_lock = threading.Lock()
+
+
+def shared_pool(size: int = 0) -> Pool:
+    """The threads of the process; their number is settled by whoever asks first."""
+    global _shared
+    with _lock:
+        if _shared is None:
+            _shared = Pool(size, shared=True)
+        return _shared
+
+
 def schedule(plan: Plan, pool: Pool) -> Schedule | None:
     """How to run a plan on a pool; None if its calls may as well follow each other."""
-    slow = [_kind(call, plan) for call in plan.calls]
+    several = len({call.device for call in plan.calls if call.node is not None and _multiplies(call.node)}) > 1
+    unknown = HEAVY + 1 if several else 0  # on one device, small products are the more likely ones
+    slow = [_kind(call, unknown) for call in plan.calls]
     dependencies = _dependencies(plan)
     if not _overlap(slow, dependencies):
         return None
     return Schedule(plan, pool, slow, dependencies)
 
 
-def _kind(call: Call, plan: Plan) -> str:
-    node = call.node
-    if node is None:
+def _on_card(call: Call) -> bool:
+    return call.device.card is not None and not call.device.is_virtual
+
+
+def _kind(call: Call, unknown: int) -> str:
+    """What to do with a call; `unknown` is the work of one whose shapes are not known."""
+    if call.node is None:
         return "cheap"
-    if node.type in BLOCKING:
+    inside = list(_operations(call.node))
+    if any(node.type in BLOCKING for node in inside):
         return "blocking"
-    if node.type in WAITING:
+    if any(node.type in WAITING for node in inside):
         return "slow"
-    if call.device.card is not None and not call.device.is_virtual:
+    if _on_card(call):
         return "cheap"
-    return "slow" if _work(call) > HEAVY else "cheap"
+    return "slow" if max(_work(node, unknown) for node in inside) > HEAVY else "cheap"
 
 
-def _work(call: Call) -> int:
-    """Roughly how many multiplications a call takes, from what is known of shapes; 0 if nothing is."""
-    node = call.node
-    assert node is not None
-    sizes = [tensor.shape.num_elements() or 0 for tensor in (*node.inputs, *node.outputs)]
-    if node.type in ("MatMul", "BatchMatMulV2", "BatchMatMul") and node.inputs[0].shape.rank:
-        inner = node.inputs[0].shape[-2 if node.attrs.get("transpose_a") else -1] or 0
-        return sizes[-1] * inner
-    if node.type.startswith(("Conv", "DepthwiseConv")) and node.inputs[1].shape.is_fully_defined():
-        channels = node.inputs[1].shape[-1] or 1
-        return sizes[-1] * (sizes[1] // channels)
-    return max(sizes, default=0)
+def _operations(node: Operation) -> Iterator[Operation]:
+    """An operation, and those in the graphs that it holds."""
+    yield node
+    for held in node.attrs.values():
+        if isinstance(held, FunctionGraph):
+            for inner in held.operations:
+                yield from _operations(inner)
+
+
+def _work(node: Operation, unknown: int) -> int:
+    """Roughly how many multiplications an operation takes, from what is known of shapes."""
+    sizes = [tensor.shape.num_elements() for tensor in (*node.inputs, *node.outputs)]
+    if not _multiplies(node):
+        return max((size or 0 for size in sizes), default=0)
+    if node.type == "MatMul":
+        inner = node.inputs[0].shape[-2 if node.attrs.get("transpose_a") else -1]
+        return unknown if sizes[-1] is None or inner is None else sizes[-1] * inner
+    if sizes[-1] is None or sizes[1] is None:
+        return unknown
+    return sizes[-1] * (sizes[1] // (node.inputs[1].shape[-1] or 1))
+
+
+def _multiplies(node: Operation) -> bool:
+    return node.type.startswith(("MatMul", "Conv", "DepthwiseConv"))
 
 
 def _dependencies(plan: Plan) -> list[set[int]]:
@@ -101,7 +125,7 @@ def _dependencies(plan: Plan) -> list[set[int]]:
 
 def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:
     """Whether two slow calls do not depend on each other: some chain of them is shorter than their number."""
-    if "blocking" in kinds and _beside(kinds.index("blocking"), dependencies):
+    if any(kind == "blocking" and _beside(number, dependencies) for number, kind in enumerate(kinds)):
         return True  # what may wait for ever must not hold up what does not depend on it
     depth: list[int] = []
     for kind, first in zip(kinds, dependencies, strict=True):
@@ -186,7 +210,12 @@ class _Running:
                 threading.Thread(target=self._work, args=([number],), daemon=True).start()
 
     def _work(self, numbers: list[int]) -> None:
-        todo = deque(numbers)
+        try:
+            self._work_through(deque(numbers))
+        except BaseException as error:  # whoever waits for the end of the run must hear of it
+            self._fail(UnknownError(f"{type(error).__name__}: {error}"))
+
+    def _work_through(self, todo: deque[int]) -> None:
         with torch._C._AutoDispatchBelowAutograd():
             while todo and self.error is None:
                 ready = self._call(todo.popleft())

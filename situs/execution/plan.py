@@ -39,6 +39,18 @@ from situs.shapes import brackets
 
 ALIASES = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "PlaceholderWithDefault"})
 NO_WORK = frozenset({"NoOp", "ControlTrigger"})
+BLOCKING = frozenset(
+    {
+        "QueueEnqueueV2",
+        "QueueEnqueueManyV2",
+        "QueueDequeueV2",
+        "QueueDequeueManyV2",
+        "QueueDequeueUpToV2",
+        "QueueCloseV2",
+    }
+)  # these may wait for another run
+WAITING = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})  # Python functions, which may do anything
+OTHERS_MAY_RUN = BLOCKING | WAITING
 FIRST_LINE = 2  # of the code that a plan is emitted as: call 0 stands on it
 
 
@@ -114,6 +126,7 @@ class Planner:
 
     def __init__(self, place_inner: Inner) -> None:
         self.place_inner = place_inner
+        self.constants: dict[tuple[Operation, Device], Literal] = {}  # shared by all plans
 
     def plan(
         self,
@@ -169,6 +182,7 @@ class _Builder:
         }  # values, and the state they are read from
         self.current: dict[SymbolicTensor, dict[Device, Source]] = {}  # the values of variables, until they change
         self.changes: dict[SymbolicTensor, list[int]] = {}  # the calls that may have changed a variable
+        self.controls: set[int] = set()  # the calls that the operation being added waits for
         self.feeds = [self._feed(tensor, device) for tensor, device in feeds]
 
     def _feed(self, tensor: SymbolicTensor, device: Device) -> int:
@@ -186,6 +200,9 @@ class _Builder:
     def add(self, node: Operation) -> None:
         """Adds the call of an operation, after the copies that its inputs need."""
         assignment = self.placement[node]
+        self.controls = {call for other in node.control_inputs for call in self._calls_of(other)}
+        if node.type == "Identity" and node.inputs[0].is_ref and node.control_inputs:
+            self.current.pop(self.root(node.inputs[0]), None)  # read anew, after what it waits for
         if node.type == "Placeholder" and node.outputs[0] in self.homes:
             pass  # it is fed; something waits for it all the same
         elif node.type == "Const":
@@ -208,10 +225,13 @@ class _Builder:
         tensor = node.outputs[0]
         if tensor in self.homes:
             return  # it is fed
-        value = node.attrs["value"]
-        eager = value if isinstance(value, EagerTensor) else to_tensor(value, tensor.dtype)
+        known = self.planner.constants
+        if (node, device) not in known:
+            value = node.attrs["value"]
+            eager = value if isinstance(value, EagerTensor) else to_tensor(value, tensor.dtype)
+            known[node, device] = Literal(copy_to(eager, device)._value)
         self.homes[tensor] = device
-        self.sources[tensor, device] = Literal(copy_to(eager, device)._value)
+        self.sources[tensor, device] = known[node, device]
 
     def _is_view(self, node: Operation, device: Device) -> bool:
         """Whether this is the ``v/read`` that came with a variable, on the variable's device."""
@@ -247,6 +267,8 @@ class _Builder:
         without_calls = [tensor.op for tensor in node.inputs if tensor.op in self.waits]
         after = {call for other in (*node.control_inputs, *without_calls) for call in self._calls_of(other)}
         after |= self._changing(node, len(self.calls))
+        if node.type in OTHERS_MAY_RUN:
+            self.current.clear()  # while it waits, another run may change any variable
         self.made_by[node] = len(self.calls)
         self.changes_state |= node.op_def.stateful and node.type != "Variable"  # that only says which it is
         self.calls.append(Call(function, inputs, outputs, device, node, takes_run, single, sorted(after)))
@@ -356,6 +378,7 @@ class _Builder:
         after = set(self.changes.get(self.root(tensor), ()))
         if tensor.op in self.made_by:
             after.add(self.made_by[tensor.op])
+        after |= self.controls
         self.calls.append(Call(_read_cell, [self.cell(tensor)], [slot], home, after=sorted(after), reads=tensor.op))
         return Slot(slot)
 
@@ -364,7 +387,8 @@ class _Builder:
         if copy is None or tensor.dtype.name in ("string", "resource"):  # these live on the host alone
             return source
         if isinstance(source, Literal):
-            return Literal(copy(source.value))
+            known = self.planner.constants
+            return known.setdefault((tensor.op, device), Literal(copy(source.value)))
         slot = self._new_slot()
         self.calls.append(Call(copy, [source], [slot], device, copies=tensor))
         return Slot(slot)

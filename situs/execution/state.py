@@ -6,6 +6,7 @@ Kernels that declare a parameter ``run`` are given the `Run`; through it they re
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,6 +22,7 @@ class State:
         self._lock = threading.Lock()
         self._cells: dict[str, Cell] = {}
         self._resources: dict[str, Any] = {}
+        self._counts: Counter[str] = Counter()
         self._draws: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # by operation
         self.closed = threading.Event()
 
@@ -43,6 +45,12 @@ class State:
         """Everything that `resource` has made."""
         with self._lock:
             return list(self._resources.values())
+
+    def count(self, name: str) -> int:
+        """How often this has been asked before under the same name."""
+        with self._lock:
+            self._counts[name] += 1
+            return self._counts[name] - 1
 
     def next_draw(self, key: Any) -> int:
         """How often a random operation has drawn before, counted from now on with this draw."""

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from situs.devices.scope import ROOT, build_into, here
+from situs.devices.scope import ROOT, as_request, build_into, device, here
 from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -59,35 +60,48 @@ def reset_default_graph() -> None:
         build_into(_process_graph, here.scope)
 
 
-def _outermost(graph: Graph) -> Graph:
-    while graph.outer is not None:
-        graph = graph.outer
-    return graph
-
-
 class NestedGraphError(FailedPreconditionError, AssertionError):
     """The default graph cannot be exchanged while another one is nested in it."""
 
 
 @contextmanager
 def as_default(graph: Graph) -> Iterator[Graph]:
-    """A context in which this thread's ops are added to `graph`."""
-    inside = here.scope if _outermost(get_default_graph()) is _outermost(graph) else ROOT
-    before = build_into(graph, inside)
+    """A context in which this thread's ops are added to `graph`, under the device scopes opened in that graph."""
+    left, entered = outermost(get_default_graph()).building, outermost(graph).building
+    kept = left.scope
+    if left is not entered:
+        left.scope = here.scope
+    before = build_into(graph, here.scope if left is entered else entered.scope)
     _stacks.graphs.append(graph)
     try:
         yield graph
     finally:
         _stacks.graphs.pop()
         build_into(*before)
+        left.scope = kept
+
+
+def device_in(graph: Graph, name: Any) -> Any:
+    """A context that asks for a device for operations of `graph`, be it the default one or not."""
+    if outermost(get_default_graph()) is outermost(graph):
+        return device(name)
+    return _device_elsewhere(outermost(graph), as_request(name))
+
+
+@contextmanager
+def _device_elsewhere(graph: Graph, request: Any) -> Iterator[None]:
+    outer = graph.building.scope
+    graph.building.scope = outer.child(request)
+    try:
+        yield
+    finally:
+        graph.building.scope = outer
 
 
 @contextmanager
 def init_scope() -> Iterator[None]:
     """A context outside all function graphs and control flow: what is made here lives as long as the program."""
-    graph = here.graph
-    while graph is not None and graph.outer is not None:
-        graph = graph.outer
+    graph = None if here.graph is None else outermost(here.graph)
     if graph is None or graph.compares_elements:  # a tf.function is called by eager code
         before = build_into(None, here.scope if graph is None else ROOT)
         try:

@@ -16,6 +16,7 @@ from typing import Any
 
 from situs.dtype import ALL, DType, resource
 from situs.graph.graph import Graph
+from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.kernel import CPU, GPU
 from situs.registry.op import op
@@ -43,6 +44,10 @@ class FunctionGraph(Graph):
         self.compares_elements = compares_elements
         self.captures: dict[SymbolicTensor, SymbolicTensor] = {}  # outside -> inside
         self.arguments: list[SymbolicTensor] = []
+        # Whether operations with side effects run though no result needs them: in a tf.function, and in all inside it.
+        self.runs_effects: bool = compares_elements or getattr(outer, "runs_effects", False)
+        self.waits_for: dict[Operation, None] = {}  # operations further out
+        self.run_anyway: list[Operation] = []  # operations that were returned in the place of tensors
         self.results: list[SymbolicTensor] = []
         if outer is not None:
             self._collections = outer._collections  # what a branch collects belongs to the program
@@ -70,6 +75,16 @@ class FunctionGraph(Graph):
                 found = self._stand_in(outside.dtype, outside.shape, outside.is_ref, outside.op.name.rpartition("/")[2])
                 self.captures[outside] = found
         return found
+
+    def _as_control(self, item: Any) -> Operation | None:
+        """An operation to wait for; one further out is waited for by the operation that holds this graph."""
+        node = getattr(item, "op", item)
+        if not isinstance(node, Operation) or node.graph is self or self.outer is None:
+            return super()._as_control(item)
+        outside = self.outer._as_control(node)
+        if outside is not None:
+            self.waits_for[outside] = None
+        return None
 
     def _stand_in(self, dtype: DType, shape: TensorShape, is_ref: bool, name: str) -> SymbolicTensor:
         with self._outside_all():

@@ -39,6 +39,7 @@ class Building(threading.local):
         self.name_scope = ""
         self.controllers: list[Controller] = []
         self.colocations: list[Operation | None] = []  # None begins anew
+        self.scope = ROOT  # the device scope that the thread was in when it left the graph for another
 
 
 class Graph:
@@ -87,6 +88,8 @@ class Graph:
             ]
             self._set_device(node)
             self._set_controls(node)
+            for held in attrs.values():
+                self.add_controls(node, getattr(held, "waits_for", ()))  # what a branch or a loop body waits for
             node.index = len(self._operations)
             self._operations.append(node)
             self._by_name[node.name] = node
@@ -219,7 +222,8 @@ class Graph:
         if clears:
             first: list[Operation] = []
         else:
-            first = [self._as_control(item) for item in _listed(control_inputs)]
+            found = [self._as_control(item) for item in _listed(control_inputs)]
+            first = [operation for operation in found if operation is not None]
         controllers = self.building.controllers
         self.building.controllers = [] if clears else [*controllers, Controller(first)]
         try:
@@ -227,7 +231,7 @@ class Graph:
         finally:
             self.building.controllers = controllers
 
-    def _as_control(self, item: Any) -> Operation:
+    def _as_control(self, item: Any) -> Operation | None:
         item = getattr(item, "op", item)  # a tensor, a variable, an assignment: the operation behind it
         found = self.as_graph_element(item)
         return found.op if isinstance(found, SymbolicTensor) else found
@@ -244,7 +248,8 @@ class Graph:
             raise InvalidArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
         outer = self.building.colocations
         begin: list[Operation | None] = [None] if ignore_existing else outer
-        self.building.colocations = begin if op is None else [*begin, self._as_control(op)]
+        companion = None if op is None else self._as_control(op)
+        self.building.colocations = begin if companion is None else [*begin, companion]
         before = build_into(here.graph, ROOT if ignore_existing else here.scope)
         try:
             yield
@@ -253,10 +258,10 @@ class Graph:
             self.building.colocations = outer
 
     def device(self, device_name_or_function: Any) -> Any:
-        """The same as ``tf.device``: a context that asks for a device."""
-        from situs.devices.scope import device
+        """A context that asks for a device, for operations of this graph."""
+        from situs.graph.context import device_in
 
-        return device(device_name_or_function)
+        return device_in(self, device_name_or_function)
 
     # Finding things.
 

@@ -22,6 +22,7 @@ from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph, graph_of
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
+from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
 from situs.ops.form import LEAF, put_together, take_apart
@@ -78,6 +79,7 @@ class Inner:
             wanted = [*dtypes, *[None] * (len(leaves) - len(dtypes))]
             pairs = zip(leaves, wanted[: len(leaves)], strict=True)
             self.graph.results = [symbolic(self.graph, leaf, dtype) for leaf, dtype in pairs]
+            self.graph.run_anyway = [leaf for leaf in flatten(self.made) if isinstance(leaf, Operation)]
 
     @property
     def kinds(self) -> list[tuple[DType, TensorShape]]:

@@ -329,7 +329,7 @@ def _print_v1_shape(input: TensorShape, data: Any, **attrs: Any) -> TensorShape:
 @_print_v1.kernel(CPU)
 @_print_v1.kernel(GPU, T=FIXED)
 def _print_v1_kernel(input: Any, data: Any, *, message: str, first_n: int, count: str, run: Any = None) -> Any:
-    turn = 0 if run is None or first_n < 0 else run.state.next_draw(count)
+    turn = 0 if run is None or first_n < 0 else run.state.count(count)
     if first_n < 0 or turn < first_n:
         _write("stderr", message.encode() + b"".join(b"[" + text + b"]" for text in data) + b"\n")
     return input

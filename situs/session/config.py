@@ -16,7 +16,7 @@ from situs.devices.inventory import process
 from situs.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
 from situs.devices.spec import DeviceSpec, parse_spec
 from situs.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
-from situs.execution.parallel import Pool
+from situs.execution.parallel import Pool, shared_pool
 from situs.memory import policy
 from situs.proto.config import ConfigProto
 
@@ -160,18 +160,12 @@ def _cpus(devices: list[Device], count: int) -> list[Device]:
 
 # Threads.
 
-_shared_pool: Pool | None = None
-
 
 def _pool(config: ConfigProto) -> Pool | None:
     """The threads for work that overlaps: the process's, whose number the first session fixes, or the session's own."""
-    global _shared_pool
     wanted = config.inter_op_parallelism_threads or threads.current.inter
     if wanted < 0:
         return None
     if config.use_per_session_threads:
         return Pool(wanted)
-    with _lock:
-        if _shared_pool is None:
-            _shared_pool = Pool(wanted, shared=True)
-        return _shared_pool
+    return shared_pool(wanted)

@@ -41,16 +41,16 @@ class PartialRun:
         _check_open(self._open_feeds, fed, "feed")
         _check_open(self._open_fetches, wanted.elements, "fetch")
         self._open_feeds.difference_update(fed)
-        self._open_fetches.difference_update(wanted.elements)
         self._known.update((tensor, (host(), value)) for tensor, value in fed.items())
         targets = [node for node in wanted.operations if node not in self._ran]
         self._compute([t for t in wanted.tensors if t not in self._known], targets)
+        self._open_fetches.difference_update(wanted.elements)  # not before: a part that fails can be tried again
         return [self._on_host(tensor) for tensor in wanted.tensors]
 
     def _compute(self, tensors: list[SymbolicTensor], targets: list[Operation]) -> None:
         known = self._known
         nodes = [n for n in prune([*producers(tensors, known), *targets], known) if n not in self._ran]
-        placement = self._engine.placement()
+        placement = self._engine.placement_for([(tensor, device) for tensor, (device, _) in known.items()], (), nodes)
         made = [t for node in nodes for t in node.outputs if not t.is_ref and t not in known]
         where = [host() if placement[t.op].kernel.host_output else placement[t.op].device for t in made]
         feeds = [(tensor, device) for tensor, (device, _) in known.items()]

@@ -64,6 +64,7 @@ def trace(
     """
     graph = TracedGraph(outer, True if outer is None else None)
     graph.called_under, graph.given = here.scope, tensors
+    graph.runs_effects = True
     with as_default(graph):
         given = [
             graph.add_argument(spec.dtype, spec.shape, spec.name or name)

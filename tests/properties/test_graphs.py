@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import situs.compat.v1 as tf
+from situs.ops.python_function import py_func
 
 SIZE = 3
 DEVICES = ["/cpu:0", "/gpu:0", "/gpu:1", "/gpu:2", "/gpu:3", None]
@@ -128,3 +129,108 @@ def test_each_tensor_crosses_to_a_device_once(plan: list[Step], seed: int) -> No
         called = [call.node for call in calls if call.node is not None]
         assert len(set(called)) == len(called)
         sess.graph.verify()
+
+
+# Variables: statements that wait for each other do what the same statements do in Python.
+
+KINDS = ["read", "assign", "add", "snapshot", "python", "branch", "loop", "read twice"]
+Statement = tuple[str, int, int, float, str | None]
+statements = st.lists(
+    st.tuples(
+        st.sampled_from(KINDS),
+        st.integers(0, 2),
+        st.integers(0, 2),
+        st.integers(-4, 4).map(float),
+        st.sampled_from(DEVICES),
+    ),
+    min_size=1,
+    max_size=10,
+)
+
+
+def in_graph(statement: Statement, v: list[Any]) -> Any:
+    kind, i, j, c, _ = statement
+    a, b = v[i], v[j]
+    if kind == "read":
+        return a + b * 0.5
+    if kind == "assign":
+        return tf.identity(a.assign(b + c))
+    if kind == "add":
+        return tf.identity(a.assign_add(c))
+    if kind == "snapshot":
+        old = a.read_value()
+        with tf.control_dependencies([old]), tf.control_dependencies([a.assign(c)]):
+            return old + a
+    if kind == "python":
+        with tf.device("/cpu:0"):
+            return py_func(lambda x: x + 1.0, [a], tf.float64)
+    if kind == "branch":
+        return tf.cond(a > b, lambda: a.assign_sub(c) + b, lambda: b.assign(a * 0.5) - a)
+    if kind == "loop":
+        return tf.while_loop(lambda n, x: n < 2, lambda n, x: (n + 1, x + a.assign_add(b * 0.5)), (0, b))[1]
+    first = a + b
+    with tf.control_dependencies([first]), tf.control_dependencies([b.assign(c)]):
+        return first - (a + b)
+
+
+def in_python(statement: Statement, v: list[float]) -> float:
+    kind, i, j, c, _ = statement
+    if kind == "read":
+        return v[i] + v[j] * 0.5
+    if kind == "assign":
+        v[i] = v[j] + c
+        return v[i]
+    if kind == "add":
+        v[i] += c
+        return v[i]
+    if kind == "snapshot":
+        old, v[i] = v[i], c
+        return old + c
+    if kind == "python":
+        return v[i] + 1.0
+    if kind == "branch":
+        if v[i] > v[j]:
+            v[i] -= c
+            return v[i] + v[j]
+        v[j] = v[i] * 0.5
+        return v[j] - v[i]
+    if kind == "loop":
+        total = v[j]
+        for _ in range(2):
+            v[i] += v[j] * 0.5
+            total += v[i]
+        return total
+    first = v[i] + v[j]
+    v[j] = c
+    return first - (v[i] + v[j])
+
+
+def check_statements(plan: list[Statement], homes: list[str | None], runs: int, aside: bool) -> None:
+    """Runs the statements; with `aside`, beside Python functions, so that calls are made on several threads."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        variables = []
+        for number, home in enumerate(homes):
+            with tf.device(home):
+                variables.append(tf.Variable(float(number), dtype=tf.float64))
+        made: list[Any] = []
+        for statement in plan:
+            with tf.control_dependencies(made[-1:]), tf.device(statement[-1]):
+                made.append(in_graph(statement, variables))
+        sess.run(tf.global_variables_initializer())
+        others = [py_func(lambda: 1.0, [], tf.float64) for _ in range(2 if aside else 0)]
+        values = [0.0, 1.0, 2.0]
+        for _ in range(runs):
+            expected = [in_python(statement, values) for statement in plan]
+            assert np.allclose(sess.run(made + others), expected + [1.0] * len(others))
+            assert np.allclose(sess.run(variables), values)
+
+
+@given(statements, st.lists(st.sampled_from(DEVICES), min_size=3, max_size=3), st.booleans())
+def test_statements_in_order_do_what_python_does(plan: list[Statement], homes: list[str | None], aside: bool) -> None:
+    check_statements(plan, homes, 2, aside)
+
+
+@given(statements, st.lists(st.sampled_from(DEVICES), min_size=3, max_size=3), st.booleans())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_they_do_so_again_and_again(fast: None, plan: list[Statement], homes: list[str | None], aside: bool) -> None:
+    check_statements(plan, homes, 13, aside)
