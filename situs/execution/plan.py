@@ -36,6 +36,7 @@ from situs.graph.tensor import SymbolicTensor
 from situs.placement.candidates import Assignment
 from situs.registry.signature import Arg
 from situs.shapes import brackets
+from situs.symbolic.fold import constant_value
 
 ALIASES = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "PlaceholderWithDefault"})
 NO_WORK = frozenset({"NoOp", "ControlTrigger"})
@@ -51,6 +52,7 @@ BLOCKING = frozenset(
 )  # these may wait for another run
 WAITING = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})  # Python functions, which may do anything
 OTHERS_MAY_RUN = BLOCKING | WAITING
+FED_AS_A_RULE = frozenset({"Placeholder", "PlaceholderWithDefault", "Captured"})
 FIRST_LINE = 2  # of the code that a plan is emitted as: call 0 stands on it
 
 
@@ -145,15 +147,16 @@ class Planner:
             targets: Operations to run besides.
             roots: The feeds that come in as cells, and the variable further out that each is the cell of.
         """
-        fed = {tensor for tensor, _ in feeds}
+        targets, fed = list(targets), {tensor for tensor, _ in feeds}
         nodes = prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed)
         placed = {node: placement[node] for node in nodes}
         builder = _Builder(self, placed, feeds, roots or {})
         for node in nodes:
             builder.add(node)
         outputs = [builder.fetch(tensor, device) for tensor, device in fetches]
-        used = {call.node: placed[call.node] for call in builder.calls if call.node is not None}
-        return Plan(builder.calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed)
+        calls = _needed(builder.calls, outputs, set(targets))
+        used = {call.node: placed[call.node] for call in calls if call.node is not None}
+        return Plan(calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed)
 
 
 class _Builder:
@@ -182,6 +185,8 @@ class _Builder:
         }  # values, and the state they are read from
         self.current: dict[SymbolicTensor, dict[Device, Source]] = {}  # the values of variables, until they change
         self.changes: dict[SymbolicTensor, list[int]] = {}  # the calls that may have changed a variable
+        # What is known of shapes and sizes holds only if nothing else is fed in the place of what it was found from.
+        self.may_fold = all(tensor.op.type in FED_AS_A_RULE for tensor, _ in feeds)
         self.controls: set[int] = set()  # the calls that the operation being added waits for
         self.feeds = [self._feed(tensor, device) for tensor, device in feeds]
 
@@ -339,6 +344,9 @@ class _Builder:
 
     def _host_argument(self, value: Any) -> Source:
         if isinstance(value, SymbolicTensor):
+            known = constant_value(value) if self.may_fold else None
+            if known is not None:
+                return Literal(known)
             source = self.value(value, host())
             if isinstance(source, Literal):
                 return Literal(host_value(to_numpy_value(source.value)))
@@ -396,6 +404,24 @@ class _Builder:
     def fetch(self, tensor: SymbolicTensor, device: Device) -> Source:
         """The source of a result of the plan."""
         return self.value(tensor, device)
+
+
+def _needed(calls: list[Call], outputs: Sequence[Source], targets: set[Operation]) -> list[Call]:
+    """The calls without those that nothing needs: what was known before leaves some of them over."""
+    used, kept = set(slots_in(outputs)), set[int]()
+    for number in reversed(range(len(calls))):
+        call = calls[number]
+        has_effect = call.node is not None and (call.node in targets or call.node.op_def.stateful)
+        if number in kept or has_effect or not used.isdisjoint(call.outputs):
+            kept.add(number)
+            kept.update(call.after)
+            used.update(slots_in(call.inputs))
+    if len(kept) == len(calls):
+        return calls
+    numbers = {old: new for new, old in enumerate(sorted(kept))}
+    for old in numbers:
+        calls[old].after = [numbers[other] for other in calls[old].after]
+    return [calls[old] for old in numbers]
 
 
 def _holds_graphs(node: Operation) -> bool:

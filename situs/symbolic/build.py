@@ -12,7 +12,7 @@ from situs.registry.op import Op, infer_shapes
 from situs.registry.signature import Arg
 from situs.shapes import TensorShape
 from situs.symbolic.bind import SymbolicBinder
-from situs.symbolic.fold import partial_value
+from situs.symbolic.fold import constant_value, partial_value
 
 
 def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None, *, graph: Graph) -> Any:
@@ -44,7 +44,7 @@ def _rule_input(arg: Arg, value: Any) -> Any:
     if isinstance(value, SymbolicTensor):
         return partial_value(value)
     if isinstance(value, tuple) and any(isinstance(item, SymbolicTensor) for item in value):
-        return tuple(None if isinstance(item, SymbolicTensor) else item for item in value)
+        return tuple(constant_value(item) if isinstance(item, SymbolicTensor) else item for item in value)
     return None if _holds_tensor(value) else value
 
 

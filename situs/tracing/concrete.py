@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import generation, here
@@ -21,6 +22,7 @@ from situs.eager.tensor import EagerTensor, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.execution.control import assignments_in
 from situs.execution.engine import Engine
+from situs.execution.parallel import shared_pool
 from situs.execution.program import Program
 from situs.execution.state import Run, State
 from situs.graph.function import FunctionGraph
@@ -264,7 +266,8 @@ class ConcreteFunction:
         graph = self.graph
         feeds = list(zip(graph.arguments, where, strict=True))
         fixed = {tensor.op: device for tensor, device in feeds}
-        engine = Engine(graph, process.devices(), soft=soft, log=log, default=default, fixed=fixed)
+        pool = None if self._traced.effects else shared_pool(threads.current.inter)  # effects happen in order
+        engine = Engine(graph, process.devices(), soft=soft, log=log, pool=pool, default=default, fixed=fixed)
         placement = engine.placement()
         assignments = [placement[tensor.op] for tensor in graph.results]
         homes = [_home(assignment) for assignment in assignments]

@@ -23,6 +23,7 @@ from weakref import ref
 from situs.autograph.calls import converted
 from situs.devices import scope
 from situs.devices.scope import here
+from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.ops.inner import building, graph_for
 from situs.settings import switch
@@ -51,6 +52,11 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
 def functions_run_eagerly() -> bool:
     """Whether every ``tf.function`` calls its Python function directly."""
     return _eagerly
+
+
+def inside_function() -> bool:
+    """Whether the graph of a ``tf.function`` is being made."""
+    return here.graph is not None and outermost(here.graph).compares_elements
 
 
 class Function:
@@ -314,13 +320,10 @@ def function(
     Example:
         >>> import situs as tf
         >>> @tf.function
-        ... def total(n):
-        ...     s = tf.constant(0)
-        ...     for i in tf.range(n):
-        ...         s += i
-        ...     return s
-        >>> int(total(tf.constant(5)))
-        10
+        ... def length(x):
+        ...     return tf.sqrt(tf.reduce_sum(x * x))
+        >>> float(length(tf.constant([3.0, 4.0])))
+        5.0
     """
     relax = reduce_retracing or bool(experimental_relax_shapes)
 

@@ -154,7 +154,7 @@ def test_it_ends(what):
     code = start + textwrap.dedent(ENDS[what])
     if "eager" in code:
         code = textwrap.dedent(ENDS[what]).replace("with eager.init_scope(): ", "")
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=40, check=False)
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
     assert made.stdout.strip() == "ended", made.stderr[-2000:]
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 import situs.compat.v1 as tf
+from situs.execution.control import assignments_in
 from situs.execution.plan import Literal
 
 
@@ -197,3 +198,43 @@ def test_a_plan_prints_itself(sess):
         "CPU:0   %3 = copy %2",
         "return %3",
     ]
+
+
+# Branches and loops.
+
+
+def inside(plan):
+    return {a.op: a.device.short_name for a in assignments_in(plan)}
+
+
+def test_operations_in_branches_and_loops_go_where_they_ask(sess):
+    p = tf.placeholder(tf.float32, [2], name="p")
+
+    def there():
+        with tf.device("/gpu:2"):
+            return tf.exp(p)
+
+    branch = on("/gpu:1", lambda: tf.cond(tf.constant(True), there, lambda: tf.sin(p)))
+    found = inside(plan_of(sess, branch, p))
+    assert (found["If"], found["Exp"]) == ("GPU:1", "GPU:2")
+    loop = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, on("/gpu:3", lambda: tf.tanh(x))), (0, p))
+    assert inside(plan_of(sess, loop, p))["Tanh"] == "GPU:3"
+    assert sess.run(loop, {p: [0.0, 0.0]})[1].tolist() == [0.0, 0.0]
+
+
+def test_only_the_chosen_branch_is_computed(sess):
+    p = tf.placeholder(tf.bool, [])
+    bad = lambda: tf.check_numerics(tf.constant(float("nan")), "bad")  # noqa: E731
+    chosen = tf.cond(p, bad, lambda: tf.constant(1.0))
+    assert sess.run(chosen, {p: False}) == 1.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
+        sess.run(chosen, {p: True})
+
+
+def test_what_a_branch_uses_from_outside_is_computed_in_any_case(sess):
+    v, p = tf.Variable(0.0), tf.placeholder(tf.bool, [])
+    sess.run(v.initializer)
+    outside = v.assign_add(1.0)
+    chosen = tf.cond(p, lambda: tf.identity(outside), lambda: tf.constant(0.0))
+    sess.run(chosen, {p: False})
+    assert sess.run(v) == 1.0
