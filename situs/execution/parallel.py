@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from situs.errors import UnknownError
+from situs.errors import CancelledError, UnknownError
 from situs.execution.emit import as_host_value
 from situs.execution.failure import explained, in_call
 from situs.execution.plan import BLOCKING, WAITING, Call, Literal, Plan, Slot, Source, slots_in
@@ -32,13 +32,20 @@ from situs.graph.node import Operation
 HEAVY = 4_000_000  # multiplications: about a millisecond of one core
 
 
+_thread = threading.local()
+
+
+def _mark_worker() -> None:
+    _thread.is_worker = True
+
+
 class Pool:
     """The threads that run slow calls. `size` 0 means one for each core; a shared pool outlives its sessions."""
 
     def __init__(self, size: int = 0, shared: bool = False) -> None:
         self.shared = shared
         self.size = size or torch.get_num_threads()
-        self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="situs-inter-op")
+        self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="situs-inter-op", initializer=_mark_worker)
 
     def submit(self, work: Any, *arguments: Any) -> None:
         """Runs some work as soon as a thread is free."""
@@ -188,12 +195,18 @@ class _Running:
         self.left = len(schedule.plan.calls)
         self.over = threading.Event()
         self.error: Exception | None = None
+        # A run inside a run (a Python function that runs the session) waits in a worker: the others may do the same.
+        self.is_nested = getattr(_thread, "is_worker", False)
 
     def finish(self) -> tuple[Any, ...]:
         """Starts what is ready, waits for the end and returns what is fetched."""
         self._start([number for number, count in enumerate(self.waits) if count == 0])
         if self.left:
-            self.over.wait()
+            try:
+                self.over.wait()
+            except BaseException:  # interrupted at the keyboard: what has not begun must not happen any more
+                self.run.stop(CancelledError("The run was interrupted."))
+                raise
         if self.error is not None:
             raise self.error
         return tuple(self._value(source) for source in self.schedule.plan.outputs)
@@ -202,12 +215,16 @@ class _Running:
         """Hands ready calls to threads: all slow ones to the pool, the cheap ones together as one piece of work."""
         cheap = [number for number in ready if self.schedule.kinds[number] == "cheap"]
         if cheap:
-            self.schedule.pool.submit(self._work, cheap)
+            self._hand_over(cheap, self.is_nested)
         for number in ready:
-            if self.schedule.kinds[number] == "slow":
-                self.schedule.pool.submit(self._work, [number])
-            elif self.schedule.kinds[number] == "blocking":
-                threading.Thread(target=self._work, args=([number],), daemon=True).start()
+            if self.schedule.kinds[number] != "cheap":
+                self._hand_over([number], self.is_nested or self.schedule.kinds[number] == "blocking")
+
+    def _hand_over(self, numbers: list[int], own_thread: bool) -> None:
+        if own_thread:
+            threading.Thread(target=self._work, args=(numbers,), daemon=True).start()
+        else:
+            self.schedule.pool.submit(self._work, numbers)
 
     def _work(self, numbers: list[int]) -> None:
         try:
@@ -237,7 +254,8 @@ class _Running:
             made = call.function(self.run, *arguments) if call.takes_run else call.function(*arguments)
             if self.recorder is not None:
                 self.recorder.note(call, start, made)
-        except Exception as error:
+        except BaseException as raised:
+            error = raised if isinstance(raised, Exception) else UnknownError(f"{type(raised).__name__}: {raised}")
             self._fail(in_call(explained(error), self.schedule.plan, number, arguments))
             return []
         return self._done(number, call, made)

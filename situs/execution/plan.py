@@ -154,7 +154,8 @@ class Planner:
         for node in nodes:
             builder.add(node)
         outputs = [builder.fetch(tensor, device) for tensor, device in fetches]
-        calls = _needed(builder.calls, outputs, set(targets))
+        waited_for = {other for node in nodes for other in node.control_inputs}
+        calls = _needed(builder.calls, outputs, waited_for | set(targets))
         used = {call.node: placed[call.node] for call in calls if call.node is not None}
         return Plan(calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed)
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from situs.execution.emit import emit
-from situs.execution.plan import Call, Literal, Plan, Slot, Source
+from situs.execution.plan import Call, Literal, Plan, Slot, Source, slots_in
 
 SHORTEST = 4  # calls: calling TorchScript costs about as much as two of them
 LONGEST = 2000
@@ -67,7 +67,8 @@ def _joined(run: list[Call], plan: Plan) -> list[Call]:
     """One call in the place of several; these themselves if TorchScript will not have them."""
     made = [slot for call in run for slot in call.outputs]
     sources = _outside(run, set(made))
-    kept = [slot for slot in made if slot in _used_outside(run, plan)]
+    used = _used_outside(run, plan)
+    kept = [slot for slot in made if slot in used]
     try:
         function = _compiled(run, sources, kept)
     except Exception:  # a function without a TorchScript form: nothing is lost but a little time
@@ -89,8 +90,6 @@ def _outside(run: list[Call], made: set[int]) -> list[Source]:
 
 
 def _used_outside(run: list[Call], plan: Plan) -> set[int]:
-    from situs.execution.plan import slots_in
-
     inside = set(map(id, run))
     used = set(slots_in(plan.outputs))
     for call in plan.calls:

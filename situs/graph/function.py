@@ -72,7 +72,7 @@ class FunctionGraph(Graph):
             outside = self.outer.capture(tensor)
             found = self.captures.get(outside)
             if found is None:
-                found = self._stand_in(outside.dtype, outside.shape, outside.is_ref, outside.op.name.rpartition("/")[2])
+                found = self._stand_in(outside.dtype, outside.shape, outside.is_ref, _last_part(outside.op.name))
                 self.captures[outside] = found
         return found
 
@@ -105,6 +105,10 @@ class FunctionGraph(Graph):
 
     def __repr__(self) -> str:
         return f"<FunctionGraph of {len(self)} operations>"
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition("/")[2].lstrip("_") or "captured"
 
 
 def outermost(graph: Graph) -> Graph:

@@ -127,10 +127,10 @@ class Graph:
         if name is None:
             name = op_def.name
         elif isinstance(name, str) and name[-1:] == "/":  # the name of a scope, to be taken as it is
+            check_node_name(name[:-1])
             return name[:-1]
         scope = self.building.name_scope
-        if not scope or not isinstance(name, str):
-            check_node_name(name)
+        check_node_name(name, nested=bool(scope))
         return self._names.unique(f"{scope}/{name}" if scope else name)
 
     def _set_device(self, node: Operation) -> None:

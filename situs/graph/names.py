@@ -12,8 +12,8 @@ import re
 
 from situs.errors import DTypeError, InvalidArgumentError
 
-_VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
-_VALID_INSIDE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+_VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_VALID_INSIDE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
 
 
 class Names:
@@ -47,14 +47,14 @@ class Names:
         self._uses.setdefault(name.lower(), 1)
 
 
-def check_node_name(name: str) -> None:
-    """Raises unless this can be the name of an operation.
+def check_node_name(name: str, nested: bool = False) -> None:
+    """Raises unless this can be the name of an operation, at the top or inside a scope.
 
     Raises:
         InvalidArgumentError: it cannot.
     """
     _check_text(name, "node")
-    if not _VALID.match(name):
+    if not name or not (_VALID_INSIDE if nested else _VALID).match(name):
         raise InvalidArgumentError(
             f"'{name}' is not a valid node name. Names begin with a letter, a digit or '.', and go on with these, '_', "
             "'-', '/' or '\\'."

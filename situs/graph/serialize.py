@@ -26,6 +26,7 @@ from situs.proto.function import FunctionDef
 from situs.proto.graph import GraphDef
 from situs.proto.node import NodeDef
 from situs.proto.tensor import shape_to_proto
+from situs.registry.signature import ANY
 
 HOST = "_host:"
 LENGTH = "_length:"
@@ -79,10 +80,11 @@ class _Writer:
         self._fill_inputs(message, node)
         if node.colocated_with:
             message.attr["_class"].list.s.extend([f"loc:@{other}".encode() for other in node.colocated_with])
-        holds_graphs = any(_graphs_in(value) for value in node.attrs.values())
-        if holds_graphs:
+        of_any_kind = any(arg.type is ANY for arg in node.op_def.outputs)  # no shape rule knows its results
+        if of_any_kind:
+            message.attr["_output_types"].list.SetInParent()
             message.attr["_output_types"].list.type.extend([out.dtype.as_datatype_enum for out in node.outputs])
-        if holds_graphs or node.op_def is captured or (self.add_shapes and node.outputs):
+        if of_any_kind or node.op_def is captured or (self.add_shapes and node.outputs):
             shapes = message.attr["_output_shapes"].list
             shapes.SetInParent()
             shapes.shape.extend([shape_to_proto(out.shape) for out in node.outputs])

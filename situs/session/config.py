@@ -125,6 +125,7 @@ def _card_number(entry: str, text: str, count: int) -> int:
 
 # Devices.
 
+MOST_CPUS = 1024
 _extra_cpus: list[Device] = []
 _lock = threading.Lock()
 
@@ -150,6 +151,8 @@ def _cpus(devices: list[Device], count: int) -> list[Device]:
     """That many logical CPUs: those of the process, and more of the same kind if a session wants them."""
     if count <= 0:
         raise NotFoundError("No CPU devices are available in this process")
+    if count > MOST_CPUS:
+        raise InvalidArgumentError(f"device_count asks for {count} CPUs; a session has at most {MOST_CPUS} of them.")
     own = [device for device in devices if device.type == "CPU"]
     with _lock:
         while len(own) + len(_extra_cpus) < count:

@@ -25,7 +25,7 @@ from situs.proto.attribute import AttrValue
 from situs.proto.function import FunctionDef
 from situs.proto.node import NodeDef
 from situs.registry.op import Op, find_op
-from situs.registry.signature import Arg
+from situs.registry.signature import ANY, Arg
 from situs.shapes import UNKNOWN
 from situs.symbolic import node_def as read
 from situs.symbolic.build import apply
@@ -124,7 +124,8 @@ class Importer:
         args = read.grouped(op_def, attrs, tensors)
         read.check_types(name, op_def, attrs, args)
         values = self._values(op_def, attrs, tensors)
-        if not any(read.functions_in(attr) for attr in attrs.values()):
+        _check_functions(op_def, values)
+        if not any(arg.type is ANY for arg in op_def.outputs):
             apply(op_def, args, values, f"{name}/", graph=self.graph)
             return self.graph.get_operation_by_name(name)
         types = {variable: read_attr(attrs[variable]) for variable in op_def.signature.variables if variable in attrs}
@@ -281,6 +282,12 @@ class Interface:
         self.graph.arguments = [_result(importer, f"{name}:0") for name in names]
         for output in self.function.signature.output_arg:
             self.graph.results.append(_result(importer, str(parse_input(returned.get(output.name, "")))))
+
+
+def _check_functions(op_def: Op, values: dict[str, Any]) -> None:
+    for name in ("cond", "body", "then_branch", "else_branch", "f"):
+        if name in op_def.attrs and not isinstance(values.get(name), FunctionGraph):
+            raise InvalidArgumentError(f"The function {name!r} of {read.spelled(op_def)} is missing")
 
 
 @contextmanager

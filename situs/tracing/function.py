@@ -59,6 +59,10 @@ def inside_function() -> bool:
     return here.graph is not None and outermost(here.graph).compares_elements
 
 
+# One for all functions: tracing one may call, and so trace, another.
+_tracing = threading.RLock()
+
+
 class Function:
     """A Python function that runs as a graph. Made by ``tf.function``."""
 
@@ -79,7 +83,7 @@ class Function:
         self._traced_function = converted(python_function) if autograph else python_function
         self._graphs: dict[Kind, ConcreteFunction] = {}
         self._memo = Memo()
-        self._lock = threading.RLock()
+        self._lock = _tracing
         self._traces = 0
         self._kinds: set[Kind] = set()  # for which there is a graph, wherever it lies
         self._watch = watch_of(python_function)
@@ -197,7 +201,7 @@ class Function:
         bound = original.python_function.__get__(instance)
         self._parameters = Parameters(bound, original.input_signature)
         self._graphs, self._methods, self._memo = {}, {}, Memo()
-        self._lock = threading.RLock()
+        self._lock = _tracing
         self._traces = 0
         self._kinds = set()
         self._watch = Watch()

@@ -1,6 +1,6 @@
 """The kind of a call: what a graph is made for.
 
-Tensors and NumPy arrays count by dtype and shape: their values come in when the graph runs. Everything else is part
+Tensors and arrays count by dtype and shape: their values come in when the graph runs. Everything else is part
 of the kind itself, numbers and words by their value, other objects by their identity:
 
     f(x, [y, 2], mode="fast")      form    ((*, [*, 2]), {mode: "fast"})
@@ -17,6 +17,7 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
+import torch
 
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError
@@ -25,6 +26,8 @@ from situs.tensor import Tensor
 from situs.tracing.spec import TensorSpec
 
 _BY_VALUE = (bool, int, str, bytes, type(None))
+_ARRAYS = (np.ndarray, np.generic, torch.Tensor)
+_TENSORS = (Tensor, TensorSpec, *_ARRAYS)
 
 
 class Literal:
@@ -139,13 +142,13 @@ def _value_of(literal: Literal) -> Any:
 def kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Kind, list[Any]]:
     """The kind of some arguments, and the tensors in them; for a TensorSpec, the spec itself."""
     form, leaves = take_apart((args, kwargs), keep)
-    tensors = [to_tensor(leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf for leaf in leaves]
+    tensors = [to_tensor(leaf) if isinstance(leaf, _ARRAYS) else leaf for leaf in leaves]
     return Kind(form, [_spec_of(tensor) for tensor in tensors]), tensors
 
 
 def keep(leaf: Any) -> Any:
     """What stands in the form of a call for an argument."""
-    return LEAF if isinstance(leaf, (Tensor, np.ndarray, np.generic, TensorSpec)) else Literal(leaf)
+    return LEAF if isinstance(leaf, _TENSORS) else Literal(leaf)
 
 
 def _spec_of(tensor: Any) -> TensorSpec:

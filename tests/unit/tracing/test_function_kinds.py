@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+import torch
 
 import situs as tf
 from situs.errors import DTypeError
@@ -55,6 +56,7 @@ def traced(calls, **options):
 SAME = {
     "values of tensors": (lambda: tf.constant(1.0), lambda: tf.constant(2.0)),
     "a tensor and an array": (lambda: tf.constant([1.0, 2.0]), lambda: np.array([3, 4], np.float32)),
+    "a tensor and one of PyTorch's": (lambda: tf.constant([1.0, 2.0]), lambda: torch.tensor([3.0, 4.0])),
     "a tensor and a NumPy scalar": (lambda: tf.constant(1.0), lambda: np.float32(3)),
     "numbers": (lambda: 3, lambda: 3),
     "NaNs": (lambda: float("nan"), lambda: float("nan")),
