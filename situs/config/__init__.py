@@ -33,3 +33,7 @@ __all__ = [
     "set_visible_devices",
     "threading",
 ]
+from situs.config.functions import functions_run_eagerly as experimental_functions_run_eagerly
+from situs.config.functions import functions_run_eagerly as functions_run_eagerly
+from situs.config.functions import run_functions_eagerly as experimental_run_functions_eagerly
+from situs.config.functions import run_functions_eagerly as run_functions_eagerly

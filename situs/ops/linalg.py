@@ -96,7 +96,7 @@ def _product_on_cpu(a: Tensor, b: Tensor, **flags: bool) -> Any:
 
 
 def _has_onednn() -> bool:
-    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return bool(torch.backends.mkldnn.is_available()) and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def _turned_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

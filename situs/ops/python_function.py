@@ -329,7 +329,7 @@ _KINDS: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
 def _translated(error: Exception) -> OpError:
     kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), UnknownError)
     own = error.__traceback__.tb_next if error.__traceback__ is not None else None  # without the call above
-    if isinstance(error, OpError):  # it says enough; a function that runs the session may be many such errors deep
+    if isinstance(error, OpError) and error.op is not None:  # of a run inside this one, which may be many levels deep
         return kind(f"{type(error).__name__}: {error.message[:_LONGEST]}")
     text = "".join(traceback.format_exception(type(error), error, own)).rstrip()
     return kind(f"{type(error).__name__}: {error}\n{text}\n")
