@@ -12,6 +12,10 @@ from situs.config.devices import set_logical_device_configuration as set_logical
 from situs.config.devices import set_soft_device_placement as set_soft_device_placement
 from situs.config.devices import set_virtual_gpus as set_virtual_gpus
 from situs.config.devices import set_visible_devices as set_visible_devices
+from situs.config.functions import functions_run_eagerly as experimental_functions_run_eagerly
+from situs.config.functions import functions_run_eagerly as functions_run_eagerly
+from situs.config.functions import run_functions_eagerly as experimental_run_functions_eagerly
+from situs.config.functions import run_functions_eagerly as run_functions_eagerly
 from situs.devices.logical import LogicalDevice as LogicalDevice
 from situs.devices.logical import LogicalDeviceConfiguration as LogicalDeviceConfiguration
 from situs.devices.physical import PhysicalDevice as PhysicalDevice
@@ -21,19 +25,19 @@ __all__ = [
     "LogicalDeviceConfiguration",
     "PhysicalDevice",
     "experimental",
+    "experimental_functions_run_eagerly",
+    "experimental_run_functions_eagerly",
+    "functions_run_eagerly",
     "get_logical_device_configuration",
     "get_soft_device_placement",
     "get_visible_devices",
     "gpu",
     "list_logical_devices",
     "list_physical_devices",
+    "run_functions_eagerly",
     "set_logical_device_configuration",
     "set_soft_device_placement",
     "set_virtual_gpus",
     "set_visible_devices",
     "threading",
 ]
-from situs.config.functions import functions_run_eagerly as experimental_functions_run_eagerly
-from situs.config.functions import functions_run_eagerly as functions_run_eagerly
-from situs.config.functions import run_functions_eagerly as experimental_run_functions_eagerly
-from situs.config.functions import run_functions_eagerly as run_functions_eagerly
