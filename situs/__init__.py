@@ -8,6 +8,7 @@ from pathlib import Path as _Path
 
 from situs.lazy import attach as _attach
 
+
 def _graphs_only(name: str) -> str:
     """What to say of a name that only graphs have: where it is."""
     from situs.lazy import read_stub

@@ -8,7 +8,6 @@ update puts a new one in its place, so what was read before stays as it was.
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from situs.dtype import DType
 from situs.eager.bridge import Place, Value

@@ -7,6 +7,7 @@ control inputs from these, and joins the end of the list. Threads may build one 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -198,7 +199,7 @@ class Graph:
             self.building.name_scope = outer
 
     def _scope_name(self, name: str | None, outer: str) -> str:
-        if not name:
+        if name is None or (isinstance(name, str) and not name):
             return ""
         check_scope_name(name, nested=bool(outer))
         if name[-1] == "/":
@@ -355,7 +356,7 @@ class Graph:
                 f"The name '{name}' refers to a Tensor which does not exist. The operation, '{operation}', does not "
                 "exist in the graph."
             )
-        if int(number) >= len(node.outputs):
+        if len(number) > 9 or int(number) >= len(node.outputs):  # Python reads no numbers of thousands of digits
             raise NameNotFoundError(
                 f"The name '{name}' refers to a Tensor which does not exist. The operation, '{operation}', exists but "
                 f"only has {len(node.outputs)} outputs."
@@ -383,27 +384,27 @@ class Graph:
     def add_to_collection(self, name: Any, value: Any) -> None:
         """Appends a value to the collection of that name."""
         self._check_open()
-        with self._lock:
-            self._collections.setdefault(name, []).append(value)
+        self.get_collection_ref(name).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
         """Appends a value to several collections, once to each."""
-        for name in dict.fromkeys((names,) if isinstance(names, str) else names):
+        if not isinstance(names, Iterable):
+            raise DTypeError(f"The names of collections come in a list, got {names!r}.")
+        for name in [names] if isinstance(names, str) else dict.fromkeys(map(_as_key, names)):
             self.add_to_collection(name, value)
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
         """A copy of the collection; with `scope`, the items whose names begin with this pattern."""
-        import re
-
-        items = list(self._collections.get(name, ()))
+        items = list(self._collections.get(_as_key(name), ()))
         if scope is None:
             return items
-        return [item for item in items if hasattr(item, "name") and re.match(scope, item.name)]
+        pattern = _as_pattern(scope)
+        return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
     def get_collection_ref(self, name: Any) -> list[Any]:
         """The collection itself: changes of the list change the graph."""
         with self._lock:
-            return self._collections.setdefault(name, [])
+            return self._collections.setdefault(_as_key(name), [])
 
     def get_all_collection_keys(self) -> list[Any]:
         """The names of all collections that programs use."""
@@ -417,7 +418,7 @@ class Graph:
     def clear_collection(self, name: Any) -> None:
         """Empties a collection."""
         self._check_open()
-        self._collections.pop(name, None)
+        self._collections.pop(_as_key(name), None)
 
     # The graph as a whole.
 
@@ -480,3 +481,20 @@ def _group_of(node: Operation) -> tuple[str, ...]:
 def _check_text(name: Any, kind: str) -> None:
     if not isinstance(name, str):
         raise DTypeError(f"{kind} names are strings (or similar), not {type(name).__name__}.")
+
+
+def _as_key(name: Any) -> Any:
+    try:
+        hash(name)
+    except TypeError:
+        raise DTypeError(
+            f"The name of a collection is a string, or anything that can be a key; got {name!r}."
+        ) from None
+    return name
+
+
+def _as_pattern(scope: Any) -> re.Pattern[str]:
+    try:
+        return re.compile(scope)
+    except (TypeError, re.error) as error:
+        raise DTypeError(f"A scope to look for is a regular expression; {scope!r} is none: {error}.") from None

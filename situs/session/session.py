@@ -138,7 +138,7 @@ class BaseSession:
         try:
             form = fetches if kind is SymbolicTensor or kind is Operation else form_of(fetches)
             found = self._prepared.get((form, *feed_dict))
-        except TypeError:  # not a form that can be a key
+        except (TypeError, RecursionError):  # not a form that can be a key
             return None
         return None if self._graph.restricted else found  # what may be fed and fetched is asked anew
 

@@ -167,8 +167,8 @@ class Variable(Updatable):
         """The value, where a number is wanted and not a tensor: a graph would keep it for ever."""
         if here.graph is not None:
             raise OperatorNotAllowedInGraphError(
-                f"Variable '{self.name}' has no value while a graph is being built; the graph reads it when it runs. Use "
-                "the variable itself in ops, or take its value outside of the tf.function."
+                f"Variable '{self.name}' has no value while a graph is being built; the graph reads it when it runs. "
+                "Use the variable itself in ops, or take its value outside of the tf.function."
             )
         return self._tensor
 

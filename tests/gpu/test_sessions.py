@@ -79,10 +79,11 @@ def test_a_program_is_captured_and_sees_new_values_of_variables_and_feeds(run_py
         "assert program(h)._captured is not None\n"
         "np.testing.assert_allclose(first, expected(fed, np.eye(4, dtype=np.float32)), rtol=1e-5)\n"
         "sess.run(change.op)\n"
-        "np.testing.assert_allclose(sess.run(h, {x: fed}), expected(fed, 2 * np.eye(4, dtype=np.float32)), rtol=1e-5)\n"
-        "np.testing.assert_allclose(sess.run(h, {x: 3 * fed}), expected(3 * fed, 2 * np.eye(4, dtype='f')), rtol=1e-5)\n"
+        "twice = 2 * np.eye(4, dtype=np.float32)\n"
+        "np.testing.assert_allclose(sess.run(h, {x: fed}), expected(fed, twice), rtol=1e-5)\n"
+        "np.testing.assert_allclose(sess.run(h, {x: 3 * fed}), expected(3 * fed, twice), rtol=1e-5)\n"
         "other = np.ones((5, 4), np.float32)\n"
-        "np.testing.assert_allclose(sess.run(h, {x: other}), expected(other, 2 * np.eye(4, dtype='f')), rtol=1e-5)\n"
+        "np.testing.assert_allclose(sess.run(h, {x: other}), expected(other, twice), rtol=1e-5)\n"
         "print('same')"
     )
     assert out.endswith("same\n")
@@ -93,8 +94,9 @@ def test_threads_share_a_captured_program(run_python):
         CHAIN + "import threading\nwrong = []\n"
         "def work(number):\n"
         "  fed = np.full((3, 4), number, np.float32)\n"
+        "  right = expected(fed, np.eye(4, dtype=np.float32))\n"
         "  for _ in range(200):\n"
-        "    if not np.allclose(sess.run(h, {x: fed}), expected(fed, np.eye(4, dtype=np.float32))): wrong.append(number)\n"
+        "    if not np.allclose(sess.run(h, {x: fed}), right): wrong.append(number)\n"
         "threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]\n"
         "[t.start() for t in threads]; [t.join() for t in threads]\n"
         "assert program(h)._captured is not None\nprint('wrong', wrong)"
@@ -130,8 +132,8 @@ def test_large_copies_go_on_a_stream_of_their_own_and_are_whole(run_python):
 def test_out_of_memory_leaves_the_session_usable(run_python):
     out = run_python(
         "import situs.compat.v1 as tf\nn = tf.placeholder(tf.int32, [])\nbig = tf.reduce_sum(tf.zeros([n, 2**20]))\n"
-        "sess = tf.Session()\n"
-        "try: sess.run(big, {n: 10**6})\nexcept tf.errors.ResourceExhaustedError as e: print('refused', '{{node' in str(e))\n"
+        "sess = tf.Session()\ntry: sess.run(big, {n: 10**6})\n"
+        "except tf.errors.ResourceExhaustedError as e: print('refused', '{{node' in str(e))\n"
         "print(sess.run(big, {n: 4}))"
     )
     assert out.endswith("refused True\n0.0\n")
@@ -139,7 +141,8 @@ def test_out_of_memory_leaves_the_session_usable(run_python):
 
 def test_functions_run_on_the_card_and_are_captured(run_python):
     out = run_python(
-        "import situs as tf, numpy as np\n@tf.function\ndef f(x):\n  for _ in range(10): x = tf.matmul(x, x) * 0.5\n  return x\n"
+        "import situs as tf, numpy as np\n@tf.function\ndef f(x):\n"
+        "  for _ in range(10): x = tf.matmul(x, x) * 0.5\n  return x\n"
         "a = tf.ones([2, 2])\nfor _ in range(40): made = f(a)\nprint(made.device)\nkept = f(a)\nf(a * 3.0)\n"
         "np.testing.assert_allclose(kept.numpy(), made.numpy())\nprint('kept')"
     )

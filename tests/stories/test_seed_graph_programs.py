@@ -191,7 +191,8 @@ with tf.device(variables_on_cpu):
 
 
 def test_a_device_function(run_python):
-    ask = "print(a.op.device, b.op.device, c.op.device)\nsess = tf.Session()\nsess.run(a.initializer)\nprint(sess.run(c))"
+    ask = "print(a.op.device, b.op.device, c.op.device)\n"
+    ask += "sess = tf.Session()\nsess.run(a.initializer)\nprint(sess.run(c))"
     out = run_python(IMPORT + FUNCTION + ask, SITUS_VIRTUAL_GPUS="1")
     assert out == "/cpu:0 /gpu:0 /gpu:0\n12.0\n"
 
