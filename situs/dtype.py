@@ -17,12 +17,13 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any, Final
 
-from situs.errors import DTypeError
+from situs.errors import DTypeError, shown
 
 if TYPE_CHECKING:
     import numpy as np
 
 _INTERNED: dict[str, DType] = {}
+_complete = False  # set when all dtypes are made: there will be no others
 
 
 class DType:
@@ -34,6 +35,8 @@ class DType:
     __slots__ = ("as_datatype_enum", "kind", "name", "proto_name", "size")
 
     def __init__(self, name: str, kind: str, size: int, proto_name: str, enum: int) -> None:
+        if _complete:
+            raise DTypeError(f"There is no way to make a dtype {shown(name)}. Get one with tf.as_dtype(...).")
         self.name: Final = name
         self.kind: Final = kind
         self.size: Final = size  # bytes of one element; 0 for strings
@@ -170,6 +173,8 @@ bool = DType("bool", "b", 1, "bool", 10)
 string = DType("string", "s", 0, "string", 7)
 resource = DType("resource", "r", 0, "resource", 20)  # a queue, a table: something a session holds, not a value
 
+_complete = True
+
 _ALIASES: Final[dict[object, DType]] = {
     "half": float16,
     "float": float32,
@@ -228,7 +233,7 @@ def as_dtype(value: object) -> DType:
     found = _from_numpy(value)
     if found is None:
         names = ", ".join(_INTERNED)
-        raise DTypeError(f"Cannot convert the argument {value!r} to a tf.DType. The dtypes are: {names}.")
+        raise DTypeError(f"Cannot convert the argument {shown(value)} to a tf.DType. The dtypes are: {names}.")
     return found
 
 

@@ -233,6 +233,15 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
     return cls.code
 
 
+def shown(value: object, limit: int = 80) -> str:
+    """The value as an error message shows it: never more than one line's worth, whatever it is."""
+    try:
+        text = repr(value)
+    except Exception:  # an object of the program, a list without end, an integer of thousands of digits
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
 _BY_CODE: dict[int, type[OpError]] = {
     cls.code: cls
     for cls in (

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
-from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError
+from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, shown
 
 Dim = int | None
 MAX_RANK = 254  # TensorFlow's
@@ -161,7 +161,7 @@ class TensorShape:
         except IndexError:
             raise OutOfRangeError(f"Shape {self} has {self.rank} dimensions; there is no dimension {key}.") from None
         except TypeError:
-            raise DTypeError(f"A dimension of a shape is named by an integer or a slice, got {key!r}.") from None
+            raise DTypeError(f"A dimension of a shape is named by an integer or a slice, got {shown(key)}.") from None
 
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
@@ -194,7 +194,7 @@ SCALAR = TensorShape([])
 
 def _as_rank(rank: Any) -> int:
     if not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
-        raise InvalidArgumentError(f"A rank is an integer from 0 to {MAX_RANK}, got {rank!r}.")
+        raise InvalidArgumentError(f"A rank is an integer from 0 to {MAX_RANK}, got {shown(rank)}.")
     return rank
 
 
@@ -205,7 +205,7 @@ def _as_dim(value: Any) -> Dim:
         dim = value.__index__()
     except (AttributeError, TypeError):
         raise InvalidArgumentError(
-            f"Dimension value must be integer or None, got value {value!r} of type {type(value).__name__!r}"
+            f"Dimension value must be integer or None, got value {shown(value)} of type {type(value).__name__!r}"
         ) from None
     if dim < 0:
         raise InvalidArgumentError(f"Dimension {dim} must be >= 0")

@@ -55,6 +55,16 @@ def _assigned_inside(node: ast.AST) -> Iterator[str]:
             yield from _assigned_inside(child)
 
 
+def binds(nodes: Iterable[ast.AST]) -> bool:
+    """Whether a ``y := ...`` below the nodes binds a name here, and not in a lambda."""
+    for node in nodes:
+        if isinstance(node, ast.NamedExpr):
+            return True
+        if not isinstance(node, ast.Lambda) and binds(ast.iter_child_nodes(node)):
+            return True
+    return False
+
+
 def bound_places(nodes: Iterable[ast.AST]) -> dict[str, ast.expr]:
     """The attributes and elements that the nodes assign, by their text; only where the names in them stay the same."""
     nodes = list(nodes)

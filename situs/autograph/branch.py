@@ -14,6 +14,7 @@ from typing import Any
 
 from situs.autograph import hooks
 from situs.autograph.condition import Getter, Names, Setter, Thunk, check_condition, where_of
+from situs.autograph.hoist import VALUE_OF_EXPRESSION
 from situs.autograph.returns import FLAG, VALUE
 from situs.autograph.state import UNDEFINED, Values, carried, check_same, merged
 from situs.errors import InvalidArgumentError
@@ -82,10 +83,15 @@ def _check_branches(one: Values, other: Values, names: Names, where: str) -> Non
             missing = "main" if left is UNDEFINED else "else"
             raise InvalidArgumentError(
                 f"'{name}' must also be initialized in the {missing} branch ({where}): the condition is a tensor, "
-                f"and '{name}' is used afterwards."
+                f"and '{name}' is used afterwards. Give it a value before."
             )
-        shown = "the returned value" if name == VALUE else name
-        check_same(shown, left, right, (_MAIN, _ELSE), where)
+        check_same(_shown(name), left, right, (_MAIN, _ELSE), where)
+
+
+def _shown(name: str) -> str:
+    if name.startswith(VALUE_OF_EXPRESSION):
+        return "the value of the expression"
+    return "the returned value" if name == VALUE else name
 
 
 def _check_returns(one: dict[str, Any], other: dict[str, Any], where: str) -> None:

@@ -18,6 +18,7 @@ import ast
 from dataclasses import dataclass
 
 from situs.autograph.bindings import SCOPES, bound_names, bound_places, leaps
+from situs.autograph.hidden import Hidden
 from situs.autograph.leaps import extra_test
 from situs.autograph.liveness import Liveness
 from situs.autograph.prepare import Declared
@@ -39,9 +40,10 @@ class _State:
 class ControlFlow(ast.NodeTransformer):
     """Rewrites the statements of one function, whose returns, breaks and continues are lowered already."""
 
-    def __init__(self, declared: Declared, liveness: Liveness) -> None:
+    def __init__(self, declared: Declared, liveness: Liveness, hidden: Hidden) -> None:
         self._declared = declared
         self._liveness = liveness
+        self._hidden = hidden
         self.moved: dict[str, None] = {}  # names that were bound by statements which moved into functions
 
     def visit(self, node: ast.AST) -> ast.AST | Block:
@@ -107,7 +109,7 @@ class ControlFlow(ast.NodeTransformer):
         return node
 
     def _state(self, node: ast.stmt, changing: list[ast.AST] | Block) -> _State:
-        names = bound_names(changing)
+        names = list(dict.fromkeys([*bound_names(changing), *self._hidden.changed_by(changing)]))
         self.moved.update(dict.fromkeys(names))
         live = self._liveness.after(node)
         needed = {name: _name(name, node) for name in names if name in live} | bound_places(changing)

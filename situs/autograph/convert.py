@@ -2,6 +2,7 @@
 
     source      the syntax tree of the function, found by its line          source.py
     prepare     names that must not change their meaning                    prepare.py
+    hoist       expressions that change variables become statements         hoist.py, hidden.py
     returns     early returns become a flag and a value                     returns.py
     leaps       break and continue become flags                             leaps.py
     control     if, while and for become operators                          control.py, liveness.py
@@ -16,7 +17,7 @@ import __future__
 
 import ast
 from collections.abc import Callable
-from functools import reduce, update_wrapper
+from functools import partial, reduce, update_wrapper
 from operator import or_
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, TypeVar, cast
@@ -26,6 +27,8 @@ from situs.autograph import operators
 from situs.autograph.bindings import parameters
 from situs.autograph.calls import converted, is_wanted
 from situs.autograph.control import ControlFlow
+from situs.autograph.hidden import Hidden, hidden_in, locals_of
+from situs.autograph.hoist import hoist
 from situs.autograph.leaps import lower_leaps
 from situs.autograph.liveness import Liveness
 from situs.autograph.logic import Expressions
@@ -162,17 +165,20 @@ def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
     return made
 
 
-def _converted_definition(node: ast.FunctionDef) -> ast.FunctionDef:
+def _converted_definition(node: ast.FunctionDef, around: Hidden = Hidden()) -> ast.FunctionDef:
     """Runs the passes over one function definition, and through them over those inside of it."""
     if not is_convertible(node):
         return node
     declared = prepare(node)
+    hidden = hidden_in(node, declared, around)
+    declared.nonlocals |= hidden.names - locals_of(node, declared)
+    hoist(node.body, hidden)
     lower_returns(node)
     lower_leaps(node.body)
     outside = declared.globals | declared.nonlocals
-    control = ControlFlow(declared, Liveness(node, outside))
+    control = ControlFlow(declared, Liveness(node, outside | hidden.names), hidden)
     node.body = [item for statement in node.body for item in _listed(control.visit(statement))]
-    expressions = Expressions(_converted_definition)
+    expressions = Expressions(partial(_converted_definition, around=hidden))
     node.body = [expressions.visit(statement) for statement in node.body]
     known = parameters(node.args) | outside
     _declare(node, declared.globals, declared.nonlocals, [*control.moved, *declared.locals], known)

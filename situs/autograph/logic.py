@@ -4,8 +4,10 @@
     x if c else y       ->  ag__.if_exp(c, lambda: x, lambda: y, 'c')
     assert c            ->  assert ag__.asserted(c, lambda: None)
 
-What would have to move into a lambda and binds a name (``y := ...``) stays as it is, because it would bind
-the name there.
+What would have to move into a lambda and binds a name (``y := ...``) stays as it is, because it would bind the name
+there; so do ``match`` statements. Their conditions are looked at, and refused where they are tensors of a graph:
+
+    [(y := a) or (y := b) for a in c]   ->  [ag__.decided(y := a, ':=', '...') or (y := b) for a in c]
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from situs.autograph.bindings import binds
 from situs.autograph.prepare import PREFIX
 from situs.autograph.syntax import expression
 
@@ -44,7 +47,8 @@ class Expressions(ast.NodeTransformer):
         """``and`` and ``or``."""
         free = all(map(_is_free, node.values[1:]))
         self.generic_visit(node)
-        if _binds(node.values[1:]):
+        if binds(node.values[1:]):
+            node.values[:-1] = [_decided(value, ":=") for value in node.values[:-1]]
             return node
         return _junction("and_" if isinstance(node.op, ast.And) else "or_", node.values, node, free=free)
 
@@ -57,14 +61,19 @@ class Expressions(ast.NodeTransformer):
         """``a if c else b``."""
         text = ast.copy_location(ast.Constant(ast.unparse(node.test)), node)
         self.generic_visit(node)
-        if _binds([node.body, node.orelse]):
+        if binds([node.body, node.orelse]):
+            node.test = _decided(node.test, ":=")
             return node
         return _operator("if_exp", [node.test, _thunk(node.body), _thunk(node.orelse), text], node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` is ``a < b and b < c``, with b evaluated once."""
         self.generic_visit(node)
-        if len(node.ops) == 1 or _binds([node.left, *node.comparators]):
+        if len(node.ops) == 1:
+            return node
+        if binds(node.comparators[1:]):
+            node.left = _decided(node.left, ":=")
+            node.comparators = [_decided(value, ":=") for value in node.comparators]
             return node
         return _chain(node.left, node.ops, node.comparators, node)
 
@@ -72,8 +81,16 @@ class Expressions(ast.NodeTransformer):
         """``assert`` stays a statement; only its condition is looked at on the way."""
         self.generic_visit(node)
         message = node.msg or ast.copy_location(ast.Constant(None), node)
-        if not _binds([message]):
+        if not binds([message]):
             node.test = _operator("asserted", [node.test, _thunk(message)], node.test)
+        return node
+
+    def visit_Match(self, node: ast.Match) -> ast.stmt:
+        """``match`` stays Python: what its patterns compare, and its guards, must not be tensors of a graph."""
+        self.generic_visit(node)
+        node.subject = _matched(node.subject, [case.pattern for case in node.cases])
+        for case in node.cases:
+            case.guard = case.guard and _decided(case.guard, "match")
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -96,15 +113,35 @@ def _junction(name: str, values: list[ast.expr], like: ast.expr, *, free: bool) 
     return call
 
 
+def _decided(value: ast.expr, what: str) -> ast.expr:
+    return _operator("decided", [value, ast.copy_location(ast.Constant(what), value)], value)
+
+
+def _matched(subject: ast.expr, patterns: list[ast.pattern]) -> ast.expr:
+    """The subject of a ``match``, its parts looked at where a pattern compares them with a value."""
+    patterns = [part for pattern in patterns for part in _alternatives(pattern)]
+    if any(isinstance(pattern, ast.MatchValue) for pattern in patterns):
+        return _decided(subject, "match")
+    if isinstance(subject, ast.Tuple):
+        rows = [item.patterns for item in patterns if isinstance(item, ast.MatchSequence)]
+        rows = [row for row in rows if len(row) == len(subject.elts)]
+        subject.elts = [_matched(part, [row[at] for row in rows]) for at, part in enumerate(subject.elts)]
+    return subject
+
+
+def _alternatives(pattern: ast.pattern) -> list[ast.pattern]:
+    if isinstance(pattern, ast.MatchOr):
+        return [part for item in pattern.patterns for part in _alternatives(item)]
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
+        return _alternatives(pattern.pattern)
+    return [pattern]
+
+
 def _thunk(value: ast.expr) -> ast.expr:
     made = expression("lambda: None", value)
     assert isinstance(made, ast.Lambda)
     made.body = value
     return made
-
-
-def _binds(values: list[ast.expr]) -> bool:
-    return any(isinstance(item, ast.NamedExpr) for value in values for item in ast.walk(value))
 
 
 def _is_operator(node: ast.expr) -> bool:

@@ -18,6 +18,7 @@ from situs.autograph.condition import Thunk, check_condition, where_of
 from situs.autograph.hooks import Hooks, install, restore
 from situs.autograph.loop import for_stmt, while_stmt
 from situs.autograph.state import UNDEFINED, Undefined, is_undefined, read
+from situs.errors import OperatorNotAllowedInGraphError
 
 __all__ = [
     "UNDEFINED",
@@ -27,6 +28,7 @@ __all__ = [
     "asserted",
     "converted",
     "converted_call",
+    "decided",
     "for_stmt",
     "if_exp",
     "if_stmt",
@@ -75,3 +77,21 @@ def asserted(condition: Any, message: Thunk) -> Any:
         return condition
     hooks.current.assertion(condition, message())
     return True
+
+
+_INSTEAD = {
+    ":=": "under `and`, `or`, `if ... else` or a chained comparison inside of a comprehension, a lambda or an f-string "
+    "cannot become part of the graph. Assign the name in a statement of its own before, or write a `for` loop.",
+    "match": "compares in Python, while it is traced. Write `if` and `elif` statements, which become part of the graph.",
+}
+
+
+def decided(value: Any, what: str) -> Any:
+    """A value that Python has to decide about, because the syntax around it (``:=``, ``match``) cannot be converted.
+
+    Raises:
+        OperatorNotAllowedInGraphError: it is a symbolic tensor, which has no value yet.
+    """
+    if hooks.current.is_symbolic(value):
+        raise OperatorNotAllowedInGraphError(f"`{what}` on the symbolic tensor {value}: `{what}` {_INSTEAD[what]}")
+    return value

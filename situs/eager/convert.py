@@ -22,7 +22,7 @@ from situs.devices.logical import Device
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import Place, Value, host, place, torch_device
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
-from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
+from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor, read
 
@@ -351,10 +351,4 @@ def _depth(value: object) -> int:
     return depth
 
 
-def short(value: object, limit: int = 80) -> str:
-    """The value as an error message shows it."""
-    try:
-        text = repr(value)
-    except Exception:  # an object of the program, or an integer of thousands of digits
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+short = shown  # the name that ops know it by

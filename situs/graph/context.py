@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs.devices.scope import ROOT, as_request, build_into, device, here
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
@@ -202,8 +202,8 @@ def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:
             f"Cannot {what} using `{method}()`: No default session is registered. Use `with sess.as_default()` or pass "
             f"an explicit session to `{method}(session=sess)`"
         )
-    if not isinstance(getattr(found, "graph", None), Graph):
-        raise DTypeError(f"Argument `session` must be a tf.Session, but got {found!r}")
+    if not isinstance(getattr(found, "graph", None), Graph) or not callable(getattr(found, "run", None)):
+        raise DTypeError(f"Argument `session` must be a tf.Session, but got {shown(found)}")
     if found.graph is not graph:
         which = "the default session" if session is None else "the given session"
         raise InvalidArgumentError(

@@ -7,7 +7,6 @@ control inputs from these, and joins the end of the list. Threads may build one 
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,12 +15,14 @@ from typing import Any
 from situs.devices.scope import ROOT, build_into, here
 from situs.dtype import DType
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from situs.graph.collecting import Collections, as_key
 from situs.graph.names import Names, check_node_name, check_scope_name
 from situs.graph.node import Operation
 from situs.graph.origin import origin
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op
 from situs.registry.signature import Arg
+from situs.settings import switch
 from situs.shapes import TensorShape
 
 
@@ -43,7 +44,7 @@ class Building(threading.local):
         self.scope = ROOT  # the device scope that the thread was in when it left the graph for another
 
 
-class Graph:
+class Graph(Collections):
     """A dataflow graph.
 
     Example:
@@ -55,11 +56,10 @@ class Graph:
     outer: Graph | None = None  # the graph that a function's graph belongs to
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        super().__init__()
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
         self._names = Names()
-        self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
         self.placed = 0  # how many operations a session has placed
         self.restricted: set[SymbolicTensor | Operation] = set()  # tensors not to be fed, operations not to be fetched
@@ -212,6 +212,7 @@ class Graph:
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """A name in the current scope that nothing has, and takes it."""
+        _check_text(name, "Operation")
         scope = self.building.name_scope
         with self._lock:
             return self._names.unique(f"{scope}/{name}" if scope else name, mark_as_used)
@@ -248,10 +249,11 @@ class Graph:
         if op is None and not ignore_existing:
             raise InvalidArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
         outer = self.building.colocations
-        begin: list[Operation | None] = [None] if ignore_existing else outer
+        anew = switch(ignore_existing, "ignore_existing")
+        begin: list[Operation | None] = [None] if anew else outer
         companion = None if op is None else self._as_control(op)
         self.building.colocations = begin if companion is None else [*begin, companion]
-        before = build_into(here.graph, ROOT if ignore_existing else here.scope)
+        before = build_into(here.graph, ROOT if anew else here.scope)
         try:
             yield
         finally:
@@ -365,60 +367,19 @@ class Graph:
 
     def is_feedable(self, tensor: Any) -> bool:
         """Whether the tensor can be fed."""
-        return tensor not in self.restricted
+        return as_key(tensor) not in self.restricted
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
         """Whether the tensor or operation can be fetched."""
-        return getattr(tensor_or_op, "op", tensor_or_op) not in self.restricted
+        return as_key(getattr(tensor_or_op, "op", tensor_or_op)) not in self.restricted
 
     def prevent_feeding(self, tensor: Any) -> None:
         """Refuses to feed this tensor from now on."""
-        self.restricted.add(tensor)
+        self.restricted.add(as_key(tensor))
 
     def prevent_fetching(self, op: Any) -> None:
         """Refuses to fetch this operation, and its results, from now on."""
-        self.restricted.add(getattr(op, "op", op))
-
-    # Collections.
-
-    def add_to_collection(self, name: Any, value: Any) -> None:
-        """Appends a value to the collection of that name."""
-        self._check_open()
-        self.get_collection_ref(name).append(value)
-
-    def add_to_collections(self, names: Any, value: Any) -> None:
-        """Appends a value to several collections, once to each."""
-        if not isinstance(names, Iterable):
-            raise DTypeError(f"The names of collections come in a list, got {names!r}.")
-        for name in [names] if isinstance(names, str) else dict.fromkeys(map(_as_key, names)):
-            self.add_to_collection(name, value)
-
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """A copy of the collection; with `scope`, the items whose names begin with this pattern."""
-        items = list(self._collections.get(_as_key(name), ()))
-        if scope is None:
-            return items
-        pattern = _as_pattern(scope)
-        return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
-
-    def get_collection_ref(self, name: Any) -> list[Any]:
-        """The collection itself: changes of the list change the graph."""
-        with self._lock:
-            return self._collections.setdefault(_as_key(name), [])
-
-    def get_all_collection_keys(self) -> list[Any]:
-        """The names of all collections that programs use."""
-        return [key for key in self._collections if not (isinstance(key, str) and key.startswith("__"))]
-
-    @property
-    def collections(self) -> list[Any]:
-        """The names of all collections."""
-        return self.get_all_collection_keys()
-
-    def clear_collection(self, name: Any) -> None:
-        """Empties a collection."""
-        self._check_open()
-        self._collections.pop(_as_key(name), None)
+        self.restricted.add(as_key(getattr(op, "op", op)))
 
     # The graph as a whole.
 
@@ -440,7 +401,7 @@ class Graph:
         """The graph as a ``GraphDef``; with `from_version`, only what came after."""
         from situs.graph.serialize import to_graph_def
 
-        return to_graph_def(self, from_version or 0, add_shapes)
+        return to_graph_def(self, 0 if from_version is None else from_version, add_shapes)
 
     def verify(self) -> None:
         """Checks that the graph is well formed; a bug is in Situs if it is not.
@@ -481,20 +442,3 @@ def _group_of(node: Operation) -> tuple[str, ...]:
 def _check_text(name: Any, kind: str) -> None:
     if not isinstance(name, str):
         raise DTypeError(f"{kind} names are strings (or similar), not {type(name).__name__}.")
-
-
-def _as_key(name: Any) -> Any:
-    try:
-        hash(name)
-    except TypeError:
-        raise DTypeError(
-            f"The name of a collection is a string, or anything that can be a key; got {name!r}."
-        ) from None
-    return name
-
-
-def _as_pattern(scope: Any) -> re.Pattern[str]:
-    try:
-        return re.compile(scope)
-    except (TypeError, re.error) as error:
-        raise DTypeError(f"A scope to look for is a regular expression; {scope!r} is none: {error}.") from None

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from situs.dtype import DType
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.origin import Origin, summary_of
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op
@@ -56,6 +56,8 @@ class Operation:
         types: Mapping[str, DType],
         made_at: Origin,
     ) -> None:
+        if not isinstance(op_def, Op):
+            raise DTypeError(f"An operation is made by calling an op, such as tf.add, not of {shown(op_def)}.")
         self.graph = graph
         self.op_def = op_def
         self.type = op_def.name
@@ -95,6 +97,8 @@ class Operation:
         Raises:
             ValueError: there is none of that name.
         """
+        if not isinstance(name, str):
+            raise DTypeError(f"The name of an attr is a string, got {shown(name)} of type {type(name).__name__!r}.")
         if name == "_class" and self.colocated_with:
             return [f"loc:@{other}".encode() for other in self.colocated_with]
         for table in (self.attrs, self.types):

@@ -1,20 +1,52 @@
-"""Structures of tensors: nested lists, tuples, named tuples and dictionaries, taken apart and put together."""
+"""Structures of tensors: nested lists, tuples, named tuples and dictionaries, taken apart and put together.
+
+Whoever goes down into lists that a program gave counts the levels with `deeper`, and so comes to an end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from situs.errors import DTypeError
+from situs.errors import DTypeError, InvalidArgumentError, shown
+
+MAX_DEPTH = 64
 
 
-def flatten(structure: Any) -> list[Any]:
+def deeper(depth: int) -> int:
+    """The next level of nested lists.
+
+    Raises:
+        InvalidArgumentError: it is too deep for anything but a list that contains itself.
+    """
+    if depth >= MAX_DEPTH:
+        raise InvalidArgumentError(
+            f"Expected nested lists of tensors, got a list that contains itself, or is nested more than {MAX_DEPTH} "
+            "levels deep."
+        )
+    return depth + 1
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """The items of a list, or of anything else that has items.
+
+    Raises:
+        DTypeError: it has none.
+    """
+    try:
+        return list(values)
+    except TypeError:
+        raise DTypeError(f"Expected a list of {what}, got {shown(values)} of type {type(values).__name__!r}.") from None
+
+
+def flatten(structure: Any, depth: int = 0) -> list[Any]:
     """The leaves of a structure, in order; dictionaries by their sorted keys."""
     if isinstance(structure, dict):
-        return [leaf for key in _keys(structure) for leaf in flatten(structure[key])]
-    if isinstance(structure, (list, tuple)):
-        return [leaf for item in structure for leaf in flatten(item)]
-    return [structure]
+        structure = [structure[key] for key in _keys(structure)]
+    if not isinstance(structure, (list, tuple)):
+        return [structure]
+    below = deeper(depth)
+    return [leaf for item in structure for leaf in flatten(item, below)]
 
 
 def pack_like(structure: Any, leaves: list[Any]) -> Any:

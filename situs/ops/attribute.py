@@ -14,6 +14,7 @@ import numpy as np
 from situs.eager.binding import host_value
 from situs.eager.convert import short
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor, read
@@ -21,7 +22,7 @@ from situs.tensor import Tensor, read
 NUMBERS = (int, float, np.integer, np.floating)
 
 
-def plain(value: Any, name: str) -> Any:
+def plain(value: Any, name: str, depth: int = 0) -> Any:
     """A host value that must be known when the op is called: how many results there are depends on it, or which op.
 
     Raises:
@@ -37,16 +38,20 @@ def plain(value: Any, name: str) -> Any:
             )
         return found
     if isinstance(value, (list, tuple)) and any(isinstance(read(item), SymbolicTensor) for item in value):
-        return tuple(plain(item, name) for item in value)
+        below = deeper(depth)
+        return tuple(plain(item, name, below) for item in value)
     return host_value(value)
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: Any, depth: int = 0) -> bool:
     """Whether a host value, or every entry of it, is known when the op is called."""
     value = read(value)
     if isinstance(value, SymbolicTensor):
         return constant_value(value) is not None
-    return not isinstance(value, (list, tuple)) or all(map(is_plain, value))
+    if not isinstance(value, (list, tuple)):
+        return True
+    below = deeper(depth)
+    return all(is_plain(item, below) for item in value)
 
 
 def as_int(value: Any, name: str) -> int:
@@ -105,6 +110,15 @@ def as_word(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise _refusal("string", value, name)
     return value
+
+
+def as_name(name: Any, default: str) -> str:
+    """The name for an operation, or the default where the program gave none.
+
+    Raises:
+        DTypeError: the value is no string.
+    """
+    return default if name is None else as_word(name, "name") or default
 
 
 def _folded(value: Any) -> Any:

@@ -14,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from situs.graph.structure import deeper
+
 
 class Leaf:
     """Where something was taken out."""
@@ -75,13 +77,14 @@ def _keep_none(value: Any) -> Any:
     return None if value is None else LEAF
 
 
-def _taken(structure: Any, leaves: list[Any], keep: Keep) -> Any:
+def _taken(structure: Any, leaves: list[Any], keep: Keep, depth: int = 0) -> Any:
     if isinstance(structure, (list, tuple)):
-        return Form(type(structure), tuple([_taken(item, leaves, keep) for item in structure]))
+        below = deeper(depth)
+        return Form(type(structure), tuple([_taken(item, leaves, keep, below) for item in structure]))
     if isinstance(structure, dict):
-        keys = _sorted(structure)
+        keys, below = _sorted(structure), deeper(depth)
         kind = dict if isinstance(structure, defaultdict) else type(structure)
-        return Form(kind, tuple([_taken(structure[key], leaves, keep) for key in keys]), keys, tuple(structure))
+        return Form(kind, tuple([_taken(structure[key], leaves, keep, below) for key in keys]), keys, tuple(structure))
     kept = keep(structure)
     if kept is LEAF:
         leaves.append(structure)

@@ -8,11 +8,13 @@ from typing import Any
 from situs.devices.scope import device as device_scope
 from situs.devices.scope import here
 from situs.dtype import FIXED, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import control_dependencies, name_scope
 from situs.graph.node import Operation
+from situs.graph.structure import deeper, listed
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import identity
+from situs.ops.attribute import as_name
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import TensorShape
@@ -91,7 +93,7 @@ def group(*inputs: Any, name: str | None = None, **kwargs: Any) -> Operation | N
     for operation in operations:
         by_device.setdefault(operation.device, []).append(operation)
     if len(by_device) <= 1:
-        return _waiting_for(operations, name or "group_deps", next(iter(by_device), ""))
+        return _waiting_for(operations, as_name(name, "group_deps"), next(iter(by_device), ""))
     with name_scope(name, "group_deps") as scope:
         parts = [_waiting_for(by_device[device], None, device) for device in sorted(by_device)]
         return _waiting_for(parts, scope, "")
@@ -110,17 +112,18 @@ def _operation(item: Any) -> Operation:
     if isinstance(item, SymbolicTensor):
         return item.op
     if not isinstance(item, Operation):
-        raise DTypeError(f"Expected tf.Operation, tf.Tensor or tf.Variable in group(), got {item!r}.")
+        raise DTypeError(f"Expected tf.Operation, tf.Tensor or tf.Variable in group(), got {shown(item)}.")
     return item
 
 
-def _flat(items: Any) -> list[Any]:
+def _flat(items: Any, depth: int = 0) -> list[Any]:
     found: list[Any] = []
+    below = deeper(depth)
     for item in items:
         if isinstance(item, (list, builtins.tuple)):
-            found += _flat(item)
+            found += _flat(item, below)
         elif isinstance(item, dict):
-            found += _flat(item.values())
+            found += _flat(item.values(), below)
         elif item is not None:
             found.append(item)
     return found
@@ -128,13 +131,14 @@ def _flat(items: Any) -> list[Any]:
 
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """The tensors, each available only when all of them are."""
+    tensors = listed(tensors, "tensors")
     if here.graph is None:
         return [None if tensor is None else convert_to_tensor(tensor) for tensor in tensors]
     given = [tensor for tensor in tensors if tensor is not None]
     if not given:
         raise InvalidArgumentError(f"Must have at least one Tensor in tf.tuple, got {tensors!r}.")
     with name_scope(name, "tuple"):
-        gate = group(*given, *(control_inputs or ()))
+        gate = group(*given, *([] if control_inputs is None else listed(control_inputs, "operations")))
         with control_dependencies([gate]):
             return [None if tensor is None else identity(tensor) for tensor in tensors]
 

@@ -81,13 +81,14 @@ class Message:
 
     def ClearField(self, field_name: str) -> None:  # noqa: N802
         """Unsets one field, or whichever field of a oneof is set."""
-        for name in [field.name for field in self._oneofs.get(field_name, [])] or [self._field(field_name).name]:
+        fields = self._oneofs[field_name] if self._is_oneof(field_name) else [self._field(field_name)]
+        for name in [field.name for field in fields]:
             self._drop(name)
         self._touch()
 
     def HasField(self, field_name: str) -> bool:  # noqa: N802
         """Whether a nested message, or a field of a oneof, is set."""
-        if field_name in self._oneofs:
+        if self._is_oneof(field_name):
             return self.WhichOneof(field_name) is not None
         field = self._field(field_name)
         if not field.has_presence:
@@ -96,7 +97,7 @@ class Message:
 
     def WhichOneof(self, oneof_group: str) -> str | None:  # noqa: N802
         """The name of the field of a oneof that is set, or None."""
-        if oneof_group not in self._oneofs:
+        if not self._is_oneof(oneof_group):
             raise self._unknown(oneof_group)
         return next((field.name for field in self._oneofs[oneof_group] if field.present(self)), None)
 
@@ -205,6 +206,9 @@ class Message:
         if not isinstance(name, str) or name not in self._fields:
             raise self._unknown(name)
         return self._fields[name]
+
+    def _is_oneof(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._oneofs
 
     def _unknown(self, name: object) -> FieldError:
         near = difflib.get_close_matches(str(name), [*self._fields, *self._oneofs], n=1)

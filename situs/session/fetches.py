@@ -16,12 +16,13 @@ from typing import Any
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
+from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 
 Rebuild = Callable[[Sequence[Any]], Any]
 
 
-def form_of(structure: Any) -> Any:
+def form_of(structure: Any, depth: int = 0) -> Any:
     """The structure as a key: equal for structures whose answers are equal in form and content.
 
     Raises:
@@ -32,11 +33,13 @@ def form_of(structure: Any) -> Any:
     if kind is SymbolicTensor:
         return structure
     if issubclass(kind, (list, tuple)):
-        return (kind, *map(form_of, structure))
+        below = deeper(depth)
+        return (kind, *[form_of(item, below) for item in structure])
     if issubclass(kind, Mapping):
         if kind not in (dict, OrderedDict):
             raise TypeError
-        return (kind, *((key, form_of(item)) for key, item in structure.items()))
+        below = deeper(depth)
+        return (kind, *[(key, form_of(item, below)) for key, item in structure.items()])
     return structure
 
 
@@ -61,32 +64,34 @@ class Fetches:
 
     # Structures.
 
-    def _reader(self, structure: Any) -> Rebuild:
+    def _reader(self, structure: Any, depth: int = 0) -> Rebuild:
         if isinstance(structure, (list, tuple)):
-            return self._sequence(structure)
+            return self._sequence(structure, deeper(depth))
         if isinstance(structure, Mapping):
-            return self._mapping(structure)
+            return self._mapping(structure, deeper(depth))
         number = self._number(structure)
         return lambda values: values[number]
 
-    def _sequence(self, structure: Any) -> Rebuild:
-        readers = [self._reader(item) for item in structure]
+    def _sequence(self, structure: Any, depth: int) -> Rebuild:
+        readers = [self._reader(item, depth) for item in structure]
         kind = type(structure)
+        if kind is tuple:
+            return lambda values: tuple([read(values) for read in readers])
         if hasattr(structure, "_fields"):  # a named tuple
-            return lambda values: kind(*(read(values) for read in readers))
+            return lambda values: _made(kind, *(read(values) for read in readers))
         if isinstance(structure, tuple):
-            return lambda values: kind(read(values) for read in readers)
+            return lambda values: _made(kind, [read(values) for read in readers])
         return lambda values: [read(values) for read in readers]
 
-    def _mapping(self, structure: Mapping[Any, Any]) -> Rebuild:
-        keys, readers = list(structure), [self._reader(item) for item in structure.values()]
+    def _mapping(self, structure: Mapping[Any, Any], depth: int) -> Rebuild:
+        keys, readers = list(structure), [self._reader(item, depth) for item in structure.values()]
         empty: Callable[[], Any] = type(structure) if isinstance(structure, dict) else dict
         if isinstance(structure, defaultdict):
             factory = structure.default_factory
             empty = lambda: defaultdict(factory)  # noqa: E731
 
         def rebuild(values: Sequence[Any]) -> Any:
-            made = empty()
+            made = _made(empty)
             made.update((key, read(values)) for key, read in zip(keys, readers, strict=True))
             return made
 
@@ -120,3 +125,14 @@ class Fetches:
             raise InvalidArgumentError(
                 f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({reason})"
             ) from None
+
+
+def _made(kind: Callable[..., Any], *items: Any) -> Any:
+    """An answer of a class of the program's."""
+    try:
+        return kind(*items)
+    except TypeError as error:
+        raise DTypeError(
+            f"The fetches are a {getattr(kind, '__name__', kind)}, which cannot be made of the values ({error}). Fetch "
+            "a list, a tuple, a named tuple or a dictionary."
+        ) from None

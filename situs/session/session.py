@@ -304,6 +304,7 @@ class Session(BaseSession):
                 "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
                 "session multiple times."
             )
+        self._check_open()
         graph = self._graph.as_default()
         graph.__enter__()
         self._entered.append(graph)
@@ -313,6 +314,8 @@ class Session(BaseSession):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if not self._entered:
+            raise FailedPreconditionError("The session was not entered: there is no `with` to leave.")
         context.pop_session(self)
         self._entered.pop().__exit__(None, None, None)
         self.close()

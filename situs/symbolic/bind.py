@@ -14,6 +14,7 @@ from situs.eager.convert import to_array
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
+from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op, find_op
 from situs.registry.signature import Arg
@@ -77,8 +78,9 @@ def has_tensor(values: Any) -> bool:
     return any(isinstance(read(v), Tensor) for v in _flat(values))
 
 
-def _flat(values: Any) -> list[Any]:
+def _flat(values: Any, depth: int = 0) -> list[Any]:
     found: list[Any] = []
+    below = deeper(depth)
     for value in values:
-        found += _flat(value) if isinstance(value, (list, tuple)) else [read(value)]
+        found += _flat(value, below) if isinstance(value, (list, tuple)) else [read(value)]
     return found

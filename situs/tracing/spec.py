@@ -7,7 +7,8 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError
+from situs.errors import DTypeError, shown
+from situs.graph.structure import listed
 from situs.ops.inner import common
 from situs.shapes import TensorShape
 
@@ -30,6 +31,8 @@ class TensorSpec:
     def __init__(self, shape: Any, dtype: Any = dt.float32, name: str | None = None) -> None:
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
+        if not isinstance(name, (str, type(None))):
+            raise DTypeError(f"The name of a TensorSpec is a string, got {shown(name)}.")
         self._name = name
 
     @property
@@ -70,7 +73,7 @@ class TensorSpec:
 
     def is_subtype_of(self, other: TensorSpec) -> bool:
         """Whether every tensor of this kind is of the other."""
-        if other.dtype is not self._dtype:
+        if _checked(other).dtype is not self._dtype:
             return False
         if other.shape.rank is None:
             return True
@@ -81,8 +84,8 @@ class TensorSpec:
     def most_specific_common_supertype(self, others: Sequence[TensorSpec]) -> TensorSpec | None:
         """The narrowest kind that all of these are of; None if the dtypes differ."""
         shape = self._shape
-        for other in others:
-            if other.dtype is not self._dtype:
+        for other in listed(others, "TensorSpecs"):
+            if _checked(other).dtype is not self._dtype:
                 return None
             shape = common(shape, other.shape)
         return TensorSpec(shape, self._dtype, self._name)
@@ -102,3 +105,9 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+
+def _checked(other: Any) -> TensorSpec:
+    if not isinstance(other, TensorSpec):
+        raise DTypeError(f"Expected a tf.TensorSpec, got {shown(other)} of type {type(other).__name__!r}.")
+    return other

@@ -1,0 +1,89 @@
+"""The collections of a graph: lists of whatever a program wants to find again, by name.
+
+>>> import situs.compat.v1 as tf
+>>> with tf.Graph().as_default():
+...     tf.add_to_collection("losses", 0.5)
+...     tf.get_collection("losses")
+[0.5]
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from situs.errors import DTypeError, shown
+
+
+class Collections:
+    """What a graph collects; the part of `Graph` that does so."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._collections: dict[Any, list[Any]] = {}
+
+    def _check_open(self) -> None:
+        """Raises if the graph may not change any more."""
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Appends a value to the collection of that name."""
+        self._check_open()
+        self.get_collection_ref(name).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Appends a value to several collections, once to each."""
+        if not isinstance(names, Iterable):
+            raise DTypeError(f"The names of collections come in a list, got {shown(names)}.")
+        for name in [names] if isinstance(names, str) else dict.fromkeys(map(as_key, names)):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy of the collection; with `scope`, the items whose names begin with this pattern."""
+        items = list(self._collections.get(as_key(name), ()))
+        if scope is None:
+            return items
+        pattern = _as_pattern(scope)
+        return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The collection itself: changes of the list change the graph."""
+        with self._lock:
+            return self._collections.setdefault(as_key(name), [])
+
+    def get_all_collection_keys(self) -> list[Any]:
+        """The names of all collections that programs use."""
+        return [key for key in self._collections if not (isinstance(key, str) and key.startswith("__"))]
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of all collections."""
+        return self.get_all_collection_keys()
+
+    def clear_collection(self, name: Any) -> None:
+        """Empties a collection."""
+        self._check_open()
+        self._collections.pop(as_key(name), None)
+
+
+def as_key(name: Any) -> Any:
+    """The value itself, if it can be looked up by.
+
+    Raises:
+        TypeError: it cannot.
+    """
+    try:
+        hash(name)
+    except TypeError:
+        raise DTypeError(
+            f"The name of a collection is a string, or anything that can be a key; got {shown(name)}."
+        ) from None
+    return name
+
+
+def _as_pattern(scope: Any) -> re.Pattern[str]:
+    try:
+        return re.compile(scope)
+    except (TypeError, re.error) as error:
+        raise DTypeError(f"A scope to look for is a regular expression; {shown(scope)} is none: {error}.") from None
