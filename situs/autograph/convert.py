@@ -155,7 +155,7 @@ def _transformed(source: Source) -> ast.FunctionDef:
         mangle(node, source.owner)
         node.name = name
     node.decorator_list = []
-    return _converted_definition(node)
+    return _converted_definition(node, Hidden())
 
 
 def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
@@ -165,7 +165,7 @@ def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
     return made
 
 
-def _converted_definition(node: ast.FunctionDef, around: Hidden = Hidden()) -> ast.FunctionDef:
+def _converted_definition(node: ast.FunctionDef, around: Hidden) -> ast.FunctionDef:
     """Runs the passes over one function definition, and through them over those inside of it."""
     if not is_convertible(node):
         return node

@@ -55,9 +55,13 @@ def hidden_in(function: ast.FunctionDef, declared: Declared, around: Hidden) -> 
     names = (around.names - own).union(*map(_outward, scopes)) - declared.globals
     if not names:
         return Hidden()
-    makers = {scope.name for scope in scopes if not isinstance(scope, ast.Lambda) and _makes(scope)}
-    plain = around.plain.union(scope.name for scope in scopes if isinstance(scope, _FUNCTIONS)) - makers
-    carriers = _carriers(function, around.carriers.union(_changing(scopes)), plain)
+    named = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
+    plain = around.plain.union(scope.name for scope in named)
+    start = around.carriers.union(_changing(scopes))
+    carriers = _carriers(function, start, plain)
+    while makers := {scope.name for scope in named if _makes(scope, carriers, plain)} & plain:
+        plain -= makers
+        carriers = _carriers(function, start, plain)
     return Hidden(names, carriers, plain, around.escaped or _escapes(function, carriers, plain))
 
 
@@ -81,24 +85,13 @@ def _bound_in(scope: ast.AST) -> set[str]:
     return parameters(scope.args).union(bound_names(scope.body)) if isinstance(scope, _FUNCTIONS) else set()
 
 
-def _makes(scope: ast.AST) -> bool:
-    """Whether calling it may give a function: it has functions inside, or returns something called by name."""
-    returned = {name for node in own_nodes(scope) if isinstance(node, ast.Return) for name in loaded([node])}
-    known = _bound_in(scope)
-    inside = any(isinstance(node, SCOPES) for node in own_nodes(scope))
-    return inside or isinstance(scope, ast.ClassDef) or not returned <= known | _called(scope)
-
-
-def _called(scope: ast.AST) -> set[str]:
-    """Names that stand for functions being called, or for values computed with, in what `scope` returns."""
-    found: set[str] = set()
-    for node in own_nodes(scope):
-        if isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, _HANDING):
-            found |= loaded([node.value])
-    return found
-
-
-_HANDING = (ast.Name, ast.Tuple, ast.List, ast.Dict, ast.IfExp, ast.BoolOp, ast.Lambda, ast.NamedExpr)
+def _makes(scope: ast.AST, carriers: Names, plain: Names) -> bool:
+    """Whether calling a function may give one that changes hidden variables."""
+    nodes = own_nodes(scope)
+    known = _carriers(scope, carriers, plain)
+    returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None]
+    inside = any(isinstance(node, SCOPES) for node in nodes)
+    return inside or any(not known.isdisjoint(_handed(value, plain)) for value in returned)
 
 
 def _changing(scopes: Iterable[ast.AST]) -> Iterator[str]:
@@ -107,7 +100,7 @@ def _changing(scopes: Iterable[ast.AST]) -> Iterator[str]:
             yield scope.name  # type: ignore[attr-defined]
 
 
-def _carriers(function: ast.FunctionDef, start: Names, plain: Names) -> Names:
+def _carriers(function: ast.AST, start: Names, plain: Names) -> Names:
     found = set(start)
     nodes = own_nodes(function)
     while more := {name for node in nodes for name in _passed_to(node, found, plain)} - found:

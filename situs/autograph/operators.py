@@ -82,7 +82,7 @@ def asserted(condition: Any, message: Thunk) -> Any:
 _INSTEAD = {
     ":=": "under `and`, `or`, `if ... else` or a chained comparison inside of a comprehension, a lambda or an f-string "
     "cannot become part of the graph. Assign the name in a statement of its own before, or write a `for` loop.",
-    "match": "compares in Python, while it is traced. Write `if` and `elif` statements, which become part of the graph.",
+    "match": "compares in Python, while tracing. Write `if` and `elif` statements, which become part of the graph.",
 }
 
 

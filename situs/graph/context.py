@@ -103,7 +103,8 @@ def init_scope() -> Iterator[None]:
     """A context outside all function graphs and control flow: what is made here lives as long as the program."""
     graph = None if here.graph is None else outermost(here.graph)
     if graph is None or graph.compares_elements:  # a tf.function is called by eager code
-        before = build_into(None, here.scope if graph is None else ROOT)
+        outside = here.scope if here.scope is not ROOT else getattr(graph, "called_under", ROOT)
+        before = build_into(None, outside)
         try:
             yield
         finally:

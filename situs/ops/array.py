@@ -153,6 +153,8 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         shape: The new shape; one entry may be -1 and is then inferred.
         name: A name for the op.
     """
+    if isinstance(shape, (list, tuple)) and any(size is None for size in shape):
+        raise InvalidArgumentError(f"None values not supported in the shape of reshape, got {shape!r}. Write -1 for one size.")
     return _reshape(tensor, shape, name=name)
 
 
@@ -385,7 +387,7 @@ def _as_perm(perm: Any, rank: int) -> tuple[int, ...]:
     for axis in perm:
         if not -rank <= as_integer(axis, "Each entry of perm") < rank:
             raise InvalidArgumentError(f"{axis} is out of range [0 .. {rank})")
-    axes = tuple(axis % rank for axis in perm)
+    axes = tuple(as_integer(axis, "Each entry of perm") % rank for axis in perm)
     missing = set(range(rank)) - set(axes)
     if missing:
         raise InvalidArgumentError(f"{min(missing)} is missing from {{{','.join(map(str, perm))}}}.")

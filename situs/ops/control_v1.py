@@ -14,6 +14,7 @@ from typing import Any
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
+from situs.graph.structure import deeper
 from situs.ops import control
 from situs.ops.constant import constant
 from situs.ops.control import Branch, check_branch
@@ -76,12 +77,13 @@ def _returning(graph: Graph, function: Branch, name: str, strict: bool) -> Branc
     return run
 
 
-def _with_tensors(made: Any) -> Any:
+def _with_tensors(made: Any, depth: int = 0) -> Any:
     if isinstance(made, Operation):
         with made.graph.control_dependencies([made]):
             return constant(True)
     if type(made) in (list, tuple):
-        return type(made)(_with_tensors(item) for item in made)
+        below = deeper(depth)
+        return type(made)(_with_tensors(item, below) for item in made)
     return made
 
 

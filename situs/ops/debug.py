@@ -146,7 +146,12 @@ def _assert_all(
         ]
     else:
         said = [_datum(read(item), summarize) for item in _listed(data, "data")]
-    raise InvalidArgumentError("\n".join([*_opening(message), *said]))
+    raise InvalidArgumentError(_text([*_opening(message), *said], symbol))
+
+
+def _text(lines: list[str], symbol: str) -> str:
+    """The lines, or the least that can be said if the program has given none."""
+    return "\n".join(lines) if any(lines) else f"Condition x {symbol} y did not hold."
 
 
 def _assert_all_later(
@@ -160,8 +165,7 @@ def _assert_all_later(
     data = [*_opening(message), *_listed(data, "data")]
     known = _known_values(left, right)
     if known is not None and not np.all(_SYMBOLS[symbol](*known)):
-        shown = "\n".join(_shown(item, summarize) for item in data)
-        raise InvalidArgumentError(f"{shown}")
+        raise InvalidArgumentError(_text([_shown(item, summarize) for item in data], symbol))
     return Assert(condition, data, summarize, name)
 
 
@@ -197,6 +201,8 @@ def _title(value: Any) -> str:
 
 
 def _shown(item: Any, summarize: int | None) -> str:
+    if isinstance(item, str):
+        return item
     known = constant_value(item) if isinstance(item, SymbolicTensor) else item
     return repr(item) if known is None else _element_list(known, summarize)
 

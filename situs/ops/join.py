@@ -21,6 +21,8 @@ from situs.ops.naming import Composed
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
+MAX_RESULTS = 2**20  # of one op
+
 # ConcatV2.
 
 _concat = op("ConcatV2", "values: T*, axis: host -> output: T")
@@ -150,19 +152,26 @@ def _pack_strings(values: list[Any], axis: int) -> Any:
 _pack.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pack_kernel))
 
 
+def _checked_count(count: int) -> int:
+    """How many results an op has, which is no number that fills the memory with tensors."""
+    if not 0 <= count <= MAX_RESULTS:
+        raise InvalidArgumentError(f"An op has 0 to {MAX_RESULTS} results, but {count} were asked for.")
+    return count
+
+
 @_unpack.shape
 def _unpack_shape(value: TensorShape, *, num: int | None, axis: int) -> list[TensorShape]:
     if value.rank is None:
         if num is None:
             raise InvalidArgumentError("Cannot infer argument `num` from shape <unknown>")
-        return [UNKNOWN] * num
+        return [UNKNOWN] * _checked_count(num)
     place = _pack_axis(axis, value.rank)
     found = value[place]
     if num is None and found is None:
         raise InvalidArgumentError(f"Cannot infer argument `num` from shape {value}")
     if num is not None and found not in (num, None):
         raise InvalidArgumentError(f"Input shape axis {place} must equal {num}, got shape {brackets(value)}")
-    return [TensorShape([*value[:place], *value[place + 1 :]])] * (num if found is None else found)  # type: ignore[operator]
+    return [TensorShape([*value[:place], *value[place + 1 :]])] * _checked_count(num if found is None else found)  # type: ignore[arg-type]
 
 
 @_unpack.kernel(CPU)
@@ -239,7 +248,7 @@ def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[Tenso
     if num_split < 1:
         raise InvalidArgumentError(f"Value for attr 'num_split' of {num_split} must be at least minimum 1")
     if value.rank is None or axis is None:
-        return [UNKNOWN] * num_split
+        return [UNKNOWN] * _checked_count(num_split)
     place = _split_axis(axis, value.rank)
     found = value[place]
     if found is not None and found % num_split:
@@ -248,7 +257,7 @@ def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[Tenso
             f"but got split_dim {place} (size = {found}) and num_split {num_split}"
         )
     part = None if found is None else found // num_split
-    return [TensorShape([*value[:place], part, *value[place + 1 :]])] * num_split
+    return [TensorShape([*value[:place], part, *value[place + 1 :]])] * _checked_count(num_split)
 
 
 @_split_v.shape

@@ -18,6 +18,7 @@ from situs.dtype import DType
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
+from situs.ops.attribute import as_name
 from situs.ops.cast import cast
 from situs.ops.compare import less, logical_and
 from situs.ops.constant import constant, convert_to_tensor
@@ -202,7 +203,7 @@ class Loop:
         captured = captured_by(parts.test.graph, parts.step.graph)
         results = [(tensor.dtype, shape) for tensor, shape in zip(start, parts.shapes, strict=True)]
         graphs = {"cond": parts.test.graph, "body": parts.step.graph}
-        return hold(graph, _while, (start, captured), graphs, results, name or "while").outputs
+        return hold(graph, _while, (start, captured), graphs, results, as_name(name, "while")).outputs
 
     def _first_shapes(self, start: Sequence[SymbolicTensor], counted: bool) -> list[TensorShape]:
         if self.invariants is None:

@@ -18,7 +18,7 @@ from situs.ops.attribute import as_name
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import TensorShape
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 _placeholder = op("Placeholder", "-> output: dtype", shape=None)
 
@@ -108,7 +108,7 @@ def _waiting_for(operations: list[Any], name: str | None, device: str) -> Operat
 
 
 def _operation(item: Any) -> Operation:
-    item = getattr(item, "op", item)
+    item = item.op if hasattr(item, "op") else read(item)  # an eager variable, in a tf.function, is read
     if isinstance(item, SymbolicTensor):
         return item.op
     if not isinstance(item, Operation):

@@ -37,6 +37,7 @@ from situs.errors import (
 )
 from situs.graph.function import graph_of
 from situs.graph.graph import Graph
+from situs.ops.attribute import as_bool
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op
@@ -77,7 +78,7 @@ def py_func(func: Function, inp: Any, Tout: Any, stateful: bool = True, name: st
     graph = here.graph or graph_of(_as_inputs(inp))
     if graph is None:
         return _call_numpy_now(func, _as_inputs(inp), wanted, listed)
-    return _add(graph, _numpy_op if stateful else _stateless_op, func, inp, wanted, listed, name)
+    return _add(graph, _numpy_op if as_bool(stateful, "stateful") else _stateless_op, func, inp, wanted, listed, name)
 
 
 def numpy_function(

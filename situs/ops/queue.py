@@ -17,8 +17,9 @@ from situs.devices.scope import device, here
 from situs.dtype import DType, as_dtype
 from situs.errors import InvalidArgumentError
 from situs.graph.context import init_scope
+from situs.graph.structure import listed
 from situs.ops import queue_ops
-from situs.ops.attribute import as_int, as_word
+from situs.ops.attribute import as_int, as_name, as_word
 from situs.ops.queue_base import QueueBase, add_queue
 from situs.ops.seeds import next_seed
 from situs.registry.op import Op
@@ -161,31 +162,31 @@ class _Form(NamedTuple):
     @classmethod
     def fixed(cls, dtypes: Any, shapes: Any, names: Any) -> _Form:
         """Elements of fully known shapes, or of shapes that are not fixed at all."""
-        listed = _as_dtypes(dtypes)
+        kinds = _as_dtypes(dtypes)
         sizes = None if shapes is None else _as_shapes(shapes)
         if sizes is not None:
-            if len(sizes) != len(listed):
+            if len(sizes) != len(kinds):
                 raise InvalidArgumentError(
                     f"Queue shapes must have the same length as dtypes, received len(shapes)={len(sizes)}, "
-                    f"len(dtypes)={len(listed)}"
+                    f"len(dtypes)={len(kinds)}"
                 )
             if not all(shape.is_fully_defined() for shape in sizes):
                 raise InvalidArgumentError(f"All shapes must be fully defined: {sizes}")
-        return cls(listed, sizes, _as_names(names, len(listed)))
+        return cls(kinds, sizes, _as_names(names, len(kinds)))
 
     @classmethod
     def partial(cls, dtypes: Any, shapes: Any, names: Any) -> _Form:
         """Elements whose shapes have known ranks."""
-        listed = _as_dtypes(dtypes)
+        kinds = _as_dtypes(dtypes)
         sizes = None if shapes is None else _as_shapes(shapes)
         if sizes is None or any(shape.rank is None for shape in sizes):
             raise InvalidArgumentError("When providing partial shapes, a list of shapes must be provided.")
-        if len(sizes) != len(listed):
+        if len(sizes) != len(kinds):
             raise InvalidArgumentError(
-                f"Shapes must be provided for all components, but received {len(listed)} dtypes and {len(sizes)} "
+                f"Shapes must be provided for all components, but received {len(kinds)} dtypes and {len(sizes)} "
                 "shapes."
             )
-        return cls(listed, sizes, _as_names(names, len(listed)))
+        return cls(kinds, sizes, _as_names(names, len(kinds)))
 
 
 def _as_dtypes(dtypes: Any) -> list[DType]:
@@ -204,15 +205,15 @@ def _as_shapes(shapes: Any) -> list[TensorShape]:
 
 
 def _as_names(names: Any, count: int) -> list[str] | None:
-    if not names:
+    given = [] if names is None else [names] if isinstance(names, str) else listed(names, "names")
+    if not given:
         return None
-    listed = [names] if isinstance(names, str) else [as_word(name, "names") for name in names]
-    if len(listed) != count:
+    if len(given) != count:
         raise InvalidArgumentError(
-            f"List of names must have the same length as the list of dtypes, received len(names)={len(listed)},"
+            f"List of names must have the same length as the list of dtypes, received len(names)={len(given)},"
             f"len(dtypes)={count}"
         )
-    return listed
+    return [as_word(name, "names") for name in given]
 
 
 def _make(
@@ -229,13 +230,21 @@ def _make(
     given = {
         "component_types": tuple(form.dtypes),
         "shapes": tuple(form.shapes or ()),
-        "capacity": as_int(capacity, "capacity"),
+        "capacity": _as_capacity(capacity),
         **(special or {}),
     }
     if here.graph is None:
-        return queue_ops.make_buffer(op_def, name or op_def.name, given)
+        return queue_ops.make_buffer(op_def, as_name(name, op_def.name), given)
     unique = here.graph.claim_name(op_def, name)
-    return add_queue(here.graph, op_def, {**given, "shared_name": shared_name or "", "node_name": unique}, f"{unique}/")
+    shared = "" if shared_name is None else as_word(shared_name, "shared_name")
+    return add_queue(here.graph, op_def, {**given, "shared_name": shared, "node_name": unique}, f"{unique}/")
+
+
+def _as_capacity(capacity: Any) -> int:
+    number = as_int(capacity, "capacity")
+    if number > dt.int32.max:
+        raise InvalidArgumentError(f"The capacity of a queue is at most {dt.int32.max}, or negative for any; got {number}.")
+    return number
 
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]

@@ -16,18 +16,19 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.dtype import DType
+from situs.dtype import DType, as_dtype
 from situs.eager.bridge import host, place
 from situs.eager.tensor import copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.execution.buffer import Buffer
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
-from situs.graph.structure import flatten
+from situs.graph.structure import flatten, listed
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import queue_ops
-from situs.ops.attribute import as_bool, as_int
+from situs.ops.attribute import as_bool, as_int, as_name
 from situs.ops.constant import constant, convert_to_tensor
+from situs.ops.inner import symbolic
 from situs.registry.op import Op
 from situs.registry.signature import Arg
 from situs.shapes import SCALAR, UNKNOWN, TensorShape
@@ -46,14 +47,17 @@ class QueueBase:
     """
 
     def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Any) -> None:
-        self._dtypes = list(dtypes)
-        self._shapes = [UNKNOWN] * len(self._dtypes) if shapes is None else [TensorShape(s) for s in shapes]
+        if not isinstance(queue_ref, (Buffer, SymbolicTensor)):
+            raise DTypeError(f"A queue is made with tf.FIFOQueue and its like; the handle of one is not {queue_ref!r}.")
+        self._dtypes = [as_dtype(dtype) for dtype in listed(dtypes, "dtypes")]
+        given = [UNKNOWN] * len(self._dtypes) if shapes is None else listed(shapes, "shapes")
+        self._shapes = [TensorShape(shape) for shape in given]
         if len(self._shapes) != len(self._dtypes):
             raise InvalidArgumentError(
                 f"Queue shapes must have the same length as dtypes, received len(shapes)={len(self._shapes)}, "
                 f"len(dtypes)={len(self._dtypes)}"
             )
-        self._names = None if names is None else list(names)
+        self._names = None if names is None else listed(names, "names")
         self._queue_ref = queue_ref
         self._captured: dict[Graph, SymbolicTensor] = {}
         # What the names of the other operations begin with.
@@ -66,7 +70,7 @@ class QueueBase:
         Raises:
             TypeError: it is no list of queues that take the same elements.
         """
-        if not queues or not isinstance(queues, list) or not all(isinstance(q, QueueBase) for q in queues):
+        if not isinstance(queues, list) or not queues or not all(isinstance(q, QueueBase) for q in queues):
             raise DTypeError("A list of queues expected")
         first = queues[0]
         if any(q.dtypes != first.dtypes for q in queues):
@@ -112,7 +116,7 @@ class QueueBase:
             vals: A tensor, a list or tuple of tensors, or a dictionary if the components have names.
             name: A name for the operation.
         """
-        with self._building() as graph, _scope(graph, name or f"{self._name}_enqueue") as scope:
+        with self._building() as graph, _scope(graph, as_name(name, f"{self._name}_enqueue")) as scope:
             values = self._components(vals)
             for value, shape in zip(values, self._shapes, strict=True):
                 value.shape.assert_is_compatible_with(shape)
@@ -123,7 +127,7 @@ class QueueBase:
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation | None:
         """Puts elements in, one for each row of the tensors; waits while the queue is full."""
-        with self._building() as graph, _scope(graph, name or f"{self._name}_EnqueueMany") as scope:
+        with self._building() as graph, _scope(graph, as_name(name, f"{self._name}_EnqueueMany")) as scope:
             values = self._components(vals)
             rows = values[0].shape.with_rank_at_least(1)[:1]
             for value, shape in zip(values, self._shapes, strict=True):
@@ -170,16 +174,16 @@ class QueueBase:
             if graph is None:
                 return self._answer([self._as_tensor(*v) for v in self._typed(queue_ops.dequeue_kernel)])
             results = list(zip(self._dtypes, self._shapes, strict=True))
-            node = self._add(graph, queue_ops.dequeue, (), self._types(), results, name or f"{self._name}_Dequeue")
+            node = self._add(graph, queue_ops.dequeue, (), self._types(), results, as_name(name, f"{self._name}_Dequeue"))
             return self._answer(node.outputs)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """Takes `n` elements out and joins them, component by component; waits until there are so many."""
-        return self._several(queue_ops.dequeue_many, n, name or f"{self._name}_DequeueMany")
+        return self._several(queue_ops.dequeue_many, n, as_name(name, f"{self._name}_DequeueMany"))
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
         """Takes `n` elements out, or what is left in a closed queue, and joins them, component by component."""
-        return self._several(queue_ops.dequeue_up_to, n, name or f"{self._name}_DequeueUpTo")
+        return self._several(queue_ops.dequeue_up_to, n, as_name(name, f"{self._name}_DequeueUpTo"))
 
     def _several(self, op_def: Op, n: Any, name: str) -> Any:
         with self._building() as graph:
@@ -223,15 +227,15 @@ class QueueBase:
                 queue_ops.close_kernel(self._queue_ref, cancel_pending_enqueues=cancel)
                 return None
             attrs = {"cancel_pending_enqueues": cancel}
-            return self._add(graph, queue_ops.close, (), attrs, [], name or f"{self._name}_Close")
+            return self._add(graph, queue_ops.close, (), attrs, [], as_name(name, f"{self._name}_Close"))
 
     def is_closed(self, name: str | None = None) -> Any:
         """A tensor that says whether the queue is closed."""
-        return self._question(queue_ops.is_closed, dt.bool, name or f"{self._name}_Is_Closed")
+        return self._question(queue_ops.is_closed, dt.bool, as_name(name, f"{self._name}_Is_Closed"))
 
     def size(self, name: str | None = None) -> Any:
         """A tensor with the number of elements."""
-        return self._question(queue_ops.size, dt.int32, name or f"{self._name}_Size")
+        return self._question(queue_ops.size, dt.int32, as_name(name, f"{self._name}_Size"))
 
     def _question(self, op_def: Op, dtype: DType, name: str) -> Any:
         with self._building() as graph:
@@ -282,7 +286,7 @@ def _as_component(value: Any, dtype: DType, name: str) -> Any:
 
 
 def _inside(graph: Graph, tensors: list[Any]) -> list[SymbolicTensor]:
-    return [graph.capture(tensor) for tensor in tensors]
+    return [symbolic(graph, tensor) for tensor in tensors]
 
 
 def _scope(graph: Graph | None, name: str) -> Any:
@@ -322,6 +326,7 @@ def _selected(index: Any, queues: list[QueueBase]) -> Any:
         if graph is None:
             return queues[as_int(index, "index")]._queue_ref
         number = SymbolicBinder(graph, "index").host(index)
+        number = number if isinstance(number, SymbolicTensor) else as_int(number, "index")
         handles = [queue._handle(graph) for queue in queues]
         result = (Arg("handle", "any"), dt.resource, SCALAR)
         return graph.add(queue_ops.queue_select, (number, handles), {}, {}, [result]).outputs[0]

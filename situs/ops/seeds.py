@@ -36,6 +36,7 @@ class SeedSource:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self.restarts = 0  # how often the seed was set: functions begin their sequences anew as well
         self.set(None)
 
     def set(self, seed: int | None) -> None:
@@ -44,6 +45,7 @@ class SeedSource:
             self.seed = None if seed is None else as_seed(seed)
             self._calls = 0
             self._uses: Counter[int] = Counter()
+            self.restarts += 1
 
     def next(self, op_seed: int | None = None) -> int:
         """The integer for one more call with this op seed."""

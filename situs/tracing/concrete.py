@@ -63,7 +63,7 @@ class FunctionState(State):
 
     def next_draw(self, key: Any) -> int:
         """How often a random operation has drawn since the seed was set."""
-        restarts = getattr(seeds.eager, "restarts", 0)
+        restarts = seeds.eager.restarts
         if restarts != self._restarts:
             self._restarts = restarts
             self._draws.clear()
@@ -250,6 +250,8 @@ class ConcreteFunction:
 
     def ready(self, tensors: Sequence[EagerTensor]) -> Ready:
         """The program for tensors that lie where these do, under the caller's device scope."""
+        if any(isinstance(tensor, TensorSpec) for tensor in tensors):
+            raise DTypeError(f"{self._title} is called with tensors; a TensorSpec is for get_concrete_function(...).")
         where = tuple([tensor._place.device for tensor in tensors])
         default = None if here.scope.stops else decide(_call, {}, self.name).device
         soft, log = options.current.soft, options.current.log

@@ -16,6 +16,7 @@ from situs.devices.scope import here
 from situs.errors import InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array, compare, constant, control, debug, loop
+from situs.tracing.lift import value_now
 from situs.variables import eager
 
 
@@ -34,6 +35,7 @@ def install() -> None:
         assertion=lambda condition, message: debug.Assert(condition, [message]),
     )
     eager.on_create.append(_check_creation)
+    eager.value_now = value_now
 
 
 class _Creation(threading.local):

@@ -73,8 +73,8 @@ def _key_of(value: Any) -> tuple[Any, Any]:
         )
     try:
         weakly = ref(value)
-    except TypeError:  # such as a range, or a named number
-        return (kind, value), value
+    except TypeError:  # such as a range, or a named number; one without a hash counts by its identity
+        return (kind, id(value) if kind.__hash__ is None else value), value
     return (kind, _Identity(weakly)), weakly
 
 

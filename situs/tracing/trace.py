@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs.devices.scope import ROOT, Scope, here
-from situs.errors import DTypeError
+from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
@@ -71,11 +71,26 @@ def trace(
             for spec, name in zip(kind.specs, names, strict=True)
         ]
         args, kwargs = kind.structure(given)
-        form, leaves = take_apart(function(*args, **kwargs), _keep)
+        form, leaves = take_apart(_called(function, args, kwargs, outer), _keep)
         graph.results = [_result(graph, leaf, function) for leaf in leaves]
     graph.finalize()
     graph.given = ()
     return Traced(graph, form)
+
+
+def _called(function: Callable[..., Any], args: Any, kwargs: Any, outer: Graph | None) -> Any:
+    """What the function returns; if it calls itself without end, the outermost call says so."""
+    try:
+        return function(*args, **kwargs)
+    except RecursionError:
+        while outer is not None:
+            if isinstance(outer, TracedGraph):
+                raise
+            outer = outer.outer
+    raise InvalidArgumentError(
+        f"The graph of {function!r} cannot be made: it calls itself without end. A tf.function that calls itself is "
+        "traced for every call, so it must stop for a Python value, not for that of a tensor; use tf.while_loop."
+    )
 
 
 def _keep(leaf: Any) -> Any:

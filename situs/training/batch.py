@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from situs import dtype as dt
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import name_scope
+from situs.ops.attribute import as_int
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.control import cond
 from situs.ops.gather import boolean_mask
@@ -22,6 +23,8 @@ from situs.ops.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffl
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor, is_tensor
 from situs.training.queue_runner import QueueRunner, add_queue_runner
+
+MOST_THREADS = 4096  # of one queue
 
 
 class _Shuffling(NamedTuple):
@@ -257,12 +260,19 @@ def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str
         keep = _checked_keep(keep_input, wish.enqueue_many)
         queue = _queue(wish, _dtypes(lists), _shapes(lists, wish))
         operations = [_enqueue(queue, tensors, keep, wish.enqueue_many) for tensors in lists]
-        add_queue_runner(QueueRunner(queue, operations * threads))
+        add_queue_runner(QueueRunner(queue, operations * _as_threads(threads)))
         dequeue = queue.dequeue_up_to if wish.smaller else queue.dequeue_many
         made = dequeue(wish.batch_size, name=scope)
     if not isinstance(sources[0], dict):
         return made
     return dict(zip(sorted(sources[0]), made if isinstance(made, list) else [made], strict=True))
+
+
+def _as_threads(threads: Any) -> int:
+    number = as_int(threads, "num_threads")
+    if not 1 <= number <= MOST_THREADS:
+        raise InvalidArgumentError(f"A queue is filled by 1 to {MOST_THREADS} threads, got num_threads={number}.")
+    return number
 
 
 def _checked_sources(sources: Any) -> Sequence[Any]:

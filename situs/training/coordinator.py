@@ -11,6 +11,7 @@ The first who asks to stop decides how it ends: with the exception it reports, o
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import threading
 import time
@@ -18,7 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from situs.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OutOfRangeError, shown
+from situs.graph.structure import listed
+from situs.ops.attribute import as_float
 
 _logger = logging.getLogger("situs")
 
@@ -42,7 +45,7 @@ class Coordinator:
     def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None) -> None:
         if clean_stop_exception_types is None:
             clean_stop_exception_types = (OutOfRangeError,)
-        self._clean_stop_exception_types = tuple(clean_stop_exception_types)
+        self._clean_stop_exception_types = _as_exception_types(clean_stop_exception_types)
         self._lock = threading.Lock()
         self._stop_event = threading.Event()
         self._error: BaseException | None = None
@@ -80,6 +83,8 @@ class Coordinator:
 
     def _serious(self, ex: Report) -> BaseException | None:
         """The exception of a report, unless it means a good end."""
+        if not isinstance(ex, (BaseException, tuple, type(None))) or (isinstance(ex, tuple) and len(ex) != 3):
+            raise DTypeError(f"The reason to stop is an exception, or what sys.exc_info() gives; got {shown(ex)}.")
         if isinstance(ex, tuple):
             kind, error, trace = ex
             error = kind() if error is None and isinstance(kind, type) else error
@@ -94,7 +99,7 @@ class Coordinator:
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
         """Waits until somebody asks to stop; returns whether that came before the time limit."""
-        return self._stop_event.wait(timeout)
+        return self._stop_event.wait(None if timeout is None else _as_seconds(timeout, "timeout"))
 
     def clear_stop(self) -> None:
         """Forgets that somebody asked to stop, and the exception reported, to begin again."""
@@ -122,7 +127,7 @@ class Coordinator:
     def register_thread(self, thread: threading.Thread) -> None:
         """Adds a thread that `join` waits for."""
         with self._lock:
-            self._registered_threads.add(thread)
+            self._registered_threads.add(_as_thread(thread))
 
     def join(
         self,
@@ -141,17 +146,40 @@ class Coordinator:
             RuntimeError: threads still run when the grace period has passed.
             Exception: what was reported to `request_stop`.
         """
+        seconds = _as_seconds(stop_grace_period_secs, "stop_grace_period_secs")
+        given = [] if threads is None else [_as_thread(thread) for thread in listed(threads, "threads")]
         with self._lock:
-            waiting = self._registered_threads.union(threads or ())
+            waiting = self._registered_threads.union(given)
         while any(thread.is_alive() for thread in waiting) and not self.wait_for_stop(0.05):
             pass
-        _wait_for(waiting, stop_grace_period_secs)
+        _wait_for(waiting, seconds)
         with self._lock:
             self._joined = True
             self._registered_threads = set()
             if self._error is not None:
                 raise self._error
         _check_over(waiting, ignore_live_threads)
+
+
+def _as_exception_types(types: Any) -> tuple[type[BaseException], ...]:
+    found = listed(types, "exception classes")
+    if not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in found):
+        raise DTypeError(f"clean_stop_exception_types is a tuple of exception classes, got {shown(types)}.")
+    return tuple(found)
+
+
+def _as_thread(thread: Any) -> threading.Thread:
+    if not callable(getattr(thread, "is_alive", None)) or not callable(getattr(thread, "join", None)):
+        raise DTypeError(f"A coordinator waits for threads, got {shown(thread)}.")
+    return thread  # type: ignore[no-any-return]
+
+
+def _as_seconds(seconds: Any, name: str) -> float:
+    """A time to wait; more than the system can wait for stands for as long as it can."""
+    number = as_float(seconds, name)
+    if math.isnan(number):
+        raise InvalidArgumentError(f"{name} is a number of seconds, got {number}.")
+    return min(number, threading.TIMEOUT_MAX)
 
 
 def _wait_for(threads: Iterable[threading.Thread], seconds: float) -> None:

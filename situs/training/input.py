@@ -16,7 +16,9 @@ from typing import Any
 from situs import dtype as dt
 from situs.errors import InvalidArgumentError
 from situs.graph.context import control_dependencies, name_scope
+from situs.graph.structure import listed
 from situs.ops.array import identity, shape
+from situs.ops.attribute import as_bool, as_int
 from situs.ops.compare import greater
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.debug import Assert
@@ -39,7 +41,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     """
     if num_epochs is None:
         return tensor
-    if num_epochs <= 0:
+    if as_int(num_epochs, "num_epochs") <= 0:
         raise InvalidArgumentError(f"num_epochs must be > 0 not {num_epochs}.")
     with name_scope(name, "limit_epochs") as scope:
         start = constant(0, dt.int64)
@@ -82,7 +84,7 @@ def input_producer(
             raise InvalidArgumentError(
                 "Either `input_tensor` must have a fully defined shape or `element_shape` must be specified"
             )
-        if shuffle:
+        if as_bool(shuffle, "shuffle"):
             rows = random_shuffle(rows, seed=seed)
         rows = limit_epochs(rows, num_epochs)
         queue = FIFOQueue(capacity, [rows.dtype], [row], shared_name=shared_name, name=name)
@@ -102,7 +104,7 @@ def string_input_producer(
 ) -> QueueBase:
     """A queue of strings, such as the names of files; the arguments are those of `input_producer`."""
     none = "string_input_producer requires a non-null input tensor"
-    if not is_tensor(string_tensor) and not len(string_tensor):
+    if string_tensor is None or (isinstance(string_tensor, (list, tuple)) and not string_tensor):
         raise InvalidArgumentError(none)
     with name_scope(name, "input_producer") as scope:
         strings = _as_tensor(string_tensor, "string_tensor", dt.string)
@@ -153,7 +155,7 @@ def slice_input_producer(
         name: A name for the operations.
     """
     with name_scope(name, "input_producer"):
-        tensors = [_as_tensor(tensor, None) for tensor in tensor_list]
+        tensors = [_as_tensor(tensor, None) for tensor in listed(tensor_list, "tensors")]
         if not tensors:
             raise InvalidArgumentError("Expected at least one tensor in slice_input_producer().")
         count = tensors[0].shape.with_rank_at_least(1)[0]

@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError, shown
 from situs.graph.context import add_to_collection, get_default_session
+from situs.graph.structure import listed
 from situs.ops.queue import QueueBase
 from situs.session.session import BaseSession
 from situs.training.coordinator import Coordinator
@@ -57,15 +58,18 @@ class QueueRunner:
     ) -> None:
         if queue_runner_def is not None or import_scope is not None:
             raise InvalidArgumentError("A QueueRunner is made from a queue and enqueue_ops, not from a message.")
-        if not queue or not enqueue_ops:
+        operations = [] if enqueue_ops is None else listed(enqueue_ops, "operations")
+        if queue is None or not operations:
             raise InvalidArgumentError("Must provide queue and enqueue_ops.")
-        if any(operation is None for operation in enqueue_ops):
+        if not isinstance(queue, QueueBase):
+            raise DTypeError(f"A QueueRunner fills a queue, such as a tf.FIFOQueue; got {shown(queue)}.")
+        if any(operation is None for operation in operations):
             raise FailedPreconditionError(
                 "QueueRunners are not supported when eager execution is enabled. Build the queue in a graph, or start "
                 "threads that call its methods."
             )
         self._queue = queue
-        self._enqueue_ops = list(enqueue_ops)
+        self._enqueue_ops = operations
         self._close_op = queue.close() if close_op is None else close_op
         self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         self._closed_types = _as_error_types(queue_closed_exception_types)

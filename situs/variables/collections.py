@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from situs.devices.scope import here
+from situs.errors import DTypeError, shown
 from situs.graph.context import get_default_graph
+from situs.graph.structure import listed
 from situs.ops.placeholder import group
 
 
@@ -78,7 +80,21 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 def variables_initializer(var_list: Any, name: str = "init") -> Any:
     """An operation that runs the initializers of some variables."""
-    return group(*[variable.initializer for variable in var_list if hasattr(variable, "initializer")], name=name)
+    found = _variables(var_list)
+    return group(*[variable.initializer for variable in found if hasattr(variable, "initializer")], name=name)
+
+
+def _variables(var_list: Any) -> list[Any]:
+    """The variables of a list; None stands for all variables of the default graph."""
+    if var_list is None:
+        return global_variables() + local_variables()
+    return [_variable(variable) for variable in listed(var_list, "variables")]
+
+
+def _variable(value: Any) -> Any:
+    if not hasattr(value, "assign") and not hasattr(value, "initializer"):
+        raise DTypeError(f"Expected a tf.Variable, got {shown(value)} of type {type(value).__name__!r}.")
+    return value
 
 
 def global_variables_initializer() -> Any:
@@ -100,6 +116,7 @@ def is_variable_initialized(variable: Any) -> Any:
     """A tensor that says whether a variable has a value."""
     from situs.variables import state_ops
 
+    _variable(variable)
     if here.graph is None:
         return True
     return state_ops.is_initialized(variable._as_graph_element())
@@ -111,7 +128,7 @@ def report_uninitialized_variables(var_list: Any = None, name: str = "report_uni
     from situs.ops.gather import boolean_mask
     from situs.ops.join import stack
 
-    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    found = _variables(var_list)
     if not found:
         return constant([], dtype="string", name=name)
     missing = [~is_variable_initialized(variable) for variable in found]
@@ -120,5 +137,5 @@ def report_uninitialized_variables(var_list: Any = None, name: str = "report_uni
 
 def assert_variables_initialized(var_list: Any = None) -> Any:
     """An operation that fails unless every variable has a value."""
-    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    found = _variables(var_list)
     return group(*[variable.value() for variable in found]) if found else None

@@ -22,6 +22,7 @@ from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, OperatorNotAllowedInGraphError, UnimplementedError
 from situs.graph.context import init_scope
 from situs.graph.function import outermost
+from situs.graph.tensor import SymbolicTensor
 from situs.ops import operators
 from situs.ops.array import identity
 from situs.ops.attribute import as_bool, as_word
@@ -33,6 +34,7 @@ from situs.variables.capture import captured_variable
 from situs.variables.updates import Updatable
 
 on_create: list[Callable[[Any], None]] = []  # asked before a variable is made: `situs.tracing` has a say
+value_now: Callable[[Any], Any] | None = None  # the value of a symbolic tensor; `situs.tracing` knows how to find it
 
 
 class Variable(Updatable):
@@ -100,6 +102,8 @@ class Variable(Updatable):
         self._name = "Variable" if name is None else as_word(name, "name") or "Variable"
         self.trainable = True if trainable is None else as_bool(trainable, "trainable")
         self.constraint = constraint
+        if isinstance(value, SymbolicTensor) and value_now is not None:
+            value = value_now(value)
         first = _placed(value, None if dtype is None else as_dtype(dtype), self._name)
         self._shape = first.shape if shape is None else TensorShape(shape)
         self._check_shape(first)
@@ -195,7 +199,7 @@ class Variable(Updatable):
         return len(self._tensor)
 
     def __iter__(self) -> Any:
-        return iter(self._tensor)
+        return iter(self.__tensor__())
 
     def __hash__(self) -> int:
         raise DTypeError("Variable is unhashable. Instead, use variable.ref() as the key.")

@@ -24,6 +24,7 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import name_scope
 from situs.ops import random
 from situs.ops.array import reshape, transpose
+from situs.ops.attribute import as_float
 from situs.ops.constant import constant, ones, zeros
 from situs.ops.decompose import qr
 from situs.ops.diagonal import diag_part, eye
@@ -269,11 +270,11 @@ class VarianceScaling(Initializer):
         seed: int | None = None,
         dtype: Any = dt.float32,
     ) -> None:
-        if scale <= 0.0:
+        if not as_float(scale, "scale") > 0.0:
             raise InvalidArgumentError(f"Argument `scale` must be a positive float. Received: {scale}")
-        if mode not in _MODES:
+        if not isinstance(mode, str) or mode not in _MODES:
             raise InvalidArgumentError(f"Argument `mode` should be one of {_MODES}. Received: {mode}")
-        if distribution not in _DISTRIBUTIONS:
+        if not isinstance(distribution, str) or distribution not in _DISTRIBUTIONS:
             raise InvalidArgumentError(
                 f"Argument `distribution` should be one of {_DISTRIBUTIONS}. Received: {distribution}"
             )

@@ -21,12 +21,18 @@ from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import get_default_graph
+from situs.graph.structure import listed
 from situs.tensor import Tensor, read
 from situs.variables.collections import GraphKeys
 from situs.variables.store import AUTO_REUSE, VariableStore, store_of
 from situs.variables.symbolic import makes_graph_variables
+
+
+def _check_reuse(reuse: Any) -> None:
+    if reuse is not None and reuse is not AUTO_REUSE and not isinstance(reuse, bool):
+        raise InvalidArgumentError("The reuse parameter must be True or False or None.")
 
 
 class VariableScope:
@@ -50,6 +56,9 @@ class VariableScope:
         use_resource: Any = None,
         constraint: Any = None,
     ) -> None:
+        _check_reuse(reuse)
+        if not isinstance(name, str):
+            raise DTypeError(f"The name of a VariableScope is a string, got {shown(name)}.")
         self.reuse = reuse or False
         self.name = name
         self.initializer = initializer
@@ -241,7 +250,8 @@ def get_variable(
 
 def get_local_variable(name: str, *args: Any, collections: Any = None, **kwargs: Any) -> Any:
     """The variable of a name, found or made, as `get_variable` does it; it is not saved, nor changed by optimizers."""
-    kwargs.update(trainable=False, collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES])
+    given = [collections] if isinstance(collections, str) else [] if collections is None else listed(collections, "collections")
+    kwargs.update(trainable=False, collections=[*given, GraphKeys.LOCAL_VARIABLES])
     return get_variable(name, *args, **kwargs)
 
 
@@ -288,8 +298,7 @@ class variable_scope:  # noqa: N801 - the name programs use
             raise DTypeError("If default_name is None then name_or_scope is required")
         if not isinstance(name_or_scope, (str, VariableScope, type(None))):
             raise DTypeError("VariableScope: name_or_scope must be a string or VariableScope.")
-        if reuse not in (None, False, True, AUTO_REUSE):
-            raise InvalidArgumentError("The reuse parameter must be True or False or None.")
+        _check_reuse(reuse)
         if not isinstance(auxiliary_name_scope, bool):
             raise DTypeError(f"The auxiliary_name_scope must be `True` or `False`, while get {auxiliary_name_scope}")
         self._name_or_scope = name_or_scope

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from situs.dtype import DType, as_dtype
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.graph import Graph
 from situs.graph.origin import text_of
 from situs.ops.constant import convert_to_tensor
@@ -169,6 +169,8 @@ def _needs_no_arguments(initializer: Any) -> bool:
 
 
 def _regularize(graph: Graph, name: str, variable: RefVariable, regularizer: Callable[[Any], Any]) -> None:
+    if not callable(regularizer):
+        raise DTypeError(f"A regularizer is a function of a variable, got {shown(regularizer)}.")
     with graph.colocate_with(variable.op), graph.name_scope(f"{name}/Regularizer/"):
         loss = regularizer(variable)
     if loss is not None:

@@ -10,8 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.origin import origin, text_of
+from situs.ops.attribute import as_bool, as_word
 from situs.variables.collections import trainable_variables
 from situs.variables.scope import VariableScope, variable_scope
 
@@ -34,7 +35,7 @@ def make_template(
         custom_getter_: A function for `get_variable` to be called in place of.
         kwargs: Arguments of the function for all calls.
     """
-    function = functools.partial(func_, **kwargs) if kwargs else func_
+    function = functools.partial(func_, **kwargs) if kwargs and callable(func_) else func_
     return Template(name_, function, create_scope_now_, unique_name_, custom_getter_)
 
 
@@ -44,14 +45,16 @@ class Template:
     def __init__(
         self, name: str, function: Callable[..., Any], create_scope_now: bool, unique_name: str | None, getter: Any
     ) -> None:
-        self._name = name
+        if not callable(function):
+            raise DTypeError(f"make_template wraps a function, got {shown(function)}.")
+        self._name = as_word(name, "name_")
         self._function = function
-        self._unique_name = unique_name
+        self._unique_name = None if unique_name is None else as_word(unique_name, "unique_name_")
         self._getter = getter
         self._made_at = origin()
         self._scope: VariableScope | None = None
         self._called = False
-        if create_scope_now:
+        if as_bool(create_scope_now, "create_scope_now_"):
             with self._first_scope() as scope:
                 self._scope = scope
 

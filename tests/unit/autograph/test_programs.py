@@ -19,11 +19,15 @@ TESTS = st.one_of(
     st.builds("{} {} {}".format, NAMES, st.sampled_from(["<", ">=", "=="]), VALUES),
     st.builds("{0} < {1} and not {2} > {1}".format, NAMES, NAMES, NAMES),
     st.builds("{0} > 2 or {1} + {0} < {2}".format, NAMES, NAMES, VALUES),
+    st.builds("{0} < ({1} := {1} - {2})".format, NAMES, NAMES, VALUES),
+    st.builds("{0} > 2 and ({1} := {0} + {2}) < {1}".format, NAMES, NAMES, VALUES),
+    st.builds("{0} > {2} or ({1} := {0} - {2}) < ({0} := {1}) < 4".format, NAMES, NAMES, VALUES),
 )
 SIMPLE = st.one_of(
     st.builds("{} = {} + {}".format, NAMES, VALUES, VALUES),
     st.builds("{} -= {}".format, NAMES, VALUES),
     st.builds("{0} = {1} if {2} else {0}".format, NAMES, VALUES, TESTS),
+    st.builds("{0} += ({1} := {2}) if {3} else {1}".format, NAMES, NAMES, VALUES, TESTS),
 )
 counter = itertools.count()
 Lines = list[str]

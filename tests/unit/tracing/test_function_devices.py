@@ -164,6 +164,22 @@ def test_called_functions_are_inside_the_scope_of_the_call(x):
         assert where(*f(x)) == ["GPU:1", "GPU:2"]
 
 
+def test_variables_made_inside_go_where_the_scopes_say(x):
+    made = []
+
+    @tf.function
+    def f(x):
+        if not made:
+            with tf.device("/gpu:1"):
+                made.append(tf.Variable(1.0))
+            made.append(tf.Variable(1.0))
+        return x + made[0]
+
+    with tf.device("/gpu:2"):
+        f(x)
+    assert where(*made) == ["GPU:1", "GPU:2"]
+
+
 # Devices that are not there.
 
 

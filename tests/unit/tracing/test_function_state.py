@@ -204,7 +204,15 @@ def test_a_variable_made_on_the_first_call():
 
 
 @pytest.mark.parametrize(
-    "initial", [lambda: [1.0, 2.0], lambda: lambda: tf.constant([1.0, 2.0])], ids=["a list", "a function"]
+    "initial",
+    [
+        lambda x: [1.0, 2.0],
+        lambda x: lambda: tf.constant([1.0, 2.0]),
+        lambda x: tf.constant([1.0, 2.0]),
+        lambda x: tf.range(2.0) + 1.0,
+        lambda x: tf.stack([x / 3.0, x - 1.0]),
+    ],
+    ids=["a list", "a function", "a constant", "computed", "from an argument"],
 )
 def test_first_values(initial):
     made = []
@@ -212,10 +220,51 @@ def test_first_values(initial):
     @tf.function
     def f(x):
         if not made:
-            made.append(tf.Variable(initial()))
+            made.append(tf.Variable(initial(x)))
         return made[0] * x
 
     assert f(tf.constant(3.0)).numpy().tolist() == [3.0, 6.0]
+
+
+def test_random_first_values_are_drawn_once():
+    made = []
+
+    @tf.function
+    def f():
+        if not made:
+            made.append(tf.Variable(tf.random.normal([100])))
+        return made[0] + 0.0
+
+    assert f().numpy().tolist() == f().numpy().tolist() == made[0].numpy().tolist()
+
+
+def test_a_first_value_that_is_not_known():
+    made = []
+
+    @tf.function
+    def f(x):
+        if not made:
+            made.append(tf.Variable(x * 2.0))
+        return made[0]
+
+    with pytest.raises(ValueError, match="depends on an argument, of which only the shape is known"):
+        f.get_concrete_function(tf.TensorSpec([], tf.float32))
+    assert float(f(tf.constant(2.0))) == 4.0
+
+
+def test_rows_of_a_variable():
+    v = tf.Variable([1.0, 2.0])
+    f = tf.function(lambda: [row + 0.0 for row in v], autograph=False)
+    assert numbers(*f()) == [1.0, 2.0]
+    v.assign([3.0, 4.0])
+    assert numbers(*f()) == [3.0, 4.0]
+
+
+def test_assignments_in_a_group():
+    v = tf.Variable(1.0)
+    f = tf.function(lambda: tf.group(v.assign_add(1.0), v.assign_add(2.0)))
+    assert f() is None
+    assert float(v) == 4.0
 
 
 def test_a_variable_made_every_time_is_refused():
@@ -299,13 +348,26 @@ def test_random_numbers_differ_from_call_to_call():
 
 
 def test_random_numbers_follow_the_seed():
+    tf.random.set_seed(5)
+    f = tf.function(lambda: tf.random.uniform([]))
+    found = [numbers(f(), f())]
+    for made in (f, f, tf.function(lambda: tf.random.uniform([]))):
+        tf.random.set_seed(5)
+        found.append(numbers(made(), made()))
+    assert found == [found[0]] * 4
+    assert found[0][0] != found[0][1]
+
+
+def test_a_function_made_without_a_seed_stays_unpredictable():
+    tf.random.set_seed(None)
+    f = tf.function(lambda: tf.random.uniform([]))
+    f()
     found = []
     for _ in range(2):
         tf.random.set_seed(5)
-        f = tf.function(lambda: tf.random.uniform([]))
-        found.append(numbers(f(), f()))
-    assert found[0] == found[1]
-    assert found[0][0] != found[0][1]
+        found.append(float(f()))
+    tf.random.set_seed(None)
+    assert found[0] != found[1]
 
 
 def test_seeds_of_operations():
