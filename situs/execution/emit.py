@@ -34,11 +34,18 @@ class Emitted:
         self.source = source
 
 
-def emit(plan: Plan, around: Around | None = None) -> Emitted:
-    """Compiles a plan; `around` may put another function in the place of each call's, to time or check it."""
+def emit(plan: Plan, around: Around | None = None, stoppable: bool = False) -> Emitted:
+    """Compiles a plan.
+
+    Args:
+        plan: The plan.
+        around: May put another function in the place of each call's, to time or check it.
+        stoppable: Whether to ask before each call whether the run has been told to stop.
+    """
     writer = _Writer(plan)
     lines = [f"def run({', '.join(['r', *(writer.take(slot) for slot in plan.inputs)])}):"]
-    lines += [writer.line(number, call, around) for number, call in enumerate(plan.calls)]
+    ask = " r.check();" if stoppable else ""
+    lines += [f"{ask}{writer.line(number, call, around)}" for number, call in enumerate(plan.calls)]
     lines.append(f" return ({''.join(f'{writer.expression(source)}, ' for source in plan.outputs)})")
     source = "\n".join(lines)
     namespace: dict[str, Any] = writer.constants

@@ -36,13 +36,22 @@ class Program:
         self.schedule = None if pool is None else parallel.schedule(plan, pool)
         self._lock = threading.Lock()
         self._emitted: Function | None = None
+        self._asking: Function | None = None
         self._is_final = False  # the function will not be made again
         self._runs = 0
         self._may_capture = not verifying() and parts_of(plan) is not None
         self._captured: Captured | None = None
 
-    def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
+    def run(
+        self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
+    ) -> tuple[Any, ...]:
         """Runs the plan and returns what it fetches.
+
+        Args:
+            run: The run.
+            values: What is fed.
+            recorder: What to note each call with.
+            stoppable: Whether the run may be told to stop, so that no call begins after that.
 
         Raises:
             OpError: a call failed; the error names the operation and the user's line that made it.
@@ -51,6 +60,8 @@ class Program:
             with torch._C._AutoDispatchBelowAutograd():  # nothing here is recorded for PyTorch's own gradients
                 if self.schedule is not None:
                     return self.schedule.run(run, values, recorder)
+                if stoppable:
+                    return self._stoppable(recorder)(run, *values)
                 if self._may_capture and recorder is None:
                     made = self._replayed(run, values)
                     if made is not None:
@@ -63,6 +74,14 @@ class Program:
         except Exception as error:
             failure = explained(error)
             raise failure.with_traceback(None) if failure is not error else failure from None
+
+    def _stoppable(self, recorder: Recorder | None) -> Function:
+        """The plan as a function that asks before each call whether to go on."""
+        if recorder is not None:
+            return emit(self.plan, recorder.around, stoppable=True).function
+        if self._asking is None:
+            self._asking = emit(self.plan, stoppable=True).function
+        return self._asking
 
     def _wait(self) -> None:
         """Waits for the cards: a run that fetches nothing is over when its work is, as one that fetches."""

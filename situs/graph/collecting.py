@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
 from typing import Any
 
 from situs.errors import DTypeError, shown
+from situs.graph.structure import listed
 
 
 class Collections:
@@ -34,9 +34,7 @@ class Collections:
 
     def add_to_collections(self, names: Any, value: Any) -> None:
         """Appends a value to several collections, once to each."""
-        if not isinstance(names, Iterable):
-            raise DTypeError(f"The names of collections come in a list, got {shown(names)}.")
-        for name in [names] if isinstance(names, str) else dict.fromkeys(map(as_key, names)):
+        for name in [names] if isinstance(names, str) else dict.fromkeys(map(as_key, listed(names, "collections"))):
             self.add_to_collection(name, value)
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:

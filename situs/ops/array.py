@@ -154,7 +154,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         name: A name for the op.
     """
     if isinstance(shape, (list, tuple)) and any(size is None for size in shape):
-        raise InvalidArgumentError(f"None values not supported in the shape of reshape, got {shape!r}. Write -1 for one size.")
+        raise InvalidArgumentError(f"None values not supported: a shape of reshape has -1 for one size, got {shape!r}.")
     return _reshape(tensor, shape, name=name)
 
 

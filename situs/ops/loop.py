@@ -135,6 +135,9 @@ class Loop:
         """Runs the loop."""
         most = None if self.maximum is None else int(self.maximum)
         leaves, turns = self.start, 0
+        for leaf in leaves:
+            if not is_tensor(leaf):
+                convert_to_tensor(leaf)  # refuses what no loop can have, before a function of the program meets it
         while most is None or turns < most:
             state = put_together(self.form, leaves)
             if not self.cond(*state):

@@ -183,8 +183,7 @@ class _Form(NamedTuple):
             raise InvalidArgumentError("When providing partial shapes, a list of shapes must be provided.")
         if len(sizes) != len(kinds):
             raise InvalidArgumentError(
-                f"Shapes must be provided for all components, but received {len(kinds)} dtypes and {len(sizes)} "
-                "shapes."
+                f"Shapes must be provided for all components, but received {len(kinds)} dtypes and {len(sizes)} shapes."
             )
         return cls(kinds, sizes, _as_names(names, len(kinds)))
 
@@ -243,7 +242,9 @@ def _make(
 def _as_capacity(capacity: Any) -> int:
     number = as_int(capacity, "capacity")
     if number > dt.int32.max:
-        raise InvalidArgumentError(f"The capacity of a queue is at most {dt.int32.max}, or negative for any; got {number}.")
+        raise InvalidArgumentError(
+            f"The capacity of a queue is at most {dt.int32.max}, or negative for any number; got {number}."
+        )
     return number
 
 

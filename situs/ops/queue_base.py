@@ -174,7 +174,8 @@ class QueueBase:
             if graph is None:
                 return self._answer([self._as_tensor(*v) for v in self._typed(queue_ops.dequeue_kernel)])
             results = list(zip(self._dtypes, self._shapes, strict=True))
-            node = self._add(graph, queue_ops.dequeue, (), self._types(), results, as_name(name, f"{self._name}_Dequeue"))
+            named = as_name(name, f"{self._name}_Dequeue")
+            node = self._add(graph, queue_ops.dequeue, (), self._types(), results, named)
             return self._answer(node.outputs)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:

@@ -184,7 +184,7 @@ class BaseSession:
         recorder, program = Recorder() if traces else None, prepared.program
         limit = (0 if options is None else options.timeout_in_ms) or self._config.timeout_ms
         if limit > 0:
-            made = within(limit, run, lambda: program.run(run, values, recorder))
+            made = within(limit, run, lambda: program.run(run, values, recorder, stoppable=True))
         else:
             made = program.run(run, values, recorder)
         if metadata is not None:

@@ -87,10 +87,14 @@ def _called(function: Callable[..., Any], args: Any, kwargs: Any, outer: Graph |
             if isinstance(outer, TracedGraph):
                 raise
             outer = outer.outer
-    raise InvalidArgumentError(
+    raise EndlessRecursionError(
         f"The graph of {function!r} cannot be made: it calls itself without end. A tf.function that calls itself is "
         "traced for every call, so it must stop for a Python value, not for that of a tensor; use tf.while_loop."
     )
+
+
+class EndlessRecursionError(InvalidArgumentError, RecursionError):
+    """A function calls itself without end while its graph is made."""
 
 
 def _keep(leaf: Any) -> Any:

@@ -250,8 +250,8 @@ def get_variable(
 
 def get_local_variable(name: str, *args: Any, collections: Any = None, **kwargs: Any) -> Any:
     """The variable of a name, found or made, as `get_variable` does it; it is not saved, nor changed by optimizers."""
-    given = [collections] if isinstance(collections, str) else [] if collections is None else listed(collections, "collections")
-    kwargs.update(trainable=False, collections=[*given, GraphKeys.LOCAL_VARIABLES])
+    given = () if collections is None else (collections,) if isinstance(collections, str) else collections
+    kwargs.update(trainable=False, collections=[*listed(given, "collections"), GraphKeys.LOCAL_VARIABLES])
     return get_variable(name, *args, **kwargs)
 
 

@@ -29,6 +29,8 @@ def run(main: _Callable[[list[str]], _Any] | None = None, argv: _Sequence[str] |
         argv: The command line; ``sys.argv`` if it is not given.
     """
     entry = _main_of_program() if main is None else main
+    if not callable(entry):
+        raise _InvalidArgumentError(f"tf.app.run() calls a function of the command line, got {entry!r}.")
     try:
         left = flags.FLAGS(_sys.argv if argv is None else argv)
     except flags.Error as error:

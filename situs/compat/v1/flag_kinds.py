@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from situs.errors import AlreadyExistsError, InvalidArgumentError
+from situs.errors import AlreadyExistsError, InvalidArgumentError, shown
+from situs.graph.structure import listed
 
 
 class Error(InvalidArgumentError):
@@ -168,12 +169,17 @@ def _whole(given: Any) -> int:
 def _real(given: Any) -> float:
     if not isinstance(given, (str, int, float)):
         raise TypeError(f"Expect argument to be a string, int, or float, found {type(given)}")
-    return float(given)
+    try:
+        return float(given)
+    except OverflowError:
+        raise ValueError("it is too large for a number with a fraction") from None
 
 
 def choice(values: Iterable[str], case_sensitive: bool = True) -> Kind:
     """One of some texts; in any case of letters, the text of the list is taken."""
-    options = list(values)
+    options = listed(values, "values of a flag")
+    if not all(isinstance(option, str) for option in options):
+        raise Error(f"The values of an enum flag are texts, got {shown(values)}.")
     if not options:
         raise Error("An enum flag takes one of some values, and none were given.")
     found = {(option if case_sensitive else option.lower()): option for option in options}

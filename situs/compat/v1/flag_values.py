@@ -53,7 +53,7 @@ class FlagValues:
             self.__dict__["_parsed"] = False
 
     def __getitem__(self, name: str) -> Flag:
-        if name not in self._flags:
+        if name not in self:
             raise self._unrecognized(name)
         return self._flags[name]
 
@@ -63,7 +63,7 @@ class FlagValues:
             del self._flags[key]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._flags
+        return isinstance(name, str) and name in self._flags
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._flags))
@@ -199,7 +199,7 @@ class FlagValues:
         return "\n".join([head, "flags:\n", *(flags[name].describe() for name in sorted(flags))])
 
     def _unrecognized(self, name: str) -> UnrecognizedFlagError:
-        near = difflib.get_close_matches(name, self._flags, n=3)
+        near = difflib.get_close_matches(name, self._flags, n=3) if isinstance(name, str) else []
         hint = f". Did you mean: {', '.join(near)} ?" if near else ""
         return UnrecognizedFlagError(f"Unknown command line flag '{name}'{hint}")
 

@@ -26,6 +26,8 @@ from situs.compat.v1.flag_kinds import IllegalFlagValueError as ValidationError
 from situs.compat.v1.flag_kinds import UnrecognizedFlagError as UnrecognizedFlagError
 from situs.compat.v1.flag_values import FLAGS as FLAGS
 from situs.compat.v1.flag_values import FlagValues as FlagValues
+from situs.errors import shown as _shown
+from situs.graph.structure import listed as _listed
 
 
 class FlagHolder:
@@ -75,7 +77,7 @@ def _define(
 ) -> FlagHolder:
     if required and default is not None:
         raise Error(f"The flag '{name}' is required, so its default would never be used: give None, not {default!r}.")
-    flag = Flag(name, default, help or "", kind, short_name, _where(), required)
+    flag = Flag(name, default, "" if help is None else str(help), kind, short_name, _where(), required)
     flag_values[name] = flag
     if short_name is not None:
         flag_values[short_name] = flag
@@ -186,7 +188,7 @@ def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> No
 
 def mark_flags_as_required(flag_names: _Iterable[str], flag_values: FlagValues = FLAGS) -> None:
     """Refuses a command line that gives one of these flags no value."""
-    for name in flag_names:
+    for name in _listed(flag_names, "flags"):
         mark_flag_as_required(name, flag_values)
 
 
@@ -197,7 +199,10 @@ def register_validator(
     flag_values: FlagValues = FLAGS,
 ) -> None:
     """Refuses values for which `checker` is not true."""
-    flag_values[flag_name].checks.append((checker, message))
+    flag = flag_values[flag_name]
+    if not callable(checker):
+        raise Error(f"The validator of the flag '{flag_name}' is a function of its value, got {_shown(checker)}.")
+    flag.checks.append((checker, message))
 
 
 def validator(flag_name: str, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS) -> _Any:

@@ -16,7 +16,9 @@ from collections import Counter as _Counter
 from typing import Any as _Any
 from typing import TextIO as _TextIO
 
+from situs.errors import DTypeError as _DTypeError
 from situs.errors import InvalidArgumentError as _InvalidArgumentError
+from situs.errors import shown as _shown
 
 DEBUG = _logging.DEBUG
 INFO = _logging.INFO
@@ -59,12 +61,18 @@ def set_verbosity(v: int | str) -> None:
         raise _InvalidArgumentError(f"The verbosity is a level such as tf.logging.INFO, got {v!r}.") from error
 
 
+def _level(level: object) -> int:
+    if not isinstance(level, int):
+        raise _DTypeError(f"A message has a level such as tf.logging.INFO, got {_shown(level)}.")
+    return level
+
+
 # Messages. Each is said to come from the line that logged it.
 
 
 def log(level: int, msg: _Any, *args: _Any, **kwargs: _Any) -> None:
     """Logs ``msg % args`` at a level."""
-    _logger.log(level, msg, *args, stacklevel=2, **kwargs)
+    _logger.log(_level(level), msg, *args, stacklevel=2, **kwargs)
 
 
 def debug(msg: _Any, *args: _Any, **kwargs: _Any) -> None:
@@ -99,7 +107,7 @@ def fatal(msg: _Any, *args: _Any, **kwargs: _Any) -> None:
 
 def vlog(level: int, msg: _Any, *args: _Any, **kwargs: _Any) -> None:
     """Logs ``msg % args`` at a level, which is one of Python's: small numbers are below `DEBUG`."""
-    _logger.log(level, msg, *args, stacklevel=2, **kwargs)
+    _logger.log(_level(level), msg, *args, stacklevel=2, **kwargs)
 
 
 def TaskLevelStatusMessage(msg: _Any) -> None:  # noqa: N802 - TensorFlow's name
@@ -115,22 +123,35 @@ _lock = _threading.Lock()
 
 def log_if(level: int, msg: _Any, condition: object, *args: _Any) -> None:
     """Logs ``msg % args`` if a condition holds."""
-    if condition:
-        _logger.log(level, msg, *args, stacklevel=2)
+    if _holds(condition):
+        _logger.log(_level(level), msg, *args, stacklevel=2)
 
 
 def log_first_n(level: int, msg: _Any, n: int, *args: _Any) -> None:
     """Logs ``msg % args`` the first `n` times that this line of the program is reached."""
-    if _times_before() < n:
-        _logger.log(level, msg, *args, stacklevel=2)
+    if _times_before() < _number(n):
+        _logger.log(_level(level), msg, *args, stacklevel=2)
 
 
 def log_every_n(level: int, msg: _Any, n: int, *args: _Any) -> None:
     """Logs ``msg % args`` the first time that this line of the program is reached, and every `n` times after."""
-    if n < 1:
+    if _number(n) < 1:
         raise _InvalidArgumentError(f"log_every_n logs every n times, for an n of at least 1, got {n!r}.")
     if _times_before() % n == 0:
-        _logger.log(level, msg, *args, stacklevel=2)
+        _logger.log(_level(level), msg, *args, stacklevel=2)
+
+
+def _holds(condition: object) -> bool:
+    try:
+        return bool(condition)
+    except ValueError as error:
+        raise _InvalidArgumentError(f"The condition of a message is true or false, got {_shown(condition)}.") from error
+
+
+def _number(n: object) -> int:
+    if not isinstance(n, int):
+        raise _DTypeError(f"How often to log is an integer, got {_shown(n)}.")
+    return n
 
 
 def _times_before() -> int:
