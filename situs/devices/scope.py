@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 from situs.devices.logical import Device, LogicalDevice
 from situs.devices.spec import EMPTY, DeviceSpec, MutableDeviceSpec, parse_spec
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 
 
 class PlacedOp(Protocol):
@@ -235,7 +235,7 @@ def as_request(name: object) -> Request:
         return parse_spec(name.name)
     if callable(name):
         return name
-    raise InvalidArgumentError(f"Expecting a string device name. Got {type(name)}({name!r})")
+    raise InvalidArgumentError(f"Expecting a string device name. Got {type(name)}({shown(name)})")
 
 
 def _function_text(function: Any, op: PlacedOp) -> str:

@@ -112,6 +112,7 @@ class Plan:
     assignments: dict[Operation, Assignment]  # of the operations that are called
     changes_state: bool = False
     placed: dict[Operation, Assignment] = field(default_factory=dict)  # of all that the run needs, constants and all
+    as_known: bool = True  # whether what the graph knows of shapes holds: nothing unusual is fed
 
     def __str__(self) -> str:
         from situs.execution.printer import plan_text
@@ -157,7 +158,7 @@ class Planner:
         waited_for = {other for node in nodes for other in node.control_inputs}
         calls = _needed(builder.calls, outputs, waited_for | set(targets))
         used = {call.node: placed[call.node] for call in calls if call.node is not None}
-        return Plan(calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed)
+        return Plan(calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed, builder.may_fold)
 
 
 class _Builder:

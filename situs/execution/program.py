@@ -111,7 +111,7 @@ class Program:
 
     def _emit(self) -> None:
         if self._emitted is None:
-            self._emitted = emit(self.plan, checking(self.plan) if verifying() else None).function
+            self._emitted = emit(self.plan, checking(self.plan) if verifying() and self.plan.as_known else None).function
         if self._runs >= SCRIPTED_AFTER and not self._is_final:
             self._is_final = True
             plan = self.plan if verifying() else scripted(self.plan)

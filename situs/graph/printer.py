@@ -133,7 +133,7 @@ def _value(value: Any) -> str:
         return value.name
     if isinstance(value, TensorShape):
         return str(value)
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+    if hasattr(value, "shape") and hasattr(value, "dtype") and (hasattr(value, "numpy") or hasattr(value, "ndim")):
         return _constant(value)
     return _shortened(repr(value))
 

@@ -378,7 +378,7 @@ def _transpose_shape(x: TensorShape, perm: Any, *, conjugate: bool) -> TensorSha
 def _as_perm(perm: Any, rank: int) -> tuple[int, ...]:
     if isinstance(perm, str):
         return _named_perm(perm, rank)
-    if not isinstance(perm, tuple):
+    if not isinstance(perm, tuple) or any(isinstance(axis, tuple) for axis in perm):
         raise InvalidArgumentError(f"perm must be rank 1, got shape {brackets(host_shape(perm))}")
     if len(perm) != rank:
         raise InvalidArgumentError(
@@ -387,7 +387,7 @@ def _as_perm(perm: Any, rank: int) -> tuple[int, ...]:
     for axis in perm:
         if not -rank <= as_integer(axis, "Each entry of perm") < rank:
             raise InvalidArgumentError(f"{axis} is out of range [0 .. {rank})")
-    axes = tuple(as_integer(axis, "Each entry of perm") % rank for axis in perm)
+    axes = tuple(axis % rank for axis in perm)
     missing = set(range(rank)) - set(axes)
     if missing:
         raise InvalidArgumentError(f"{min(missing)} is missing from {{{','.join(map(str, perm))}}}.")

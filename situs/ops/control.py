@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
+from situs.ops.attribute import as_name
 from situs.ops.cast import cast
 from situs.ops.compare import equal
 from situs.ops.constant import convert_to_tensor
@@ -95,7 +96,7 @@ def branch(graph: Graph, pred: Any, then: Branch, otherwise: Branch, name: str |
         results = [(dtype, shape) for (dtype, _), shape in zip(first.kinds, shapes, strict=True)]
         graphs = {"then_branch": first.graph, "else_branch": second.graph}
         args = (predicate, captured_by(first.graph, second.graph))
-        node = hold(graph, _if, args, graphs, results, name or "cond")
+        node = hold(graph, _if, args, graphs, results, as_name(name, "cond"))
     if isinstance(first.made, Operation) or isinstance(second.made, Operation):
         return node  # something to run, where nothing is returned
     return put_together(first.form, node.outputs)
@@ -174,7 +175,7 @@ def _checked_pairs(pairs: Any) -> list[tuple[Any, Branch]]:
         raise InvalidArgumentError("case() needs at least one (predicate, function) pair.")
     for pair in found:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise DTypeError(f"Each entry in 'pred_fn_pairs' must be a 2-tuple. Received {pair!r}.")
+            raise DTypeError(f"Each entry in 'pred_fn_pairs' must be a 2-tuple. Received {shown(pair)}.")
         predicate, function = pair
         dtype = getattr(read(predicate), "dtype", type(predicate))
         if not callable(function):
@@ -253,7 +254,7 @@ def _checked_functions(branch_fns: Any) -> list[Branch]:
 def _by_number(pairs: Sequence[Any]) -> list[Branch]:
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise DTypeError(f"Each entry in 'branch_fns' must be a 2-tuple. Received {pair!r}.")
+            raise DTypeError(f"Each entry in 'branch_fns' must be a 2-tuple. Received {shown(pair)}.")
         if not isinstance(pair[0], int):
             raise DTypeError(f"key must be a Python `int`, got {type(pair[0])}")
         check_branch(pair[1], f"branch_fns[{pair[0]}]", "switch_case")

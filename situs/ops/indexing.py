@@ -29,7 +29,7 @@ from situs.dtype import FIXED, STRING, WIDE_UNSIGNED, int16, int32, int64
 from situs.dtype import bool as bool_
 from situs.eager.binding import host_value
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_integer, as_integers, by_bits, host_shape, partly
 from situs.ops.attribute import as_int
@@ -374,5 +374,5 @@ def _bound(value: Any, default: int | None = None) -> Any:
         return as_integer(value.__index__(), "An index")
     raise DTypeError(
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
-        f"valid indices, got {value!r}"
+        f"valid indices, got {shown(value)}"
     )

@@ -58,7 +58,7 @@ class QueueBase:
                 f"len(dtypes)={len(self._dtypes)}"
             )
         self._names = None if names is None else listed(names, "names")
-        self._queue_ref = queue_ref
+        self._queue_ref: Any = queue_ref
         self._captured: dict[Graph, SymbolicTensor] = {}
         # What the names of the other operations begin with.
         self._name = queue_ref.name if isinstance(queue_ref, Buffer) else queue_ref.op.name.rpartition("/")[2]

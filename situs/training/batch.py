@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from situs import dtype as dt
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import name_scope
-from situs.ops.attribute import as_int
+from situs.ops.attribute import as_bool, as_int
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.control import cond
 from situs.ops.gather import boolean_mask
@@ -43,6 +43,14 @@ class _Wish(NamedTuple):
     shared_name: str | None
     pads: bool = False
     shuffling: _Shuffling | None = None
+
+    def checked(self) -> _Wish:
+        """The same, with switches that are true or false."""
+        return self._replace(
+            enqueue_many=as_bool(self.enqueue_many, "enqueue_many"),
+            smaller=as_bool(self.smaller, "allow_smaller_final_batch"),
+            pads=as_bool(self.pads, "dynamic_pad"),
+        )
 
 
 def batch(
@@ -255,6 +263,7 @@ def maybe_shuffle_batch_join(
 
 
 def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str | None, what: str) -> Any:
+    wish = wish.checked()
     lists = [_as_tensors(source, what) for source in _checked_sources(sources)]
     with name_scope(name, what) as scope:
         keep = _checked_keep(keep_input, wish.enqueue_many)

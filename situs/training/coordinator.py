@@ -225,7 +225,7 @@ class LooperThread(threading.Thread):
         self._coord = coord
         self._timer_interval_secs = timer_interval_secs
         self._loop_target = target
-        self._loop_args = tuple(args or ())
+        self._loop_args = () if args is None else tuple(listed(args, "arguments"))
         self._loop_kwargs = dict(kwargs or {})
         coord.register_thread(self)
 

@@ -211,6 +211,8 @@ def _as_error_types(types: Any) -> tuple[type[OpError], ...]:
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
     """Adds a runner to a collection of the default graph, where `start_queue_runners` finds it."""
+    if not isinstance(qr, QueueRunner):
+        raise DTypeError(f"Expected a tf.train.QueueRunner, got {shown(qr)}.")
     add_to_collection(collection, qr)
 
 

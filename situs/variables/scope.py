@@ -296,6 +296,8 @@ class variable_scope:  # noqa: N801 - the name programs use
     ) -> None:
         if name_or_scope is None and default_name is None:
             raise DTypeError("If default_name is None then name_or_scope is required")
+        if not isinstance(default_name, (str, type(None))):
+            raise DTypeError(f"VariableScope: default_name must be a string, got {shown(default_name)}.")
         if not isinstance(name_or_scope, (str, VariableScope, type(None))):
             raise DTypeError("VariableScope: name_or_scope must be a string or VariableScope.")
         _check_reuse(reuse)

@@ -113,7 +113,7 @@ class RefVariable(Updatable):
         with graph.name_scope("Variable" if name is None else name) as inside:
             self._initial_value = _initial_tensor(graph, initial_value, wanted, inside)
             first = self._initial_value.shape if shape is None else TensorShape(shape)
-            if validate_shape and not first.is_fully_defined() and shape is None:
+            if as_bool(validate_shape, "validate_shape") and not first.is_fully_defined() and shape is None:
                 raise InvalidArgumentError(
                     f"initial_value must have a shape specified: {self._initial_value}. Give it one, or pass "
                     "validate_shape=False."

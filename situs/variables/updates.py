@@ -19,6 +19,7 @@ from situs.graph.context import name_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import broadcast_to
 from situs.ops.array import shape as shape_of
+from situs.ops.attribute import as_bool
 from situs.ops.constant import constant
 from situs.ops.gather import gather, gather_nd
 from situs.ops.join import stack
@@ -116,7 +117,7 @@ def assign(
         use_locking: Accepted for TensorFlow's programs; every change is guarded.
         name: A name for the operation.
     """
-    attrs = {} if validate_shape is None else {"validate_shape": bool(validate_shape)}
+    attrs = {} if validate_shape is None else {"validate_shape": as_bool(validate_shape, "validate_shape")}
     return _changed(ref, state_ops.assign, (value,), attrs, name)
 
 

@@ -177,7 +177,7 @@ def _real(given: Any) -> float:
 
 def choice(values: Iterable[str], case_sensitive: bool = True) -> Kind:
     """One of some texts; in any case of letters, the text of the list is taken."""
-    options = listed(values, "values of a flag")
+    options: list[str] = listed(values, "values of a flag")
     if not all(isinstance(option, str) for option in options):
         raise Error(f"The values of an enum flag are texts, got {shown(values)}.")
     if not options:

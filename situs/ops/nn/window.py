@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_int, as_word, plain
 from situs.shapes import Dim, TensorShape
@@ -137,10 +137,10 @@ def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
     if isinstance(padding, np.ndarray):
         padding = padding.tolist()
     if not isinstance(padding, (list, tuple)):
-        raise DTypeError(f"Expected string for argument 'padding' not {padding!r}.")
+        raise DTypeError(f"Expected string for argument 'padding' not {shown(padding)}.")
     if len(padding) != n + 2:
         raise InvalidArgumentError(
-            f"When padding is a list, it must be of size {n + 2}. Received: padding={padding} of size {len(padding)}"
+            f"When padding is a list, it must be of size {n + 2}. Received: padding={shown(padding)} of size {len(padding)}"
         )
     return "EXPLICIT", tuple(amount for pair in padding for amount in _pair(pair, padding))
 
