@@ -31,6 +31,7 @@ test: check
 
 bench: dev
 	$(BIN)/python -m benchmarks.eager_dispatch
+	$(BIN)/python -m benchmarks.session
 
 clean:
 	rm -rf $(VENV) build *.egg-info

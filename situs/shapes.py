@@ -208,7 +208,7 @@ def _as_dim(value: Any) -> Dim:
             f"Dimension value must be integer or None, got value {shown(value)} of type {type(value).__name__!r}"
         ) from None
     if dim < 0:
-        raise InvalidArgumentError(f"Dimension {dim} must be >= 0")
+        raise InvalidArgumentError(f"Dimension {shown(dim)} must be >= 0")
     return int(dim)
 
 

@@ -24,6 +24,7 @@ os.environ.pop("CUDA_VISIBLE_DEVICES", None)
 import pytest
 from hypothesis import settings
 
+import situs.compat.v1  # noqa: F401 - as programs do: reached through the eager door first, it would stay eager
 from situs.devices import inventory, scope
 from situs.devices.logical import LogicalDeviceConfiguration
 from situs.eager import execute

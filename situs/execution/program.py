@@ -111,7 +111,8 @@ class Program:
 
     def _emit(self) -> None:
         if self._emitted is None:
-            self._emitted = emit(self.plan, checking(self.plan) if verifying() and self.plan.as_known else None).function
+            checks = verifying() and self.plan.as_known
+            self._emitted = emit(self.plan, checking(self.plan) if checks else None).function
         if self._runs >= SCRIPTED_AFTER and not self._is_final:
             self._is_final = True
             plan = self.plan if verifying() else scripted(self.plan)

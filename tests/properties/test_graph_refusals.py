@@ -5,18 +5,23 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import types
 
 import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.devices.scope import here
+from situs.devices.scope import build_into, here
 from situs.errors import InvalidArgumentError, SitusError
 
 SELF: list[object] = []
 SELF.append(SELF)
 NAMELESS = {}
 NAMELESS["a"] = NAMELESS
+DEEP: list[object] = []
+for _ in range(5000):
+    DEEP = [DEEP]
+ARRAY = np.zeros(2)
 
 BUILDING = {
     "a list in itself": lambda x: tf.add(SELF, 1.0),
@@ -36,6 +41,46 @@ BUILDING = {
     "variables that are none": lambda x: tf.variables_initializer(1),
     "a number of 5000 digits": lambda x: tf.get_default_graph().get_tensor_by_name("x:" + "9" * 5000),
     "no session": lambda x: x.eval(session=1),
+    "a mix of tensors and a list in itself": lambda x: tf.add([x, SELF], 1.0),
+    "a dtype of many lists": lambda x: tf.as_dtype(DEEP),
+    "a shape of many lists": lambda x: tf.TensorShape(DEEP),
+    "a dtype of one's own": lambda x: tf.DType("own", "f", 1, "own", 1),
+    "an operation of one's own": lambda x: tf.Operation(tf.get_default_graph(), None, "x", (), {}, {}, None),
+    "an attribute of no name": lambda x: x.op.get_attr([]),
+    "a tensor that is a list": lambda x: tf.get_default_graph().is_feedable([]),
+    "an operation that is a list": lambda x: tf.get_default_graph().prevent_fetching([]),
+    "a name that is an array": lambda x: tf.get_default_graph().unique_name(ARRAY),
+    "a group of no name": lambda x: tf.group(x, name=ARRAY),
+    "control inputs that are a number": lambda x: tf.tuple([x], control_inputs=1),
+    "a version that is an array": lambda x: tf.get_default_graph().as_graph_def(ARRAY),
+    "a colocation that is an array": lambda x: tf.get_default_graph().colocate_with(x, ARRAY).__enter__(),
+    "pieces without number": lambda x: tf.unstack(tf.placeholder(tf.float32), 10**13),
+    "a shape with None": lambda x: tf.reshape(tf.placeholder(tf.float32), [None, 3]),
+    "a state that is an array": lambda x: tf.py_func(lambda y: y, [x], tf.float32, stateful=ARRAY),
+    "a padding of many lists": lambda x: tf.nn.max_pool_v2(tf.zeros([1, 4, 4, 1]), 2, 2, DEEP),
+    "a scope of variables that is an array": lambda x: tf.VariableScope(ARRAY),
+    "a template that is an array": lambda x: tf.make_template(ARRAY, tf.identity),
+    "a scale that is a word": lambda x: tf.variance_scaling_initializer("x"),
+    "a mode that is an array": lambda x: tf.variance_scaling_initializer(1.0, ARRAY),
+    "variables that are numbers": lambda x: tf.report_uninitialized_variables([1]),
+    "initialized numbers": lambda x: tf.assert_variables_initialized(1),
+    "collections that are a number": lambda x: tf.get_local_variable("v", [1], collections=1j),
+    "a queue of numbers": lambda x: tf.QueueBase(1, 2, 3, 4),
+    "a queue of queues": lambda x: tf.QueueBase.from_list(0, ARRAY),
+    "a queue without end": lambda x: tf.FIFOQueue(10**13, [tf.float32]),
+    "a queue that is shared by an array": lambda x: tf.FIFOQueue(3, [tf.float32], shared_name=ARRAY),
+    "an element of no name": lambda x: tf.FIFOQueue(3, [tf.float32]).enqueue(x, name=ARRAY),
+    "epochs that are an array": lambda x: tf.train.limit_epochs(x, ARRAY),
+    "names that are a number": lambda x: tf.train.string_input_producer(1),
+    "batches by threads without number": lambda x: tf.train.batch([x], 2, num_threads=10**13),
+    "a clean stop that is none": lambda x: tf.train.Coordinator(float("inf")),
+    "a thread that is a list": lambda x: tf.train.Coordinator().register_thread([]),
+    "a field that is a list": lambda x: tf.ConfigProto().HasField([]),
+    "a oneof that is a list": lambda x: tf.AttrValue().WhichOneof([]),
+    "a kind that is a word": lambda x: tf.TensorSpec([1]).is_subtype_of("x"),
+    "kinds that are a number": lambda x: tf.TensorSpec([1]).most_specific_common_supertype(1),
+    "a session that is a tensor": lambda x: x.op.run(session=x),
+    "a session that was not entered": lambda x: tf.Session().__exit__(None, None, None),
     "a name of a slash": lambda x: tf.constant(1.0, name="/"),
     "a name with a new line": lambda x: tf.constant(1.0, name="a\n"),
     "a name taken as it is": lambda x: tf.constant(1.0, name="^a b/"),
@@ -67,6 +112,45 @@ def test_fetches_that_contain_themselves(fetches):
         with pytest.raises(SitusError):
             sess.run(fetches)
         assert sess.run(x) == 1.0
+
+
+class Pair(tuple):
+    """A tuple that cannot be made of its items alone."""
+
+    def __new__(cls, a, b):
+        return super().__new__(cls, (a, b))
+
+
+def test_fetches_of_a_class_that_takes_other_arguments():
+    with tf.Graph().as_default(), tf.Session() as sess, pytest.raises(SitusError, match="Pair"):
+        sess.run(Pair(tf.constant(1.0), tf.constant(2.0)))
+
+
+def test_a_closed_session_is_not_entered_again():
+    with tf.Graph().as_default():
+        session = tf.Session()
+        session.close()
+        with pytest.raises(RuntimeError, match="Attempted to use a closed Session"), session:
+            pass
+
+
+def test_an_eager_tensor_goes_into_a_queue_of_a_graph():
+    import situs as eager
+
+    before = build_into(None, here.scope)
+    rows = eager.constant([1.0, 2.0])
+    build_into(*before)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = tf.FIFOQueue(3, [tf.float32], shapes=[[]])
+        sess.run(queue.enqueue_many(rows))
+        assert sess.run(queue.dequeue_many(2)).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("data", [None, []], ids=["by default", "nothing"])
+def test_a_broken_assertion_says_so_in_words(data):
+    with tf.Graph().as_default(), pytest.raises(SitusError, match="Condition x > ") as refused:
+        tf.assert_positive(-1, data=data)
+    assert "b'" not in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", [tf.float32, tf.string])
@@ -202,3 +286,51 @@ def test_an_outer_name_set_in_a_branch_is_not_set_in_the_other():
         pass  # refused is as good
     assert here.graph is None
     assert eager.executing_eagerly()
+
+
+# Arguments of functions.
+
+CALLS = {
+    "a list in itself": lambda eager: eager.function(lambda x: x)(SELF),
+    "a dictionary in itself": lambda eager: eager.function(lambda x: x)(NAMELESS),
+    "a result in itself": lambda eager: eager.function(lambda x: SELF)(1),
+    "a signature in itself": lambda eager: eager.function(lambda x: x, input_signature=SELF)(1),
+    "a kind for a value": lambda eager: eager.function(lambda x: x)(eager.TensorSpec([1])),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_calling_refuses(what):
+    import situs as eager
+
+    with pytest.raises(SitusError):
+        CALLS[what](eager)
+    assert here.graph is None
+
+
+def test_an_object_without_a_hash_counts_by_its_identity():
+    import situs as eager
+
+    function = eager.function(lambda x, options: x + options.step)
+    options = types.SimpleNamespace(step=1)
+    assert int(function(eager.constant(1), options)) == int(function(eager.constant(1), options)) == 2
+    assert function.experimental_get_tracing_count() == 1
+    assert int(function(eager.constant(1), types.SimpleNamespace(step=2))) == 3
+
+
+@pytest.mark.parametrize("more", range(0, 40, 7))
+def test_recursion_without_end_names_the_function_wherever_it_stops(more):
+    import situs as eager
+
+    @eager.function
+    def endless(x, n):
+        return endless(x + 1, n + 1)
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + more)
+    try:
+        with pytest.raises(SitusError, match=r"endless.* calls itself without end"):
+            endless(eager.constant(1), 0)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert here.graph is None

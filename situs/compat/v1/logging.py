@@ -35,6 +35,10 @@ class _Stderr(_logging.StreamHandler[_TextIO]):
             self.stream = _sys.stderr
             super().emit(record)
 
+    def flush(self) -> None:
+        if not getattr(self.stream, "closed", False):  # a test, or the end of the program, may have closed it
+            super().flush()
+
 
 _logger = _logging.getLogger("situs")
 _stderr = _Stderr()

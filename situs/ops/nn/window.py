@@ -140,7 +140,8 @@ def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
         raise DTypeError(f"Expected string for argument 'padding' not {shown(padding)}.")
     if len(padding) != n + 2:
         raise InvalidArgumentError(
-            f"When padding is a list, it must be of size {n + 2}. Received: padding={shown(padding)} of size {len(padding)}"
+            f"When padding is a list, it must be of size {n + 2}. Received: padding={shown(padding)} of size "
+            f"{len(padding)}"
         )
     return "EXPLICIT", tuple(amount for pair in padding for amount in _pair(pair, padding))
 
