@@ -26,8 +26,9 @@ demo: venv
 check: dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
 
+# Several processes, each with one thread of its own; a fixed hash seed lets all of them collect the same tests.
 test: check
-	$(BIN)/python -m pytest
+	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 bench: dev
 	$(BIN)/python -m benchmarks.eager_dispatch

@@ -116,9 +116,9 @@ def _card_number(entry: str, text: str, count: int) -> int:
         raise InvalidArgumentError(
             f"Could not parse entry in 'visible_device_list': '{entry}'. visible_device_list = {text}"
         )
-    if int(entry) >= count:
+    if len(entry) > 9 or int(entry) >= count:
         raise InvalidArgumentError(
-            f"'visible_device_list' listed an invalid GPU id '{entry.strip()}' but visible device count is {count}"
+            f"'visible_device_list' listed an invalid GPU id '{entry.strip()[:20]}' but visible device count is {count}"
         )
     return int(entry)
 

@@ -26,7 +26,7 @@ from situs.proto.function import FunctionDef
 from situs.proto.node import NodeDef
 from situs.registry.op import Op, find_op
 from situs.registry.signature import ANY, Arg
-from situs.shapes import UNKNOWN
+from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic import node_def as read
 from situs.symbolic.build import apply
 from situs.symbolic.node_def import CONTROL, Attrs, Source, parse_input
@@ -167,7 +167,10 @@ class Importer:
     def _value(self, attr: AttrValue, default: Any, tensors: list[SymbolicTensor]) -> Any:
         functions = read.functions_in(attr)
         if not functions:
-            return read_attr(attr, default)
+            value = read_attr(attr, default)
+            if isinstance(default, TensorShape) and not isinstance(value, TensorShape):
+                raise InvalidArgumentError(f"a shape is wanted where the message has {value!r}")
+            return value
         graphs = [self._graph(name, tensors) for name in functions]
         return graphs[0] if attr.WhichOneof("value") == "func" else tuple(graphs)
 

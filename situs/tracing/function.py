@@ -329,7 +329,8 @@ def function(
         >>> float(length(tf.constant([3.0, 4.0])))
         5.0
     """
-    relax = reduce_retracing or bool(experimental_relax_shapes)
+    relax = switch(reduce_retracing, "reduce_retracing") or bool(experimental_relax_shapes)
+    autograph = switch(autograph, "autograph")
 
     def decorate(python_function: Callable[..., Any]) -> Function:
         return Function(python_function, input_signature, autograph, relax)

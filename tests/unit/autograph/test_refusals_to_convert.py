@@ -78,7 +78,7 @@ exec("def without_source(x):\n    return 1 if x else 0", namespace)
         "text",
         operators.if_stmt,
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_left_as_it_is(function: Any) -> None:
     assert convert(function) is function
@@ -141,7 +141,9 @@ def test_files_that_cannot_be_parsed(tmp_path: Any, text: str) -> None:
     assert convert(scope["f"]) is scope["f"]
 
 
-@pytest.mark.parametrize("entity", [None, 3, len, generator, namespace["without_source"]], ids=str)
+@pytest.mark.parametrize(
+    "entity", [None, 3, len, generator, namespace["without_source"]], ids=lambda value: type(value).__name__
+)
 def test_to_code_says_what_it_wants(entity: Any) -> None:
     with pytest.raises(SitusError, match="expected a Python function"):
         to_code(entity)

@@ -147,7 +147,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("dtype", "value", "text"), REFUSED, ids=lambda x: str(x)[:25])
+@pytest.mark.parametrize(("dtype", "value", "text"), REFUSED, ids=lambda x: str(x).split(" at 0x")[0][:25])
 def test_values_that_do_not_fit_the_dtype_are_refused(sess, dtype, value, text):
     with pytest.raises(TypeError) as caught:
         fed(sess, dtype, value)
