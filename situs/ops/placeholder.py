@@ -17,10 +17,10 @@ from situs.ops.array import identity
 from situs.ops.attribute import as_name
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
-from situs.shapes import TensorShape
+from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor, read
 
-_placeholder = op("Placeholder", "-> output: dtype", shape=None)
+_placeholder = op("Placeholder", "-> output: dtype", shape=UNKNOWN)
 
 
 @_placeholder.shape

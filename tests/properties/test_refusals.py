@@ -40,7 +40,9 @@ def _is_question(name: str) -> bool:
     for part in name.split("."):
         found = getattr(found, part)
     last = name.rpartition(".")[2]
-    return isinstance(found, types.FunctionType) and not last.startswith(("set_", "enable_", "disable_", "reset_"))
+    return isinstance(found, types.FunctionType) and not last.startswith(
+        ("set_", "enable_", "disable_", "reset_", "run_functions_", "experimental_run_functions_")
+    )
 
 
 def _call(name: str, value: object) -> None:
