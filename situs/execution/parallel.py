@@ -26,7 +26,7 @@ from situs.execution.failure import explained, in_call
 from situs.execution.plan import BLOCKING, WAITING, Call, Literal, Plan, Slot, Source, slots_in
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
-from situs.graph.function import FunctionGraph
+from situs.graph.function import graphs_of
 from situs.graph.node import Operation
 
 HEAVY = 4_000_000  # multiplications: about a millisecond of one core
@@ -102,10 +102,9 @@ def _kind(call: Call, unknown: int) -> str:
 def _operations(node: Operation) -> Iterator[Operation]:
     """An operation, and those in the graphs that it holds."""
     yield node
-    for held in node.attrs.values():
-        if isinstance(held, FunctionGraph):
-            for inner in held.operations:
-                yield from _operations(inner)
+    for _, held in graphs_of(node):
+        for inner in held.operations:
+            yield from _operations(inner)
 
 
 def _work(node: Operation, unknown: int) -> int:

@@ -30,7 +30,7 @@ from situs.errors import InvalidArgumentError
 from situs.execution.kernels import function_of
 from situs.execution.prune import producers, prune
 from situs.execution.transfer import transfer
-from situs.graph.function import FunctionGraph
+from situs.graph.function import FunctionGraph, graphs_of
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.placement.candidates import Assignment
@@ -288,7 +288,7 @@ class _Builder:
         """
         if not node.op_def.stateful:
             return set()
-        if _holds_graphs(node):
+        if graphs_of(node):
             roots = {self.root(tensor) for tensor in node.inputs if tensor.is_ref or tensor in self.views}
             before = {call for root in roots for call in self.changes.get(root, ())}
         else:
@@ -312,7 +312,7 @@ class _Builder:
             return _nothing, False, []
         if node.type == "Placeholder":
             return _not_fed(node), False, []
-        if _holds_graphs(node):
+        if graphs_of(node):
             from situs.execution.control import prepare
 
             return prepare(self.planner, node, assignment, self)
@@ -424,10 +424,6 @@ def _needed(calls: list[Call], outputs: Sequence[Source], targets: set[Operation
     for old in numbers:
         calls[old].after = [numbers[other] for other in calls[old].after]
     return [calls[old] for old in numbers]
-
-
-def _holds_graphs(node: Operation) -> bool:
-    return any(isinstance(value, FunctionGraph) for value in node.attrs.values())
 
 
 def _read_cell(cell: Any) -> Any:

@@ -114,11 +114,6 @@ def init_scope() -> Iterator[None]:
             yield
 
 
-def builds_graph() -> bool:
-    """Whether ops called now are added to a graph."""
-    return here.graph is not None
-
-
 # Scopes of the default graph.
 
 

@@ -133,3 +133,14 @@ def graph_of(values: Any, depth: int = 8) -> Graph | None:
         elif hasattr(type(value), "_as_graph_element"):  # a variable of a graph
             return value.graph  # type: ignore[no-any-return]
     return None
+
+
+def graphs_of(node: Operation) -> list[tuple[str, FunctionGraph]]:
+    """The graphs that an operation holds, with the names of the attributes."""
+    found: list[tuple[str, FunctionGraph]] = []
+    for name, value in node.attrs.items():
+        several = isinstance(value, (list, tuple))
+        for number, item in enumerate(value if several else (value,)):
+            if isinstance(item, FunctionGraph):
+                found.append((f"{name}[{number}]" if several else name, item))
+    return found

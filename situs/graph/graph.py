@@ -175,10 +175,11 @@ class Graph(Collections):
 
     def add_controls(self, node: Operation, first: Iterable[Operation]) -> None:
         """Makes `node` wait for other operations."""
-        for other in first:
-            if other is not node and other not in node.control_inputs:
-                node.control_inputs += (other,)
-                other.followers.append(node)
+        known = {node, *node.control_inputs}
+        added = [other for other in dict.fromkeys(first) if other not in known]
+        node.control_inputs += tuple(added)
+        for other in added:
+            other.followers.append(node)
 
     # Scopes.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs.dtype import DType
-from situs.graph.function import FunctionGraph
+from situs.graph.function import FunctionGraph, graphs_of
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.origin import line_of
@@ -66,17 +66,6 @@ def _lines(node: Operation, indent: str) -> list[str]:
     return lines
 
 
-def graphs_of(node: Operation) -> list[tuple[str, FunctionGraph]]:
-    """The graphs that an operation holds, with the names of the attributes."""
-    found: list[tuple[str, FunctionGraph]] = []
-    for name, value in node.attrs.items():
-        several = isinstance(value, (list, tuple))
-        for number, item in enumerate(value if several else (value,)):
-            if isinstance(item, FunctionGraph):
-                found.append((f"{name}[{number}]" if several else name, item))
-    return found
-
-
 def _made(node: Operation) -> str:
     types = ", ".join(f"{_type(out)}" for out in node.outputs)
     return f"%{node.name} : {types}" if types else f"%{node.name}"
@@ -100,18 +89,18 @@ def _call(node: Operation) -> str:
     if node.type == "Const":
         return f"Const {_constant(node.attrs['value'])}"
     args = ", ".join(_arg(arg, value) for arg, value in zip(node.op_def.inputs, node.args, strict=True))
-    defaults = node.op_def.attrs
+    defaults, held = node.op_def.attrs, [value for _, value in graphs_of(node)]
     attrs = [
         f"{name}: {_value(value)}"
         for name, value in node.attrs.items()
-        if name not in node.types and not _holds_graph(value) and not _same(value, defaults.get(name))
+        if name not in node.types and not _is_held(value, held) and not _same(value, defaults.get(name))
     ]
     return f"{node.type}({args})" + (f" {{{', '.join(attrs)}}}" if attrs else "")
 
 
-def _holds_graph(value: Any) -> bool:
+def _is_held(value: Any, held: list[FunctionGraph]) -> bool:
     items = value if isinstance(value, (list, tuple)) else (value,)
-    return any(isinstance(item, FunctionGraph) for item in items)
+    return any(item is graph for item in items for graph in held)
 
 
 def _same(value: Any, default: Any) -> bool:

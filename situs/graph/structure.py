@@ -64,25 +64,6 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     return next(leaves)
 
 
-def same_structure(a: Any, b: Any, what: str) -> None:
-    """Raises unless two structures have the same form.
-
-    Raises:
-        TypeError: they have not.
-    """
-    if form_of(a) != form_of(b):
-        raise DTypeError(f"{what} must have the same structure: {form_of(a)} is not {form_of(b)}.")
-
-
-def form_of(structure: Any) -> Any:
-    """The form of a structure as a comparable, printable value: ``*`` stands for a leaf."""
-    if isinstance(structure, dict):
-        return {key: form_of(structure[key]) for key in _keys(structure)}
-    if isinstance(structure, (list, tuple)):
-        return [form_of(item) for item in structure]
-    return None if structure is None else "*"
-
-
 def _keys(structure: dict[Any, Any]) -> list[Any]:
     try:
         return sorted(structure)

@@ -22,10 +22,10 @@ from typing import Any, NoReturn
 
 from situs.dtype import DType
 from situs.errors import InternalError
-from situs.graph.function import FunctionGraph, captured
+from situs.graph.function import FunctionGraph, captured, graphs_of
 from situs.graph.graph import Graph
 from situs.graph.node import Operation, tensors_in
-from situs.graph.printer import graphs_of, neighbourhood
+from situs.graph.printer import neighbourhood
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import infer_shapes
 from situs.registry.signature import Arg

@@ -75,7 +75,7 @@ class Inner:
     def finish(self, dtypes: Sequence[DType | None] = ()) -> None:
         """Turns what the function returned into the results of the graph; `dtypes` are for what has none yet."""
         with as_default(self.graph):
-            self.form, leaves = take_apart(self.made, _keep)
+            self.form, leaves = take_apart(self.made, leaf_or_none)
             wanted = [*dtypes, *[None] * (len(leaves) - len(dtypes))]
             pairs = zip(leaves, wanted[: len(leaves)], strict=True)
             self.graph.results = [symbolic(self.graph, leaf, dtype) for leaf, dtype in pairs]
@@ -87,7 +87,8 @@ class Inner:
         return [(tensor.dtype, tensor.shape) for tensor in self.graph.results]
 
 
-def _keep(value: Any) -> Any:
+def leaf_or_none(value: Any) -> Any:
+    """What a form keeps of a result: None for None, and for an operation, which has no value."""
     return None if value is None or isinstance(value, Operation) else LEAF
 
 

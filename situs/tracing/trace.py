@@ -10,10 +10,9 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
-from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
-from situs.ops.form import LEAF, take_apart
-from situs.ops.inner import symbolic
+from situs.ops.form import take_apart
+from situs.ops.inner import leaf_or_none, symbolic
 from situs.tensor import is_tensor
 from situs.tracing.kind import Kind
 
@@ -71,7 +70,7 @@ def trace(
             for spec, name in zip(kind.specs, names, strict=True)
         ]
         args, kwargs = kind.structure(given)
-        form, leaves = take_apart(_called(function, args, kwargs, outer), _keep)
+        form, leaves = take_apart(_called(function, args, kwargs, outer), leaf_or_none)
         graph.results = [_result(graph, leaf, function) for leaf in leaves]
     graph.finalize()
     graph.given = ()
@@ -95,10 +94,6 @@ def _called(function: Callable[..., Any], args: Any, kwargs: Any, outer: Graph |
 
 class EndlessRecursionError(InvalidArgumentError, RecursionError):
     """A function calls itself without end while its graph is made."""
-
-
-def _keep(leaf: Any) -> Any:
-    return None if leaf is None or isinstance(leaf, Operation) else LEAF
 
 
 def _result(graph: FunctionGraph, leaf: Any, function: Callable[..., Any]) -> SymbolicTensor:

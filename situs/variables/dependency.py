@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from situs.graph.function import graphs_of
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -29,7 +30,7 @@ def independent(graph: Graph, tensor: SymbolicTensor, name: str) -> SymbolicTens
         variable = _variable_read_by(graph, node)
         if variable is not None:
             others[node.outputs[0]] = variable.initialized_value()
-        elif any(source in others for source in node.inputs) and not node.op_def.stateful and not _holds_graph(node):
+        elif any(source in others for source in node.inputs) and not node.op_def.stateful and not graphs_of(node):
             copy = _copy(graph, node, _exchanged(node.args, others), f"{node.name}_{name}")
             others.update(zip(node.outputs, copy.outputs, strict=True))
     return others.get(tensor, tensor)
@@ -63,10 +64,6 @@ def _variable_read_by(graph: Graph, node: Operation) -> Any:
     state = node.inputs[0].op
     known = [*graph.get_collection(GraphKeys.GLOBAL_VARIABLES), *graph.get_collection(GraphKeys.LOCAL_VARIABLES)]
     return next((v for v in known if getattr(v, "op", None) is state and hasattr(v, "initialized_value")), None)
-
-
-def _holds_graph(node: Operation) -> bool:
-    return any(isinstance(value, Graph) for value in node.attrs.values())
 
 
 def _exchanged(arg: Any, others: dict[SymbolicTensor, SymbolicTensor]) -> Any:
