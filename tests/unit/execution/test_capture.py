@@ -46,6 +46,7 @@ def test_variables_are_brought_in(as_cards):
     assert len(parts.incoming) == 1
 
 
+@pytest.mark.virtual
 def test_virtual_gpus_are_not_captured():
     x = tf.placeholder(tf.float32, [2])
     assert capture.parts_of(plan_of(chain(x), feeds=[x])) is None

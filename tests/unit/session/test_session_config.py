@@ -105,12 +105,14 @@ def test_logical_cpus_of_a_session_run_operations():
         ("-1", tf.errors.InvalidArgumentError, "Could not parse entry"),
     ],
 )
+@pytest.mark.virtual
 def test_a_list_of_visible_cards_is_checked(text, error, message):
     with pytest.raises(error) as caught:
         tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list=text)))
     assert message in str(caught.value)
 
 
+@pytest.mark.virtual
 def test_the_same_cards_again_are_no_change():
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list="0,1,2,3"))
     assert names(config) == ["CPU:0", "GPU:0", "GPU:1", "GPU:2", "GPU:3"]
@@ -172,6 +174,7 @@ print([(d.name[-5:], d.memory_limit_bytes >> 20) for d in sess.list_devices()[1:
         ),
     ],
 )
+@pytest.mark.virtual
 def test_parts_of_cards_must_fit_the_cards(options, parts, expected):
     options = tf.GPUOptions(**options)
     for _ in range(parts):

@@ -93,6 +93,7 @@ def test_only_variables_of_graphs_count():
         ("max", [[2, 20], [3, 4], [5, 30]], [[2, 2], [3, 4], [5, 6]], [7, 2, 9]),
     ],
 )
+@pytest.mark.virtual
 def test_rows_are_changed_as_in_tensorflow(graph, name, several, scalar, integers):
     function = getattr(updates, f"scatter_{name}")
     changes = [
@@ -208,6 +209,7 @@ def test_scatters_run_where_the_variable_is(graph):
 # Elements.
 
 
+@pytest.mark.virtual
 def test_elements_and_slices_are_changed(graph):
     rows = [[0], [0], [2]]
     assert value_of(updates.scatter_nd_update(tf.Variable(ROWS), rows, GIVEN)) == [[2, 20], [3, 4], [3, 30]]
