@@ -10,11 +10,14 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from math import inf, nan
+from numbers import Real
 
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 _VIRTUAL = re.compile(r"\s*(\d+)\s*(?:[xX*]\s*(\S.*?))?\s*")
+_ON_OR_OFF = {"": None, "true": True, "1": True, "false": False, "0": False}
 DEFAULT_VIRTUAL_GPU_BYTES = 4 * 2**30
 MAX_VIRTUAL_GPUS = 1024
 
@@ -88,6 +91,21 @@ def cuda_device_order() -> str:
     return os.environ.get("CUDA_DEVICE_ORDER", "FASTEST_FIRST").strip().upper()
 
 
+def force_gpu_allow_growth() -> bool | None:
+    """``TF_FORCE_GPU_ALLOW_GROWTH``: whether GPU memory grows, whatever the program says; None leaves it to that.
+
+    Raises:
+        InvalidArgumentError: it is set to something else than true or false.
+    """
+    text = os.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "").strip()
+    if text.lower() not in _ON_OR_OFF:
+        raise InvalidArgumentError(
+            f"The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: {shown(text)}. "
+            "Write true or false (1 or 0), or unset it to leave the choice to the program."
+        )
+    return _ON_OR_OFF[text.lower()]
+
+
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")
@@ -102,3 +120,13 @@ def switch(value: object, name: str) -> bool:
     if not isinstance(value, (bool, int)) and type(value).__name__ != "bool":  # which NumPy's is called, too
         raise DTypeError(f"Expected bool for argument '{name}' not {value!r}.")
     return bool(value)
+
+
+def number(value: object) -> float:
+    """A number as the program gives it, NumPy's included; NaN if it is none, like True, None or text."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return nan
+    try:
+        return float(value)
+    except OverflowError:
+        return -inf if value < 0 else inf

@@ -1,9 +1,11 @@
-"""``tf.config.experimental``: older spellings of device settings, details of cards, policies."""
+"""``tf.config.experimental``: older spellings of device settings, details of cards, policies, use of memory."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from situs.budget import policy as memory_policy
+from situs.budget.ledger import Account
 from situs.config.devices import get_logical_device_configuration as get_virtual_device_configuration
 from situs.config.devices import get_visible_devices as get_visible_devices
 from situs.config.devices import list_logical_devices as list_logical_devices
@@ -11,21 +13,26 @@ from situs.config.devices import list_physical_devices as list_physical_devices
 from situs.config.devices import set_logical_device_configuration as set_virtual_device_configuration
 from situs.config.devices import set_visible_devices as set_visible_devices
 from situs.devices.inventory import process
+from situs.devices.logical import Device
 from situs.devices.logical import LogicalDeviceConfiguration as VirtualDeviceConfiguration
 from situs.devices.physical import PhysicalDevice
+from situs.devices.spec import EMPTY, DeviceSpec, parse_spec
 from situs.eager import policy as policies
-from situs.errors import InvalidArgumentError
-from situs.memory import policy as memory_policy
+from situs.errors import InvalidArgumentError, shown
 
 __all__ = [
     "VirtualDeviceConfiguration",
     "get_device_details",
     "get_device_policy",
     "get_memory_growth",
+    "get_memory_info",
+    "get_memory_usage",
     "get_virtual_device_configuration",
     "get_visible_devices",
     "list_logical_devices",
     "list_physical_devices",
+    "release_memory",
+    "reset_memory_stats",
     "set_device_policy",
     "set_memory_growth",
     "set_virtual_device_configuration",
@@ -44,13 +51,102 @@ def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Starts with little memory of a GPU and takes more as the program needs it."""
+    """Starts with little memory of a GPU and takes more as the program needs it.
+
+    Works on a card that is split with memory limits as well, before or after it is split: then the memory grows
+    up to the limit. TensorFlow refuses that.
+
+    Raises:
+        ValueError: the device is no GPU.
+        RuntimeError: the devices have been made already.
+    """
     memory_policy.set_growth(device, enable)
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Whether the memory taken from a GPU grows with the program."""
+    """Whether the memory taken from a GPU grows with the program, ``TF_FORCE_GPU_ALLOW_GROWTH`` considered."""
     return memory_policy.get_growth(device)
+
+
+def get_memory_info(device: str) -> dict[str, int]:
+    """Returns how much memory of a GPU is used, in bytes.
+
+    Args:
+        device: The name of a logical GPU, such as ``"GPU:0"``.
+
+    Returns:
+        ``current``, what tensors hold now; ``peak``, what they held at most; ``reserved``, what is taken from the
+        card for them; ``limit``, what they may hold.
+
+    Raises:
+        ValueError: there is no such GPU.
+    """
+    account: Account | None = _find(device).account
+    if account is None:
+        raise InvalidArgumentError(f"Allocator stats not available for device '{device}'")
+    return account.usage()._asdict()
+
+
+def get_memory_usage(device: str) -> int:
+    """Returns the bytes that tensors of a GPU hold now: ``get_memory_info(device)["current"]``, which is preferred."""
+    return get_memory_info(device)["current"]
+
+
+def reset_memory_stats(device: str) -> None:
+    """Counts the peak of a GPU's memory from now on.
+
+    Raises:
+        ValueError: there is no such GPU.
+    """
+    account: Account | None = _find(device).account
+    if account is None:
+        raise InvalidArgumentError(f"Cannot reset memory stats for device '{device}'")
+    account.reset_peak()
+
+
+def release_memory(device: str | None = None) -> None:
+    """Gives memory that no tensor is in back to the driver, for other programs.
+
+    Args:
+        device: The name of a logical GPU, such as ``"GPU:0"``; None for all GPUs.
+
+    Raises:
+        ValueError: there is no such GPU.
+    """
+    from situs.eager import counting  # here, because it loads PyTorch
+
+    if device is None:
+        counting.release(None)
+        return
+    found = _find(device)
+    if found.type != "GPU":
+        raise InvalidArgumentError(
+            f"Cannot release memory of device '{device}': the memory of a CPU goes back to the system by itself. "
+            'Name a GPU, like "GPU:0", or none for all of them.'
+        )
+    counting.release(found)
+
+
+def _find(name: str) -> Device:
+    """The logical device of this name, which has at least a type and a number."""
+    wanted = _read(name)
+    for device in process.devices():
+        if wanted.matches(device.spec):
+            return device
+    raise InvalidArgumentError(f"No matching devices found for '{name}'")
+
+
+def _read(name: str) -> DeviceSpec:
+    try:
+        found = parse_spec(name)
+    except (InvalidArgumentError, TypeError):  # TypeError: what cannot be a key is no name
+        found = EMPTY
+    if found.device_type is None or found.device_index is None or found.device_index < 0:
+        raise InvalidArgumentError(
+            f"Failed parsing device name: '{name if isinstance(name, str) else shown(name)}'. Note a valid device "
+            'string should at least contain a device type and a device index, like "GPU:0".'
+        )
+    return found
 
 
 def set_device_policy(device_policy: str | None) -> None:

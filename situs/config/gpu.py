@@ -1,9 +1,8 @@
-"""``tf.config.gpu``: how much memory this process takes of every GPU."""
+"""``tf.config.gpu`` (``tf.gpu`` is another name for it): how much memory this process takes of every GPU."""
 
 from __future__ import annotations
 
-from situs.devices.inventory import process
-from situs.memory import policy
+from situs.budget import policy
 
 __all__ = [
     "set_per_process_memory_fraction",
@@ -12,9 +11,14 @@ __all__ = [
 
 
 def set_per_process_memory_growth(enabled: bool = True) -> None:
-    """Starts with little memory of each GPU and takes more as the program needs it."""
-    for device in process.physical("GPU"):
-        policy.set_growth(device, enabled)
+    """Starts with little memory of each GPU and takes more as the program needs it.
+
+    Combines with a fraction, and with the memory limits of logical GPUs.
+
+    Raises:
+        RuntimeError: the devices have been made already.
+    """
+    policy.set_growth_everywhere(enabled)
 
 
 def set_per_process_memory_fraction(fraction: float) -> None:
@@ -22,5 +26,9 @@ def set_per_process_memory_fraction(fraction: float) -> None:
 
     Args:
         fraction: Above 0, at most 1; 0.4 takes 40 % of each card.
+
+    Raises:
+        ValueError: there is no such share, or a card is split with memory limits.
+        RuntimeError: the devices have been made already.
     """
     policy.set_fraction(fraction)

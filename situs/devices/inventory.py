@@ -19,8 +19,10 @@ from situs import settings
 from situs.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
 from situs.devices.physical import Card, PhysicalDevice, Processor, find_cards, find_processor
 from situs.devices.virtual import virtual_cards
-from situs.errors import AlreadyInitializedError, InvalidArgumentError, NotFoundError
+from situs.errors import AlreadyInitializedError, InvalidArgumentError, NotFoundError, shown
 
+MIB = 2**20
+MOST_MEGABYTES = 2**40  # more than any card has, and a float holds its bytes exactly
 Configurations = tuple[LogicalDeviceConfiguration, ...]
 
 
@@ -37,6 +39,7 @@ class Inventory:
         self._split: dict[PhysicalDevice, Configurations] = {}
         self._devices: tuple[Device, ...] | None = None
         self._on_start: list[Callable[[tuple[Device, ...]], None]] = []
+        self._on_split: list[Callable[[PhysicalDevice], None]] = []
 
     # Physical devices: answered without making the logical ones.
 
@@ -104,13 +107,28 @@ class Inventory:
             wanted = tuple(parts)
         except TypeError:
             raise InvalidArgumentError(f"Expected a list of LogicalDeviceConfiguration, got {parts!r}.") from None
-        _check_parts(device, wanted, self.card_of(device))
+        check_parts(device, wanted, self.card_of(device))
+        for check in self._on_split if wanted and device.device_type == "GPU" else ():
+            check(device)
         with self._lock:
             self.change(
                 self._split.get(device) != wanted,
                 "Virtual devices cannot be modified after being initialized",
                 lambda: self._split.__setitem__(device, wanted),
             )
+
+    def on_split(self, check: Callable[[PhysicalDevice], None]) -> None:
+        """Calls `check` with every card that is to be split: how upper layers refuse what contradicts them."""
+        self._on_split.append(check)
+
+    def resize(self, device: PhysicalDevice, parts: Configurations) -> None:
+        """Gives the logical GPUs of a card other limits; their number stays, and nothing of them is used yet."""
+        check_parts(device, parts, self.card_of(device))
+        with self._lock:
+            own = sorted((d for d in self.devices() if d.physical == device), key=lambda d: d.index)
+            for made, part in zip(own, parts, strict=True):
+                made.memory_limit = limit_of(part)
+            self._split[device] = parts
 
     def set_virtual_gpus(self, request: settings.VirtualGpus) -> None:
         """Uses virtual GPUs in place of cards."""
@@ -177,7 +195,7 @@ class Inventory:
         numbers = {"CPU": count(), "GPU": count()}
         devices = []
         for physical in self.visible():
-            for part in self._split.get(physical, (LogicalDeviceConfiguration(),)):
+            for part in self._parts(physical):
                 devices.append(self._make_device(physical, part, next(numbers[physical.device_type])))
         if not any(device.type == "CPU" for device in devices):
             raise NotFoundError(
@@ -185,12 +203,18 @@ class Inventory:
             )
         return tuple(sorted(devices, key=lambda device: device.rank))
 
+    def _parts(self, physical: PhysicalDevice) -> Configurations:
+        """What is made of a physical device; an empty list leaves a card whole, as in TensorFlow."""
+        whole = (LogicalDeviceConfiguration(),)
+        found = self._split.get(physical, whole)
+        return whole if not found and physical.device_type == "GPU" else found
+
     def _make_device(self, physical: PhysicalDevice, part: LogicalDeviceConfiguration, index: int) -> Device:
         if physical.device_type == "CPU":
             return Device("CPU", index, physical, CPU_MEMORY_LIMIT)
         card = self.card_of(physical)
         assert card is not None
-        limit = card.memory_bytes if part.memory_limit is None else int(part.memory_limit * 2**20)
+        limit = card.memory_bytes if part.memory_limit is None else limit_of(part)
         return Device("GPU", index, physical, limit, card, _number(physical))
 
 
@@ -209,21 +233,26 @@ def _number(device: PhysicalDevice) -> int:
     return int(device.name.rpartition(":")[2])
 
 
-def _check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None) -> None:
+def limit_of(part: LogicalDeviceConfiguration) -> int:
+    """The memory limit of a part of a card, in bytes."""
+    return int(min(settings.number(part.memory_limit), MOST_MEGABYTES) * MIB)
+
+
+def check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None) -> None:
+    """Raises ``ValueError`` unless a physical device can be split into these parts."""
     for part in parts:
         if not isinstance(part, LogicalDeviceConfiguration):
             raise InvalidArgumentError(
-                f"Expected a list of LogicalDeviceConfiguration for {device.name}, got {part!r} in it."
+                f"Expected a list of LogicalDeviceConfiguration for {device.name}, got {shown(part)} in it."
             )
         if card is None:
             _check_cpu_part(part)
         else:
             _check_gpu_part(part)
-    limits = [part.memory_limit or 0 for part in parts]
-    if card is not None and sum(limits) * 2**20 > card.memory_bytes:
+    if card is not None and sum(map(limit_of, parts)) > card.memory_bytes:
         raise InvalidArgumentError(
-            f"The memory limits {limits} (MB) for {device.name} add up to more than the card's "
-            f"{card.memory_bytes / 2**20:.0f} MB. Ask for less."
+            f"The memory limits {shown([part.memory_limit for part in parts])} (MB) for {device.name} add up to more "
+            f"than the card's {card.memory_bytes / MIB:.0f} MB. Ask for less."
         )
 
 
@@ -236,9 +265,15 @@ def _check_cpu_part(part: LogicalDeviceConfiguration) -> None:
 
 def _check_gpu_part(part: LogicalDeviceConfiguration) -> None:
     if part.memory_limit is None:
-        raise InvalidArgumentError("Setting memory limit is required for GPU virtual devices")
-    if not isinstance(part.memory_limit, (int, float)) or not 0 < part.memory_limit < float("inf"):
-        raise InvalidArgumentError(f"A memory limit is a positive number of megabytes, got {part.memory_limit!r}.")
+        raise InvalidArgumentError(
+            "Setting memory limit is required for GPU virtual devices. Write for example "
+            "tf.config.LogicalDeviceConfiguration(memory_limit=1024) for 1024 MB."
+        )
+    if not settings.number(part.memory_limit) > 0 or limit_of(part) < 1:
+        raise InvalidArgumentError(
+            f"A memory limit is a positive number of megabytes, got {shown(part.memory_limit)}. "
+            "Write for example 1024, or leave the card whole to use all of it."
+        )
 
 
 process = Inventory()

@@ -45,7 +45,8 @@ class LogicalDeviceConfiguration(NamedTuple):
 class Device:
     """A logical device. One object per device, compared by identity.
 
-    ``places`` belongs to the eager runtime: the interned (device, dtype) pairs of its tensors.
+    ``places`` belongs to the eager runtime: the interned (device, dtype) pairs of its tensors. ``account``
+    belongs to `situs.budget.ledger`: what the tensors of a GPU hold.
     """
 
     type: str
@@ -56,6 +57,7 @@ class Device:
     physical_index: int = 0
     incarnation: int = field(default_factory=lambda: secrets.randbits(63))
     places: dict[Any, Any] = field(default_factory=dict, repr=False)
+    account: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.spec = DeviceSpec("localhost", 0, 0, self.type, self.index)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,8 +18,10 @@ from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.dtype import DType
-from situs.eager.reserve import reserve
+from situs.eager.counting import counted
+from situs.eager.reserve import measured, reserve, reset_peak
 from situs.errors import UnavailableError
+from situs.graph.origin import Origin
 
 TORCH_DTYPE: dict[DType, torch.dtype] = {
     dt.bool: torch.bool,
@@ -99,6 +102,9 @@ def _start(device: Device) -> torch.device:
     found = torch.device("cuda", ordinal)
     if found not in _torch_devices.values():
         reserve(device, ordinal)
+    device.account.used = True
+    if len(process.split_of(device.physical) or ()) < 2:  # PyTorch counts the card, and nobody else uses it
+        device.account.read_from(partial(measured, ordinal), partial(reset_peak, ordinal))
     return found
 
 
@@ -120,17 +126,26 @@ def cuda_uuid(ordinal: int) -> str:
     return f"GPU-{torch.cuda.get_device_properties(ordinal).uuid}"
 
 
-def copier(source: Device, target: Device) -> Copy | None:
+def copier(source: Device, target: Device, op: str = "Copy", made_at: Origin | None = None) -> Copy | None:
     """The function that copies a value from one device to another; None if nothing has to be copied.
 
     Logical CPUs share the host's memory, and tensors do not change, so there the value itself will do.
     Two logical GPUs on one card, and virtual GPUs, have memories of their own: that takes a real copy.
+
+    Args:
+        source: Where the value lies.
+        target: Where it is to lie.
+        op: What the ledger of the target calls the copy.
+        made_at: Where in the user's program it belongs; by default wherever it is copied.
     """
     if source is target or (source.type == target.type == "CPU"):
         return None
     where = torch_device(target)
-    if torch_device(source) == where:
-        return torch.clone
+    copy = torch.clone if torch_device(source) == where else _to(where)
+    return counted(copy, target, op, made_at)
+
+
+def _to(where: torch.device) -> Copy:
     return lambda value: value.to(where)
 
 

@@ -11,15 +11,16 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any
 
+from situs.budget import policy
 from situs.devices.inventory import process
-from situs.dtype import DType
 from situs.eager.binding import BoundInputs
-from situs.eager.failure import rule_inputs
+from situs.eager.rules import results, size_of
+from situs.eager.shortage import size_text
 from situs.eager.tensor import EagerTensor
 from situs.errors import ResourceExhaustedError
 from situs.placement.candidates import Assignment
-from situs.registry.op import Attrs, Op, infer_shapes
-from situs.shapes import TensorShape, brackets
+from situs.registry.op import Attrs, Op
+from situs.shapes import brackets
 
 _INTEGERS = frozenset({int})
 LARGE = 2**26  # elements: half a gigabyte of float64
@@ -52,21 +53,13 @@ def check_fits(op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment)
     steering = [item for item in bound.inputs if not isinstance(item, (EagerTensor, list))]
     if not may_be_large(steering):
         return
-    shapes = infer_shapes(op, rule_inputs(bound), attrs)
-    wanted = sum(_bytes(shape, dtype) for shape, dtype in zip(shapes, _dtypes(op, bound, len(shapes)), strict=True))
-    on_card = device.card is not None and not device.card.is_virtual
-    there = device.memory_limit if on_card else process.processor.memory_bytes
+    made = results(op, bound, attrs)
+    wanted = sum(size_of(shape, dtype) for shape, dtype in made)
+    on_gpu = device.account is not None
+    there = device.account.limit if on_gpu else process.processor.memory_bytes
     if wanted > there:
         raise ResourceExhaustedError(
-            f"OOM when allocating tensor with shape{brackets(shapes[0])} on {device.name} by {op.name}: it takes "
-            f"{wanted / 2**30:.1f} GiB, and the {'GPU' if on_card else 'host'} has {there / 2**30:.1f} GiB."
+            f"OOM when allocating tensor with shape{brackets(made[0][0])} and type {made[0][1].proto_name} on "
+            f"{device.name} by {op.name}: it takes {size_text(wanted)}, and the {'GPU' if on_gpu else 'host'} has "
+            f"{size_text(there)}{f' ({policy.of(device)})' if on_gpu else ''}."
         )
-
-
-def _bytes(shape: TensorShape, dtype: DType) -> int:
-    return (shape.num_elements() or 0) * max(dtype.size, 1)
-
-
-def _dtypes(op: Op, bound: BoundInputs, count: int) -> list[DType]:
-    declared = op.outputs * count if len(op.outputs) == 1 else op.outputs
-    return [arg.type if isinstance(arg.type, DType) else bound.types[arg.type] for arg in declared]

@@ -21,6 +21,8 @@ from situs import dtype as dt
 from situs.devices.logical import Device
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import Place, Value, host, place, torch_device
+from situs.eager.counting import counted
+from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
 from situs.shapes import TensorShape
@@ -103,8 +105,15 @@ def host_to_value(values: np.ndarray[Any, Any], dtype: DType) -> Value:
 
 
 def _place_on(value: torch.Tensor, device: Device) -> torch.Tensor:
+    """Brings a constant to a GPU; fresh memory of the host's will do for a virtual one."""
     where = torch_device(device)
-    return value if where.type == "cpu" else value.to(where)  # fresh memory will do for a virtual GPU
+    bring = counted(lambda: value if where.type == "cpu" else value.to(where), device, "Const")
+    try:
+        return bring()  # type: ignore[no-any-return]
+    except Exception as error:
+        if is_shortage(error):
+            raise exhausted(error, device, "Const", value) from None
+        raise
 
 
 def _from_numpy(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
+from situs.dtype import DType
 from situs.eager.binding import BoundInputs
 from situs.eager.convert import short
+from situs.eager.rules import results, rule_inputs, size_of
+from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tensor import EagerTensor
 from situs.errors import (
     InvalidArgumentError,
@@ -25,23 +26,16 @@ from situs.errors import (
 )
 from situs.placement.candidates import Assignment
 from situs.registry.op import Attrs, Op, infer_shapes
-from situs.shapes import brackets
-
-
-def rule_inputs(bound: BoundInputs) -> tuple[Any, ...]:
-    """The inputs as a shape rule takes them: shapes for tensors, values for host inputs."""
-    return tuple(_rule_input(item) for item in bound.inputs)
-
-
-def _rule_input(item: Any) -> Any:
-    if isinstance(item, EagerTensor):
-        return item.shape
-    return [tensor.shape for tensor in item] if isinstance(item, list) else item
+from situs.shapes import TensorShape, brackets
 
 
 def translate(error: Exception, op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment) -> SitusError:
     """The error to raise in place of a kernel's exception."""
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or _says(error, _NO_MEMORY):
+    if is_shortage(error):
+        made = _results(op, bound, attrs)
+        like = max(made, key=lambda result: size_of(*result), default=None)
+        return exhausted(error, assignment.device, op.name, like).in_op(op.name)
+    if isinstance(error, MemoryError) or _says(error, _NO_MEMORY):
         return ResourceExhaustedError(_memory_text(error, op, bound, assignment))
     broken = _broken_rule(op, bound, attrs)
     if broken is not None:
@@ -58,6 +52,14 @@ def translate(error: Exception, op: Op, bound: BoundInputs, attrs: Attrs, assign
     return _kind_of(error)(
         f"{op.name} failed on {where} with inputs {_inputs_text(op, bound)}: {reason} [Op:{op.name}]"
     )
+
+
+def _results(op: Op, bound: BoundInputs, attrs: Attrs) -> list[tuple[TensorShape, DType]]:
+    """What was to be made; nothing where the rule does not say."""
+    try:
+        return [result for result in results(op, bound, attrs) if result[0].is_fully_defined()]
+    except Exception:
+        return []
 
 
 def _broken_rule(op: Op, bound: BoundInputs, attrs: Attrs) -> SitusError | None:

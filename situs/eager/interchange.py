@@ -15,6 +15,7 @@ from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.eager.bridge import FROM_TORCH, cuda_uuid, host, place
 from situs.eager.capsule import runs_backwards
+from situs.eager.counting import enter
 from situs.eager.tensor import EagerTensor, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 
@@ -28,7 +29,10 @@ def from_dlpack(source: Any) -> EagerTensor:
     value = source.detach() if isinstance(source, torch.Tensor) else _import(source)
     if value.dtype not in FROM_TORCH:
         raise DTypeError(f"There is no tensor dtype for {value.dtype}.")
-    return wrap(value, place(_device_of(value), FROM_TORCH[value.dtype]))
+    device = _device_of(value)
+    if device.account is not None:
+        enter(value, device.account, "DLPack")
+    return wrap(value, place(device, FROM_TORCH[value.dtype]))
 
 
 def to_dlpack(tensor: EagerTensor) -> Any:

@@ -17,7 +17,7 @@ from situs import dtype as dt
 from situs.dtype import DType
 from situs.eager.binding import BoundInputs
 from situs.eager.bridge import FROM_TORCH
-from situs.eager.failure import rule_inputs
+from situs.eager.rules import rule_inputs
 from situs.eager.tensor import EagerTensor
 from situs.errors import InternalError
 from situs.placement.candidates import Assignment

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from situs.eager.bridge import torch_device
+from situs.eager.counting import enter
 from situs.execution.emit import emit
 from situs.execution.plan import Call, Plan, Slot, slots_in
 from situs.execution.state import Run
@@ -94,7 +95,8 @@ class Captured:
         self._passed = [parts.incoming.index(slot) for slot in passed]
         self._fetch = emit(Plan(parts.after, [*results, *passed], plan.outputs, plan.slots, plan.assignments)).function
         self._seen = list(self._bring(run, *values))
-        self._buffers = [value.clone() for value in self._seen]
+        self._account = parts.device.account
+        self._buffers = [self._entered(value.clone()) for value in self._seen]
         self._results = self._record(work)
 
     def _record(self, work: Function) -> tuple[Any, ...]:
@@ -134,7 +136,10 @@ class Captured:
 
     def _own(self, value: Any) -> Any:
         """What stays on the card is copied: the next replay writes into the buffers."""
-        return value.clone() if isinstance(value, torch.Tensor) and value.is_cuda else value
+        return self._entered(value.clone()) if isinstance(value, torch.Tensor) and value.is_cuda else value
+
+    def _entered(self, value: torch.Tensor) -> torch.Tensor:
+        return value if self._account is None else enter(value, self._account, "CUDA graph")
 
 
 def _needed(plan: Plan, parts: Parts) -> set[int]:

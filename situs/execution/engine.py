@@ -107,6 +107,11 @@ class Engine:
         fed = {tensor for tensor, _ in feeds}
         return self._place(prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed))
 
+    def close(self) -> None:
+        """Lets go of the constants that were put on devices; what runs now keeps its own."""
+        with self._lock:
+            self._planner.constants = {}
+
     def _place(self, operations: Sequence[Operation]) -> Placement:
         fixed = {node: device for node, device in self._placed.items() if self._stays(node)} | self._fixed
         made = place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)

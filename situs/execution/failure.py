@@ -13,6 +13,7 @@ from weakref import finalize
 from situs.eager.binding import BoundInputs
 from situs.eager.bridge import place_of
 from situs.eager.failure import translate
+from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tensor import wrap
 from situs.errors import OpError, SitusError
 from situs.execution.plan import FIRST_LINE, Call, Plan, slots_in
@@ -47,6 +48,8 @@ def in_call(error: Exception, plan: Plan, number: int, values: list[Any]) -> Exc
     call = plan.calls[number]
     if call.node is not None and not isinstance(error, SitusError):
         error = _translated(error, call.node, plan, call, values)
+    elif is_shortage(error):
+        error = exhausted(error, call.device, "Copy", values[0])
     node = call.node or _node_of(plan, number)
     return error if node is None else in_node(error, node)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from situs.eager.bridge import Value, torch_device
 from situs.eager.cell import Cell
+from situs.eager.counting import counted, enter_variable
 from situs.errors import InvalidArgumentError
 from situs.execution.state import Run
 from situs.graph.node import Operation
@@ -36,11 +37,11 @@ def function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool
     kernel = assignment.kernel
     lowered = None if kernel.lower is None else kernel.lower(*node.args, **node.attrs)
     if lowered is not None:
-        return lowered, False
+        return _counted(lowered, node, assignment), False
     bound = dict(node.attrs)
     if kernel.takes_device:
         bound["device"] = torch_device(assignment.device)
-    function = kernel.function
+    function = kernel.function if kernel.takes_run else _counted(kernel.function, node, assignment)
     if node.op_def.updates:
         return _updating(partial(function, **bound) if bound else function, node), False
     if node.op_def.stateful and "seed" in bound:
@@ -50,6 +51,17 @@ def function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool
             bound["where"] = assignment.device
         return _with_run(function, bound), True
     return (partial(function, **bound) if bound else function), False
+
+
+def _counted(function: Function, node: Operation, assignment: Assignment) -> Function:
+    """A kernel whose results the ledger knows of.
+
+    Where an allocator keeps the totals, only what stays after the run has to be listed: the values of variables.
+    """
+    account = assignment.device.account
+    if account is None or assignment.kernel.host_output or not (account.enters_all or node.op_def.updates):
+        return function
+    return counted(function, assignment.device, node.type, node.made_at)
 
 
 def _with_run(function: Function, bound: dict[str, Any]) -> Function:
@@ -83,6 +95,7 @@ def _updating(function: Function, node: Operation) -> Function:
                     f"shape {brackets(TensorShape(old.shape))}: the shapes must be the same."
                 )
             cell.value = new
+        enter_variable(new, cell.place.device, cell.name)
         return cell
 
     return update

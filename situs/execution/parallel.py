@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -193,7 +193,8 @@ class _Running:
         self.lock = threading.Lock()
         self.left = len(schedule.plan.calls)
         self.over = threading.Event()
-        self.error: Exception | None = None
+        self.failed = False
+        self.error: Exception | None = None  # until it is raised
         # A run inside a run (a Python function that runs the session) waits in a worker: the others may do the same.
         self.is_nested = getattr(_thread, "is_worker", False)
 
@@ -206,9 +207,18 @@ class _Running:
             except BaseException:  # interrupted at the keyboard: what has not begun must not happen any more
                 self.run.stop(CancelledError("The run was interrupted."))
                 raise
-        if self.error is not None:
-            raise self.error
+        if self.failed:
+            self._raise()
         return tuple(self._value(source) for source in self.schedule.plan.outputs)
+
+    def _raise(self) -> NoReturn:
+        """Raises the failure and keeps nothing of it: it holds frames, these hold this run, and both hold values."""
+        error, self.error = self.error, None
+        self.values = [None] * len(self.values)
+        try:
+            raise error or CancelledError("The run failed.")
+        finally:
+            del error
 
     def _start(self, ready: list[int]) -> None:
         """Hands ready calls to threads: all slow ones to the pool, the cheap ones together as one piece of work."""
@@ -233,7 +243,7 @@ class _Running:
 
     def _work_through(self, todo: deque[int]) -> None:
         with torch._C._AutoDispatchBelowAutograd():
-            while todo and self.error is None:
+            while todo and not self.failed:
                 ready = self._call(todo.popleft())
                 cheap = [number for number in ready if self.schedule.kinds[number] == "cheap"]
                 slow = [number for number in ready if self.schedule.kinds[number] == "slow"]
@@ -280,8 +290,8 @@ class _Running:
     def _fail(self, failure: Exception) -> None:
         """The first failure ends the run; calls that have begun are told to give up."""
         with self.lock:
-            if self.error is None:
-                self.error = failure
+            if not self.failed:
+                self.failed, self.error = True, failure
         self.run.stop(failure)
         self.over.set()
 

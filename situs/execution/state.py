@@ -63,12 +63,12 @@ class State:
 class Run:
     """One run: the state it works on, and whether it has been told to stop."""
 
-    __slots__ = ("_reason", "_stopped", "on_stop", "state")
+    __slots__ = ("_deadline", "_stopped", "on_stop", "state")
 
     def __init__(self, state: State) -> None:
         self.state = state
         self._stopped = False
-        self._reason: Exception | None = None
+        self._deadline = ""  # what to say if the time limit was the reason
         self.on_stop: list[Callable[[], None]] = []  # wakes what waits in a blocking kernel
 
     @property
@@ -78,7 +78,8 @@ class Run:
 
     def stop(self, reason: Exception) -> None:
         """Tells the run to give up: calls that have not begun do not begin, those that wait are woken."""
-        self._reason = reason
+        if isinstance(reason, DeadlineExceededError):  # not the error itself: it holds frames, which hold this run
+            self._deadline = str(reason)
         self._stopped = True
         for wake in list(self.on_stop):
             wake()
@@ -90,7 +91,7 @@ class Run:
             CancelledError: the session was closed, or another part of the run failed.
             DeadlineExceededError: the time limit passed.
         """
-        if self._stopped and isinstance(self._reason, DeadlineExceededError):
-            raise DeadlineExceededError(str(self._reason))
+        if self._stopped and self._deadline:
+            raise DeadlineExceededError(self._deadline)
         if self.stopped:
             raise CancelledError("The run was cancelled: its session was closed, or another part of it failed.")

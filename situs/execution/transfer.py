@@ -18,6 +18,7 @@ import torch
 
 from situs.devices.logical import Device
 from situs.eager.bridge import Copy, copier, torch_device
+from situs.graph.origin import Origin
 
 LARGE = 2**18
 
@@ -25,9 +26,15 @@ _streams: dict[torch.device, torch.cuda.Stream] = {}
 _lock = threading.Lock()
 
 
-def transfer(source: Device, target: Device) -> Copy | None:
-    """The function that copies a value from one device to another in a plan; None if nothing has to be copied."""
-    copy = copier(source, target)
+def transfer(source: Device, target: Device, made_at: Origin | None = None) -> Copy | None:
+    """The function that copies a value from one device to another in a plan; None if nothing has to be copied.
+
+    Args:
+        source: Where the value lies.
+        target: Where it is to lie.
+        made_at: The place in the user's program that made the tensor.
+    """
+    copy = copier(source, target, made_at=made_at)
     if copy is None:
         return None
     cards = [torch_device(device) for device in (source, target)]

@@ -1,23 +1,27 @@
 """What a ``ConfigProto`` means: the devices of a session, its threads, and what is said about memory.
 
-Memory options and the list of visible cards shape the process's devices, so they count only until these are
-made; a later session that asks for other cards is refused, as in TensorFlow, and other memory options are ignored.
+The list of visible cards shapes the process's devices, so it counts only until these are made; a later session
+that asks for other cards is refused, as in TensorFlow. Memory options count until a GPU is first used; a session
+that asks for others after that goes on without them, and the first of them warns.
 """
 
 from __future__ import annotations
 
-import logging
+import sys
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from situs.budget import policy
 from situs.devices import threads
-from situs.devices.inventory import process
+from situs.devices.inventory import Configurations, check_parts, process
 from situs.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
+from situs.devices.physical import PhysicalDevice
 from situs.devices.spec import DeviceSpec, parse_spec
+from situs.eager.reserve import in_use
 from situs.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
 from situs.execution.parallel import Pool, shared_pool
-from situs.memory import policy
 from situs.proto.config import ConfigProto
 
 
@@ -62,16 +66,39 @@ def read_config(config: Any) -> SessionConfig:
 def _apply_gpu_options(options: Any) -> None:
     if options.visible_device_list:
         _show_cards(options.visible_device_list)
-    if len(options.experimental.virtual_devices):
-        _split_cards(options)
-    fraction = options.per_process_gpu_memory_fraction
-    if fraction and not process.initialized:
-        policy.set_fraction(fraction)
-    if options.allow_growth and not process.initialized:
-        for card in process.physical("GPU"):
-            policy.set_growth(card, True)
-    elif (options.allow_growth or fraction) and process.initialized and process.physical("GPU"):
-        logging.getLogger("situs").info("The devices have been made: this session's memory options have no effect.")
+    share = options.per_process_gpu_memory_fraction
+    fraction = policy.check_fraction(share) if share else None  # 0 is how a message says nothing
+    request = policy.Request(options.allow_growth, fraction, _parts(options))
+    if not policy.ask(request, in_use):
+        _warn_too_late(request)
+
+
+_warned = False
+
+
+def _warn_too_late(request: policy.Request) -> None:
+    """Says once what a session asks for in vain: as in TensorFlow, programs with several sessions are to run."""
+    global _warned
+    if _warned:
+        return
+    _warned = True
+    gpus = [device for device in process.devices() if device.type == "GPU"]
+    found = "; ".join(f"{gpu.short_name} {policy.of(gpu)}" for gpu in gpus[:4]) + ("; ..." if len(gpus) > 4 else "")
+    warnings.warn(
+        f"This session asks for {request}, but the memory of the GPUs is settled ({found}), and the session goes on "
+        "with that. Give these options to the first session, or set them with tf.config at the top of the program, "
+        "before anything runs on a GPU; or start a new process.",
+        RuntimeWarning,
+        stacklevel=_depth(),
+    )
+
+
+def _depth() -> int:
+    """How many calls up the user's program is, for a warning that points there."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "situs":
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 def _show_cards(text: str) -> None:
@@ -91,24 +118,34 @@ def _show_cards(text: str) -> None:
     process.set_visible(chosen, "GPU")
 
 
-def _split_cards(options: Any) -> None:
-    """Makes the logical devices that are asked for, of the cards in their order; too late, it changes nothing."""
-    parts, cards = options.experimental.virtual_devices, process.visible("GPU")
+def _parts(options: Any) -> dict[PhysicalDevice, Configurations]:
+    """How the cards, in their order, are to be split; without cards, as in TensorFlow, nothing is asked for."""
+    wanted = options.experimental.virtual_devices
+    if not len(wanted) or not process.physical("GPU"):
+        return {}
+    cards = process.visible("GPU")
     if options.per_process_gpu_memory_fraction:
-        raise InvalidArgumentError("It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set.")
-    if options.visible_device_list and len(parts) != len(cards):
+        raise InvalidArgumentError(
+            "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. Leave one of them out: "
+            "the fraction is a share of every whole card, the memory limits of virtual_devices share one card out."
+        )
+    if options.visible_device_list and len(wanted) != len(cards):
         raise InvalidArgumentError(
             "The number of GPUs in visible_device_list doesn't match the number of elements in the virtual_devices "
-            f"list. #GPUs in visible_device_list: {len(cards)} virtual_devices.size(): {len(parts)}"
+            f"list. #GPUs in visible_device_list: {len(cards)} virtual_devices.size(): {len(wanted)}"
         )
-    if len(parts) > len(cards):
+    if len(wanted) > len(cards):
         raise InvalidArgumentError(
-            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {len(cards)} #virtual_devices: {len(parts)}"
+            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {len(cards)} #virtual_devices: {len(wanted)}"
         )
-    for card, part in zip(cards, parts, strict=False):
-        limits = [LogicalDeviceConfiguration(memory_limit=megabytes) for megabytes in part.memory_limit_mb]
-        if limits and not process.initialized:
-            process.set_split(card, limits)
+    found = {card: _limits(entry) for card, entry in zip(cards, wanted, strict=False) if len(entry.memory_limit_mb)}
+    for card, parts in found.items():
+        check_parts(card, parts, process.card_of(card))
+    return found
+
+
+def _limits(entry: Any) -> Configurations:
+    return tuple(LogicalDeviceConfiguration(memory_limit=megabytes) for megabytes in entry.memory_limit_mb)
 
 
 def _card_number(entry: str, text: str, count: int) -> int:

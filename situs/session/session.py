@@ -257,6 +257,7 @@ class BaseSession:
         if self._config.pool is not None:
             self._config.pool.close()
         self._prepared, self._programs = {}, {}
+        self._engine.close()
         self._state = State()
         self._state.closed.set()
 

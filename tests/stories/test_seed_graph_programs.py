@@ -75,9 +75,12 @@ def test_memory_options_are_taken(run_python):
         "config = tf.ConfigProto()\nconfig.gpu_options.per_process_gpu_memory_fraction = 0.4\n"
         "session = tf.Session(config=config)\n"
     )
-    ask = "from situs.memory import policy\nprint(policy.current.fraction, list(policy.current.growth.values()))"
-    assert run_python(IMPORT + growth + ask, SITUS_VIRTUAL_GPUS="2").endswith("None [True, True]\n")
-    assert run_python(IMPORT + fraction + ask, SITUS_VIRTUAL_GPUS="2").endswith("0.4 []\n")
+    ask = (
+        "from situs.budget import policy\nfrom situs.devices.inventory import process\n"
+        "print(policy.of(process.devices()[0]))"
+    )
+    assert run_python(IMPORT + growth + ask, SITUS_VIRTUAL_GPUS="2").endswith("growth\n")
+    assert run_python(IMPORT + fraction + ask, SITUS_VIRTUAL_GPUS="2").endswith("fraction 0.4 of 4096 MiB\n")
 
 
 MISSING = """

@@ -8,6 +8,8 @@ import pytest
 import situs as tf
 from situs.python.client import device_lib
 
+LOCAL = "/job:localhost/replica:0/task:0"
+
 
 def test_physical_and_logical_devices_print_as_tensorflows():  # checks 63 and 64
     assert (
@@ -140,10 +142,151 @@ def test_settings_that_come_too_late_say_what_to_move(setting, message):
         eval(setting, {"tf": tf})
 
 
-@pytest.mark.parametrize("fraction", [0, -0.1, 1.5, float("nan"), "0.4", None, True])
-def test_fractions_out_of_range_are_refused(fraction):
+@pytest.mark.parametrize("fraction", [0, -0.1, 1.5, float("nan"), "0.4", None, True, np.float32("inf")])
+@pytest.mark.parametrize("module", [tf.config.gpu, tf.gpu])
+def test_fractions_out_of_range_are_refused(module, fraction):
     with pytest.raises(ValueError, match="above 0 and at most 1"):
-        tf.config.gpu.set_per_process_memory_fraction(fraction)
+        module.set_per_process_memory_fraction(fraction)
+
+
+POLICY = (
+    "import situs as tf\nfrom situs.budget import policy\nfrom situs.devices.inventory import process\n"
+    "gpus = tf.config.list_physical_devices('GPU')\n"
+    "def limit(*limits): return [tf.config.LogicalDeviceConfiguration(memory_limit=m) for m in limits]\n"
+    "{setting}\nfor gpu in tf.config.list_logical_devices('GPU'):\n"
+    "  info = tf.config.experimental.get_memory_info(gpu.name)\n"
+    "  device = next(d for d in process.devices() if d.local_name == gpu.name)\n"
+    "  assert info['limit'] == device.memory_limit, info\n"
+    "  print(info['limit'] >> 20, policy.of(device), sep=', ', end='; ')"
+)
+EVERY_GPU = "[tf.config.experimental.set_memory_growth(gpu, True) for gpu in gpus]"
+SPLIT = "tf.config.set_logical_device_configuration(gpus[0], limit(100, 200))"
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("pass", "512, map all; 512, map all; "),
+        ("tf.config.gpu.set_per_process_memory_growth()", "512, growth; 512, growth; "),
+        ("tf.gpu.set_per_process_memory_growth(True)", "512, growth; 512, growth; "),
+        ("tf.gpu.set_per_process_memory_growth(); tf.gpu.set_per_process_memory_growth(False)", "512, map all; " * 2),
+        (EVERY_GPU, "512, growth; 512, growth; "),
+        ("tf.config.gpu.set_per_process_memory_fraction(0.5)", "256, fraction 0.5 of 512 MiB; " * 2),
+        ("tf.gpu.set_per_process_memory_fraction(0.5)", "256, fraction 0.5 of 512 MiB; " * 2),
+        (f"tf.gpu.set_per_process_memory_fraction(0.5); {EVERY_GPU}", "256, fraction 0.5 of 512 MiB, growing; " * 2),
+        (SPLIT, "100, limit 100 MiB; 200, limit 200 MiB; 512, map all; "),
+        (f"{SPLIT}; {EVERY_GPU}", "100, limit 100 MiB, growing; 200, limit 200 MiB, growing; 512, growth; "),
+        (f"{EVERY_GPU}; {SPLIT}", "100, limit 100 MiB, growing; 200, limit 200 MiB, growing; 512, growth; "),
+        (
+            "tf.config.experimental.set_virtual_device_configuration(gpus[1],"
+            " [tf.config.experimental.VirtualDeviceConfiguration(memory_limit=64)])",
+            "512, map all; 64, limit 64 MiB; ",
+        ),
+    ],
+)
+def test_every_spelling_of_a_memory_policy(run_python, setting, expected):
+    assert run_python(POLICY.format(setting=setting), SITUS_VIRTUAL_GPUS="2x512MiB") == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            f"{SPLIT}; tf.gpu.set_per_process_memory_fraction(0.5)",
+            "It's invalid to set per_process_gpu_memory_fraction",
+        ),
+        (
+            f"tf.gpu.set_per_process_memory_fraction(0.5); {SPLIT}",
+            "It's invalid to set per_process_gpu_memory_fraction",
+        ),
+        ("tf.config.set_logical_device_configuration(gpus[0], limit(300, 300))", "add up to more than the card's 512"),
+        ("tf.config.set_logical_device_configuration(gpus[0], limit('1'))", "positive number of megabytes, got '1'"),
+        ("tf.gpu.set_per_process_memory_growth('yes')", "Expected bool for argument 'enabled' not 'yes'"),
+    ],
+)
+def test_memory_policies_that_cannot_be_are_refused(run_python, setting, message):
+    assert message in run_python(POLICY.format(setting=setting), SITUS_VIRTUAL_GPUS="2x512MiB", fails=True)
+
+
+def test_growth_from_the_environment(run_python):
+    forced = {"SITUS_VIRTUAL_GPUS": "2x512MiB", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+    told = "print(tf.config.experimental.get_memory_growth(gpus[0]))"
+    assert run_python(POLICY.format(setting=told), **forced) == "True\n" + "512, growth; " * 2
+    forced["TF_FORCE_GPU_ALLOW_GROWTH"] = "perhaps"
+    out = run_python(POLICY.format(setting="pass"), fails=True, **forced)
+    assert "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: 'perhaps'" in out
+
+
+# What is used.
+
+
+@pytest.mark.parametrize("name", ["GPU:0", "/gpu:0", "/device:GPU:0", f"{LOCAL}/device:GPU:0"])
+def test_memory_info_counts_tensors(name):
+    info = tf.config.experimental.get_memory_info
+    before = info(name)
+    assert all(type(value) is int for value in before.values())
+    assert list(before) == ["current", "peak", "reserved", "limit"]
+    assert before["limit"] == 2 * 2**30
+    with tf.device("/gpu:0"):
+        held = tf.zeros([1000], tf.float32)
+        large = tf.zeros([100_000], tf.float32)
+    del large
+    after = info(name)
+    assert after["current"] == before["current"] + 4000 == tf.config.experimental.get_memory_usage(name)
+    assert after["peak"] >= before["current"] + 404_000
+    tf.config.experimental.reset_memory_stats(name)
+    assert info(name)["peak"] == after["current"]
+    tf.config.experimental.release_memory(name)
+    assert after["current"] <= info(name)["reserved"] <= after["reserved"]
+    del held
+    assert info(name)["current"] == before["current"]
+
+
+MEMORY_QUESTIONS = {
+    "get_memory_info": "Allocator stats not available for device '{}'",
+    "get_memory_usage": "Allocator stats not available for device '{}'",
+    "reset_memory_stats": "Cannot reset memory stats for device '{}'",
+    "release_memory": "Cannot release memory of device '{}': the memory of a CPU goes back to the system by itself. "
+    'Name a GPU, like "GPU:0", or none for all of them.',
+}
+
+
+@pytest.mark.parametrize("function", MEMORY_QUESTIONS)
+def test_memory_is_that_of_a_gpu(function):  # check 70
+    ask = getattr(tf.config.experimental, function)
+    for name in ("CPU:0", f"{LOCAL}/device:CPU:0"):
+        with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
+            ask(name)
+        assert str(caught.value) == MEMORY_QUESTIONS[function].format(name)
+    for name in ("GPU:9", "/job:x/replica:0/task:0/device:GPU:0", "/device:XPU:0", "GPU:" + "9" * 30):
+        with pytest.raises(ValueError) as caught:  # noqa: PT011
+            ask(name)
+        assert str(caught.value) == f"No matching devices found for '{name}'"
+
+
+@pytest.mark.parametrize("function", MEMORY_QUESTIONS)
+@pytest.mark.parametrize("name", ["GPU", "junk", "", "GPU:*", "GPU:-1", "/job:localhost", 5, b"GPU:0", [], np.zeros(9)])
+def test_memory_is_asked_for_by_type_and_number(function, name):  # check 70
+    with pytest.raises(ValueError, match=r"Failed parsing device name: '.*'\. Note a valid device string") as caught:
+        getattr(tf.config.experimental, function)(name)
+    assert str(caught.value).endswith('should at least contain a device type and a device index, like "GPU:0".')
+
+
+@pytest.mark.parametrize("function", ["get_memory_info", "get_memory_usage", "reset_memory_stats"])
+def test_memory_of_no_device_is_not_told(function):
+    with pytest.raises(ValueError, match="Failed parsing device name: 'None'"):
+        getattr(tf.config.experimental, function)(None)
+
+
+def test_a_machine_without_a_gpu_has_no_memory_to_tell_of(run_python):
+    out = run_python(
+        "import situs as tf\ntf.gpu.set_per_process_memory_growth(); tf.gpu.set_per_process_memory_fraction(0.5)\n"
+        "tf.config.experimental.release_memory(); print(tf.config.experimental.release_memory(None))\n"
+        "tf.config.experimental.get_memory_info('GPU:0')",
+        fails=True,
+    )
+    assert out.startswith("None\n")
+    assert "No matching devices found for 'GPU:0'" in out
 
 
 def test_memory_growth_is_for_gpus():  # check 69

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import inf, isnan, nan
+
+import numpy as np
 import pytest
 
 from situs import settings
@@ -61,3 +65,47 @@ def test_unset_and_empty_mean_no_virtual_gpus(monkeypatch):
 def test_sizes_of_many_digits_are_exact():
     assert settings.parse_bytes("9" * 400) == int("9" * 400)
     assert settings.parse_bytes("9007199254740993") == 9007199254740993
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, None),
+        ("", None),
+        (" ", None),
+        ("true", True),
+        (" True ", True),
+        ("1", True),
+        ("false", False),
+        ("0", False),
+    ],
+)
+def test_forced_growth_is_read(monkeypatch, text, expected):
+    monkeypatch.delenv("TF_FORCE_GPU_ALLOW_GROWTH", raising=False)
+    if text is not None:
+        monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", text)
+    assert settings.force_gpu_allow_growth() is expected
+
+
+@pytest.mark.parametrize("text", ["yes", "on", "2", "truefalse", "x" * 5000])
+def test_forced_growth_is_true_or_false(monkeypatch, text):
+    monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", text)
+    with pytest.raises(InvalidArgumentError, match=r"TF_FORCE_GPU_ALLOW_GROWTH.*Write true or false") as caught:
+        settings.force_gpu_allow_growth()
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("value", [5, 0.5, -1, np.int8(5), np.float32(0.5), Fraction(1, 2), np.float64(2)])
+def test_numbers_of_any_kind_are_read(value):
+    assert settings.number(value) == float(value)
+    assert type(settings.number(value)) is float
+
+
+@pytest.mark.parametrize(("value", "expected"), [(10**400, inf), (-(10**400), -inf), (inf, inf)])
+def test_numbers_too_large_for_a_float_are_infinite(value, expected):
+    assert settings.number(value) == expected
+
+
+@pytest.mark.parametrize("value", [True, False, None, "1", b"1", 1j, [1], np.bool_(True), np.zeros(1), object(), nan])
+def test_what_is_no_number_is_nan(value):
+    assert isnan(settings.number(value))

@@ -8,7 +8,12 @@ import time
 import pytest
 
 import situs.compat.v1 as tf
+from situs.budget import ledger, policy
+from situs.devices.inventory import Inventory
+from situs.eager import reserve
 from situs.ops.python_function import py_func
+from situs.session import config as session_config
+from situs.settings import VirtualGpus
 
 LOCAL = "/job:localhost/replica:0/task:0"
 
@@ -118,9 +123,162 @@ def test_the_same_cards_again_are_no_change():
     assert names(config) == ["CPU:0", "GPU:0", "GPU:1", "GPU:2", "GPU:3"]
 
 
-def test_memory_options_come_too_late_without_harm():
-    options = tf.GPUOptions(per_process_gpu_memory_fraction=0.4, allow_growth=True)
-    assert tf.Session(config=tf.ConfigProto(gpu_options=options)).run(tf.constant(1.0)) == 1.0
+# Memory: a process of two virtual GPUs of its own, of which a session's options are read.
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """The GPUs of a process where nothing has been said about memory; called, it makes them."""
+    monkeypatch.delenv("TF_FORCE_GPU_ALLOW_GROWTH", raising=False)
+    inventory = Inventory()
+    inventory.set_virtual_gpus(VirtualGpus(2, 2**30))
+    for module in (session_config, policy, reserve, ledger):
+        monkeypatch.setattr(module, "process", inventory)
+    monkeypatch.setattr(policy, "current", policy.MemoryPolicy())
+    monkeypatch.setattr(policy, "_in_force", {})
+    monkeypatch.setattr(session_config, "_warned", False)
+    inventory.on_split(policy.refuse_split_of_fraction)
+    inventory.on_start(policy._settle)
+    inventory.on_start(ledger._open)
+    return lambda: [device for device in inventory.devices() if device.type == "GPU"]
+
+
+def read(limits=(), **options):
+    options = tf.GPUOptions(**options)
+    if limits:
+        options.experimental.virtual_devices.add(memory_limit_mb=limits)
+    session_config.read_config(tf.ConfigProto(gpu_options=options))
+
+
+def told(gpus):
+    return ", ".join(f"{gpu.memory_limit >> 20} {policy.of(gpu)}" for gpu in gpus())
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "1024 map all, 1024 map all"),
+        ({"allow_growth": True}, "1024 growth, 1024 growth"),
+        ({"per_process_gpu_memory_fraction": 0.25}, "256 fraction 0.25 of 1024 MiB, 256 fraction 0.25 of 1024 MiB"),
+        ({"per_process_gpu_memory_fraction": 0.0}, "1024 map all, 1024 map all"),
+        (
+            {"per_process_gpu_memory_fraction": 0.5, "allow_growth": True},
+            "512 fraction 0.5 of 1024 MiB, growing, 512 fraction 0.5 of 1024 MiB, growing",
+        ),
+        ({"limits": [100]}, "100 limit 100 MiB, 1024 map all"),
+        ({"limits": [100], "allow_growth": True}, "100 limit 100 MiB, growing, 1024 growth"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("made", [False, True])
+def test_memory_options_count_until_a_gpu_is_used(gpus, options, expected, made):
+    if made:
+        gpus()
+    read(**options)
+    assert told(gpus) == expected
+    assert [gpu.account.limit for gpu in gpus()] == [gpu.memory_limit for gpu in gpus()]
+    gpus()[0].account.used = True
+    read(**options)  # the same again, and nothing at all, is no change
+    read()
+    assert told(gpus) == expected
+
+
+def test_other_memory_options_after_that_are_told_of_once(gpus):
+    read(allow_growth=True)
+    gpus()[1].account.used = True
+    with pytest.warns(RuntimeWarning) as caught:
+        read(per_process_gpu_memory_fraction=0.25)
+    read([1, 2])
+    read([1])
+    assert [str(warning.message) for warning in caught] == [
+        "This session asks for fraction 0.25, but the memory of the GPUs is settled (GPU:0 growth; GPU:1 growth), and "
+        "the session goes on with that. Give these options to the first session, or set them with tf.config at the "
+        "top of the program, before anything runs on a GPU; or start a new process."
+    ]
+    assert told(gpus) == "1024 growth, 1024 growth"
+    with pytest.raises(tf.errors.InvalidArgumentError, match="above 0 and at most 1"):
+        read(per_process_gpu_memory_fraction=1.5)
+
+
+def test_other_logical_gpus_come_too_late_once_they_are_made(gpus):
+    gpus()
+    with pytest.warns(
+        RuntimeWarning, match=r"asks for memory limits of \[100.0, 200.0\] MB for /physical_device:GPU:0, but"
+    ):
+        read([100, 200])
+    assert told(gpus) == "1024 map all, 1024 map all"
+
+
+def test_the_environment_overrides_a_sessions_growth(gpus, monkeypatch):
+    monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", "false")
+    read(allow_growth=True)
+    assert told(gpus) == "1024 map all, 1024 map all"
+    gpus()[0].account.used = True
+    read(allow_growth=True)
+
+
+def test_without_gpus_memory_options_have_no_effect(gpus):
+    session_config.process.set_virtual_gpus(VirtualGpus(0))
+    read([100, 200])
+    read(per_process_gpu_memory_fraction=0.5, allow_growth=True)
+    assert gpus() == []
+    read(per_process_gpu_memory_fraction=0.25)
+
+
+def test_contradictions_between_a_session_and_the_process_are_refused(gpus):
+    read(per_process_gpu_memory_fraction=0.5)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="It's invalid to set per_process_gpu_memory_fraction when"
+    ):
+        read([9])
+
+
+def test_several_sessions_of_a_program(run_python):
+    out = run_python(
+        """
+import situs.compat.v1 as tf
+with tf.device("/gpu:0"):
+    c = tf.constant([1.0, 2.0]) + 1.0
+def run(**options):
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(**options))
+    with tf.Session(config=config) as sess:
+        print(sess.run(c), sess.list_devices()[1].memory_limit_bytes >> 20)
+tf.config.list_logical_devices()
+run(per_process_gpu_memory_fraction=0.25)
+run(per_process_gpu_memory_fraction=0.25)
+run(allow_growth=True)
+run(per_process_gpu_memory_fraction=0.75)
+""",
+        SITUS_VIRTUAL_GPUS="1x1GiB",
+    )
+    assert [line for line in out.splitlines() if line.startswith("[")] == ["[2. 3.] 256"] * 4
+    assert out.count("RuntimeWarning: This session asks for growth, but") == out.count("RuntimeWarning") == 1
+    assert "program.py:7: RuntimeWarning" in out  # the line that makes the session
+
+
+@pytest.mark.parametrize("fraction", [-0.5, 1.5, float("nan"), float("inf"), 1.0001])
+def test_fractions_out_of_range_are_refused(fraction):
+    options = tf.GPUOptions(per_process_gpu_memory_fraction=fraction)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="above 0 and at most 1"):
+        tf.Session(config=tf.ConfigProto(gpu_options=options))
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ([0.0], "positive number of megabytes, got 0"),
+        ([100, -1.0], "positive number of megabytes, got -1"),
+        ([float("nan")], "positive number of megabytes, got nan"),
+        ([float("inf")], "add up to more than the card's 2048 MB"),
+        ([1024, 1025], "add up to more than the card's 2048 MB"),
+    ],
+)
+@pytest.mark.virtual
+def test_limits_out_of_range_are_refused_even_late(limits, message):
+    options = tf.GPUOptions()
+    options.experimental.virtual_devices.add(memory_limit_mb=limits)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        tf.Session(config=tf.ConfigProto(gpu_options=options))
 
 
 def test_the_first_session_chooses_the_cards_of_the_process(run_python):
@@ -163,7 +321,8 @@ print([(d.name[-5:], d.memory_limit_bytes >> 20) for d in sess.list_devices()[1:
         (
             {"per_process_gpu_memory_fraction": 0.5},
             1,
-            "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set.",
+            "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. Leave one of them out: "
+            "the fraction is a share of every whole card, the memory limits of virtual_devices share one card out.",
         ),
         ({}, 5, "Not enough GPUs to create virtual devices. num_gpus_to_use: 4 #virtual_devices: 5"),
         (

@@ -1,0 +1,125 @@
+"""Entering what kernels and copies make into the ledger of the GPU that holds it.
+
+    run = counted(kernel.function, device.account, "MatMul")
+    run(a, b)      # the kernel's result, entered; made again after a clean-up if there was no room
+
+Only functions whose results lie on a GPU are wrapped; the CPU's pay nothing. The place in the
+user's program is looked up when a storage is entered, so views and small tensors cost little.
+
+Running out of memory is met here first: what can be given back is, and the function is called once
+more. What fails then is put into words by `situs.eager.shortage`.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+
+from situs.budget.ledger import Account, LimitReached, accounts
+from situs.devices.logical import Device
+from situs.eager import reserve
+from situs.graph.origin import Origin, origin
+
+Function = Callable[..., Any]
+SHORTAGES = (LimitReached, torch.OutOfMemoryError)
+
+
+def counted(function: Function, device: Device, op: str, made_at: Origin | None = None) -> Function:
+    """The function, with its results entered for `device`; itself if nobody counts there.
+
+    Args:
+        function: A kernel or a copy; it may be called twice if there is no room the first time.
+        device: Where its results lie.
+        op: What made them.
+        made_at: Where in the user's program; by default wherever the function is called from.
+    """
+    account: Account | None = device.account
+    if account is None:
+        return function
+    find = origin if made_at is None else lambda: made_at
+
+    @wraps(function, updated=())
+    def run(*values: Any, **attrs: Any) -> Any:
+        try:
+            return enter(function(*values, **attrs), account, op, find)
+        except SHORTAGES as error:
+            error.__traceback__ = None  # its frames hold what had been made so far
+            if not make_room(account):
+                raise
+        return enter(function(*values, **attrs), account, op, find)
+
+    return run
+
+
+def enter(made: Any, account: Account, op: str, made_at: Callable[[], Any] = origin) -> Any:
+    """Enters what a kernel made, a value or several of them, and returns it.
+
+    Raises:
+        LimitReached: it does not fit.
+    """
+    if isinstance(made, torch.Tensor):
+        _enter_value(made, account, op, made_at)
+    elif isinstance(made, (tuple, list)):
+        for value in made:
+            enter(value, account, op, made_at)
+    return made
+
+
+def _enter_value(value: torch.Tensor, account: Account, op: str, made_at: Callable[[], Any]) -> None:
+    if value.nbytes < account.listed_from:
+        return
+    storage = value.untyped_storage()
+    try:
+        account.hold(storage, storage._cdata, storage.nbytes(), op, made_at)
+    except LimitReached as error:
+        error.made = op, value.shape, value.dtype
+        raise
+
+
+def enter_variable(value: Any, device: Device, name: str) -> None:
+    """Calls a value what it has become: what a variable holds."""
+    account: Account | None = device.account
+    if account is not None and isinstance(value, torch.Tensor) and value.nbytes >= account.listed_from:
+        account.rename(value.untyped_storage()._cdata, f"Variable {name}")
+
+
+# Giving back.
+
+_last_collection = 0.0, 0.0  # when it ended, and how long it took
+_SELDOM = 10  # collecting garbage takes at most a tenth of the time
+
+
+def make_room(account: Account) -> bool:
+    """Gives back what nobody uses, cached memory and garbage; whether that made room for tensors."""
+    before = account.usage()
+    _collect_garbage()
+    release(account.device)
+    after = account.usage()
+    has_cache = account.meter is not None  # elsewhere only tensors count towards the limit
+    return after.current < before.current or (has_cache and after.reserved < before.reserved)
+
+
+def _collect_garbage() -> None:
+    """Frees tensors in reference cycles of the program's; seldom, because it stops everything."""
+    global _last_collection
+    ended, took = _last_collection
+    start = time.perf_counter()
+    if start - ended >= _SELDOM * took:
+        gc.collect()
+        _last_collection = time.perf_counter(), time.perf_counter() - start
+
+
+def release(device: Device | None = None) -> None:
+    """Gives the memory that tensors have left back to the driver: that of one GPU, or of all."""
+    for account in accounts() if device is None else (device.account,):
+        if account is None:
+            continue
+        if account.device.is_virtual:
+            account.released()
+        elif account.used:
+            reserve.release()

@@ -1,0 +1,42 @@
+"""What an op's shape rule says of inputs that are there: the shapes and dtypes of its results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs.dtype import DType
+from situs.eager.binding import BoundInputs
+from situs.eager.tensor import EagerTensor
+from situs.registry.op import Attrs, Op, infer_shapes
+from situs.shapes import TensorShape
+
+
+def rule_inputs(bound: BoundInputs) -> tuple[Any, ...]:
+    """The inputs as a shape rule takes them: shapes for tensors, values for host inputs."""
+    return tuple(_rule_input(item) for item in bound.inputs)
+
+
+def _rule_input(item: Any) -> Any:
+    if isinstance(item, EagerTensor):
+        return item.shape
+    return [tensor.shape for tensor in item] if isinstance(item, list) else item
+
+
+def results(op: Op, bound: BoundInputs, attrs: Attrs) -> list[tuple[TensorShape, DType]]:
+    """The shape and dtype of each result.
+
+    Raises:
+        OpError: the rule is broken.
+    """
+    shapes = infer_shapes(op, rule_inputs(bound), attrs)
+    return list(zip(shapes, _dtypes(op, bound, len(shapes)), strict=True))
+
+
+def _dtypes(op: Op, bound: BoundInputs, count: int) -> list[DType]:
+    declared = op.outputs * count if len(op.outputs) == 1 else op.outputs
+    return [arg.type if isinstance(arg.type, DType) else bound.types[arg.type] for arg in declared]
+
+
+def size_of(shape: TensorShape, dtype: DType) -> int:
+    """The bytes of a result, as far as they are known."""
+    return (shape.num_elements() or 0) * max(dtype.size, 1)
