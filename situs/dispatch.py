@@ -6,8 +6,9 @@ Every way looks for a remembered step first, which is all that most calls need:
 
 While a graph is being built the memo is empty, and the call becomes an operation of the graph; so it does,
 anywhere, when an input is a tensor of a graph. Anything else out of the ordinary (a Python value, a first call,
-logging, a device function) is not in the memo either and is executed the whole way. So is a call whose kernel fails:
-it then meets the same failure again, and says what it means.
+logging, a device function, a tape that records) is not in the memo either and is executed the whole way. So is a call whose kernel fails:
+it then meets the same failure again, and says what it means. That happens after the ``except`` has been left, so that
+the error which is raised then does not hold the first one, and with it the values in its frames.
 
 ``apply`` serves all ops. `unary`, `binary` and `steered` make functions for ops of one or two tensors,
 with that look-up written out: these are the calls that must cost next to nothing.
@@ -18,6 +19,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from situs.devices.scope import here
+from situs.eager import tape
 from situs.eager.convert import PYTHON_NUMBERS, scalar
 from situs.eager.execute import execute, note, recall, wrap_results
 from situs.eager.tensor import EagerTensor, wrap
@@ -61,13 +63,15 @@ def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | No
     if here.graph is not None:
         return build.apply(op, inputs, attrs, name, graph=here.graph)
     try:
-        step, values = recall(op, inputs, attrs)
-        return wrap_results(step, step.run(*values, **{**op.attrs, **attrs}))
+        if not here.tapes:
+            step, values = recall(op, inputs, attrs, here.memo)
+            return wrap_results(step, step.run(*values, **{**op.attrs, **attrs}))
     except Exception:
-        graph = graph_of(inputs)
-        if graph is not None:
-            return build.apply(op, inputs, attrs, name, graph=graph)
-        return execute(op, inputs, attrs, name)
+        pass
+    graph = graph_of(inputs)
+    if graph is not None:
+        return build.apply(op, inputs, attrs, name, graph=graph)
+    return tape.run(op, inputs, attrs, name) if here.tapes else execute(op, inputs, attrs, name)
 
 
 Op.apply = staticmethod(apply)
@@ -81,13 +85,15 @@ def unary(op: Op) -> UnaryFunction:
             step = here.memo[op, x._place]
             value = step.run(x._value)
         except Exception:
-            return apply(op, (x,), {}, name)
-        note(step.assignment)
-        tensor = EagerTensor()
-        tensor._value = value
-        tensor._place = step.place
-        tensor._made_by = step.assignment
-        return tensor
+            pass
+        else:
+            note(step.assignment)
+            tensor = EagerTensor()
+            tensor._value = value
+            tensor._place = step.place
+            tensor._made_by = step.assignment
+            return tensor
+        return apply(op, (x,), {}, name)
 
     return call
 
@@ -104,9 +110,11 @@ def steered(op: Op) -> SteeredFunction:
             step = here.memo[op, x._place]
             value = step.run(x._value, *steering, **attrs)
         except Exception:
-            return apply(op, (x, *steering), attrs, name)
-        note(step.assignment)
-        return wrap(value, step.place, step.assignment)
+            pass
+        else:
+            note(step.assignment)
+            return wrap(value, step.place, step.assignment)
+        return apply(op, (x, *steering), attrs, name)
 
     return call
 
@@ -119,20 +127,22 @@ def binary(op: Op) -> BinaryFunction:
             step = here.memo[op, x._place, y._place]
             value = step.run(x._value, y._value)
         except Exception:
-            if type(y) in PYTHON_NUMBERS and type(x) is EagerTensor:
-                number = scalar(y, x._place)
-                if number is not None:
-                    return call(x, number, name)
-            elif type(x) in PYTHON_NUMBERS and type(y) is EagerTensor:
-                number = scalar(x, y._place)
-                if number is not None:
-                    return call(number, y, name)
-            return apply(op, (x, y), {}, name)
-        note(step.assignment)
-        tensor = EagerTensor()
-        tensor._value = value
-        tensor._place = step.place
-        tensor._made_by = step.assignment
-        return tensor
+            pass
+        else:
+            note(step.assignment)
+            tensor = EagerTensor()
+            tensor._value = value
+            tensor._place = step.place
+            tensor._made_by = step.assignment
+            return tensor
+        if type(y) in PYTHON_NUMBERS and type(x) is EagerTensor:
+            number = scalar(y, x._place)
+            if number is not None:
+                return call(x, number, name)
+        elif type(x) in PYTHON_NUMBERS and type(y) is EagerTensor:
+            number = scalar(x, y._place)
+            if number is not None:
+                return call(number, y, name)
+        return apply(op, (x, y), {}, name)
 
     return call

@@ -130,10 +130,11 @@ class _Here(threading.local):
         self.memo = ROOT.memo  # the memo of the scope, one look-up closer: every op asks for it
         self.entered: list[tuple[device, Scope]] = []  # who entered, and the scope around it
         self.graph: Any = None  # the graph that ops are added to; None where they run at once
+        self.tapes: tuple[Any, ...] = ()  # what records ops for their gradients
 
 
 here = _Here()
-_NOTHING: dict[Any, Any] = {}  # the memo while a graph is built: nothing is remembered, so nothing runs at once
+_NOTHING: dict[Any, Any] = {}  # the memo while a graph is built or a tape records: no call takes the short way
 
 
 _generation = 0  # how often the rules have changed
@@ -162,7 +163,7 @@ def forget() -> None:
 
 def _enter(scope: Scope) -> None:
     here.scope = scope
-    here.memo = scope.memo if here.graph is None else _NOTHING
+    here.memo = scope.memo if here.graph is None and not here.tapes else _NOTHING
 
 
 def build_into(graph: Any, scope: Scope) -> tuple[Any, Scope]:
@@ -173,6 +174,21 @@ def build_into(graph: Any, scope: Scope) -> tuple[Any, Scope]:
     """
     before = here.graph, here.scope
     here.graph = graph
+    _enter(scope)
+    return before
+
+
+def record_on(tapes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Has the ops of this thread recorded on these tapes; returns those before."""
+    before = here.tapes
+    here.tapes = tapes
+    _enter(here.scope)
+    return before
+
+
+def enter(scope: Scope) -> Scope:
+    """Goes into a scope, as the op did whose gradient is being computed; returns the scope before."""
+    before = here.scope
     _enter(scope)
     return before
 

@@ -29,6 +29,7 @@ from situs.eager import policy
 from situs.eager.binding import BoundInputs, bind, host_value
 from situs.eager.bridge import Copy, Place, copier, host, place_of, torch_device
 from situs.eager.capacity import check_fits, may_be_large
+from situs.eager.counting import counted
 from situs.eager.failure import translate
 from situs.eager.tensor import EagerTensor, wrap
 from situs.eager.verify import verify_dtypes, verify_shapes
@@ -96,8 +97,8 @@ def execute(
         made = step.run(*values, **attrs)
     except OpError as error:
         raise error.in_op(op.name) from None
-    except Exception as error:
-        raise translate(error, op, bound, attrs, step.assignment) from None
+    except Exception as error:  # without its traceback, whose frames hold values
+        raise translate(error.with_traceback(None), op, bound, attrs, step.assignment) from None
     verify_dtypes(op, bound, made, step.assignment)
     result = wrap_results(step, made)
     if verifying():
@@ -134,8 +135,10 @@ def log(assignment: Assignment) -> None:
         print(f"Executing op {assignment.op} in device {assignment.device.name}", flush=True)
 
 
-def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Step, list[Any]]:
-    """The remembered step for these inputs, and their values.
+def recall(
+    op: Op, inputs: Sequence[Any], attrs: dict[str, Any], memo: dict[Any, Step]
+) -> tuple[Step, list[Any]]:
+    """The step that a memo has for these inputs, and their values.
 
     Raises:
         Exception: nothing is remembered, or an input is no tensor yet; `execute` knows what to do.
@@ -158,7 +161,7 @@ def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Step, 
         key.append(attrs[given])
     if not attrs.keys() <= op.attr_names or (steering and may_be_large(steering)):
         raise KeyError(op)
-    return here.memo[tuple(key)], values
+    return memo[tuple(key)], values
 
 
 def wrap_results(step: Step, made: Any) -> Any:
@@ -180,10 +183,12 @@ def _prepare(bound: BoundInputs, decided: Assignment) -> Step:
     run = decided.kernel.function
     if decided.kernel.takes_device:
         run = partial(run, device=torch_device(decided.device))
+    target = host() if decided.kernel.host_output else decided.device
+    run = counted(run, target, decided.op)
     copies = _input_copies(decided.op, bound, decided.device)
     if any(copy is not None for copy in copies):
         run = _copying(run, copies)
-    return Step(decided, run, host() if decided.kernel.host_output else decided.device)
+    return Step(decided, run, target)
 
 
 def _input_copies(op: str, bound: BoundInputs, device: Device) -> list[Copy | list[Copy | None] | None]:

@@ -18,6 +18,7 @@ from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.dtype import DType
 from situs.eager.bridge import Place, Value, copier, host, place
+from situs.eager.shortage import exhausted, is_shortage
 from situs.errors import (
     DTypeError,
     InvalidArgumentError,
@@ -25,6 +26,7 @@ from situs.errors import (
     UnimplementedError,
     UnknownDeviceError,
 )
+from situs.graph.origin import Origin
 from situs.placement.candidates import LOCAL, Assignment, unknown_device_text
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
@@ -33,10 +35,11 @@ from situs.tensor import Tensor
 class EagerTensor(Tensor):
     """A tensor with a value. Made by ops, by ``tf.constant`` and by ``tf.convert_to_tensor``."""
 
-    __slots__ = ("_made_by", "_place", "_value")
+    __slots__ = ("_key", "_made_by", "_place", "_value")
     _value: Value
     _place: Place
     _made_by: Assignment | None
+    _key: int  # what tapes know it by; set when one first does
 
     # What the tensor is.
 
@@ -224,14 +227,19 @@ def to_numpy_value(value: Value) -> np.ndarray[Any, Any]:
         raise UnimplementedError(f"NumPy's arrays have at most 64 dimensions, this tensor has {value.ndim}.") from None
 
 
-def copy_to(tensor: EagerTensor, device: Device) -> EagerTensor:
-    """The tensor on another device; itself if it is there already."""
+def copy_to(tensor: EagerTensor, device: Device, op: str = "Copy", made_at: Origin | None = None) -> EagerTensor:
+    """The tensor on another device; itself if it is there already. `copier` says what the rest is for."""
     if tensor._place.device is device:
         return tensor
     if tensor._place.dtype is dt.string and device.type != "CPU":
         raise InvalidArgumentError(f"Strings live on the CPU; they cannot be copied to {device.name}.")
-    copy = copier(tensor._place.device, device)
-    value = tensor._value if copy is None else copy(tensor._value)
+    copy = copier(tensor._place.device, device, op, made_at)
+    try:
+        value = tensor._value if copy is None else copy(tensor._value)
+    except Exception as error:
+        if is_shortage(error):
+            raise exhausted(error, device, op, tensor._value) from None
+        raise
     return wrap(value, place(device, tensor._place.dtype), tensor._made_by)
 
 

@@ -45,6 +45,7 @@ def unary(
     gpu: DTypes | None = None,
     wide: Callable[..., Any] | None = None,
     result: str = "T",
+    gradient: Callable[..., Any] | None = None,
 ) -> UnaryFunction:
     """Declares an element-wise op of one input and makes its public function.
 
@@ -56,10 +57,13 @@ def unary(
         gpu: The dtypes it takes on a GPU, if fewer.
         wide: A NumPy function for the unsigned dtypes that PyTorch lacks.
         result: The dtype of the result, if it is not that of the input.
+        gradient: The gradient rule, of `grad` and as many of ``x``, ``y`` as it needs.
     """
     declared = op(name, f"x: T -> y: {result}", T=types)
     declared.shape(same_shape)
     _add_kernels(declared, kernel, types, gpu, wide)
+    if gradient is not None:
+        declared.gradient(gradient)
     return _named(dispatch.unary(declared), name, doc)
 
 
@@ -73,6 +77,7 @@ def binary(
     wide: Callable[..., Any] | None = None,
     result: str = "T",
     node: str | None = None,
+    gradient: Callable[..., Any] | None = None,
 ) -> BinaryFunction:
     """Declares an element-wise op of two inputs that broadcast and makes its public function.
 
@@ -81,6 +86,8 @@ def binary(
     declared = op(name, f"x: T, y: T -> z: {result}", T=types)
     declared.shape(broadcast)
     _add_kernels(declared, kernel, types, gpu, wide)
+    if gradient is not None:
+        declared.gradient(gradient)
     function: Any = _named(dispatch.binary(declared), name, doc)
     function.__defaults__ = (node,)  # of its parameter `name`: a function around it would cost every call something
     return function  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Ops: a name, a signature, attributes, a shape rule, and kernels.
+"""Ops: a name, a signature, attributes, a shape rule, kernels, and a gradient.
 
 An op's parts are declared next to each other, in one family file of ``situs.ops``:
 
@@ -10,6 +10,9 @@ An op's parts are declared next to each other, in one family file of ``situs.ops
     @_matmul.kernel(CPU)
     @_matmul.kernel(GPU, T=FLOATING | COMPLEX)
     def _(a, b, *, transpose_a, transpose_b): ...
+
+    @_matmul.gradient
+    def _(grad, a, b, *, transpose_a, transpose_b): ...
 
 Keyword arguments of `op` that are sets of dtypes limit the signature's type variables; the
 others are attributes with their defaults. Calling an op, ``_matmul(a, b)``, goes to
@@ -26,6 +29,7 @@ from typing import Any, TypeVar
 from situs.devices import scope
 from situs.dtype import ALL, DType, DTypes, as_dtype
 from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from situs.registry.gradient import GradientRule
 from situs.registry.kernel import CPU, GPU, Kernel, make_kernel
 from situs.registry.signature import Arg, Signature, parse_signature
 from situs.shapes import TensorShape
@@ -43,6 +47,7 @@ class Op:
         "attr_names",
         "attrs",
         "given_types",
+        "gradient_rule",
         "kernels",
         "name",
         "overwrites",
@@ -72,6 +77,7 @@ class Op:
         self.updates = any(arg.is_ref for arg in signature.inputs) and any(arg.is_ref for arg in signature.outputs)
         self.overwrites = False
         self.shape_rule: ShapeRule | None = None
+        self.gradient_rule: GradientRule | None = None
         self.kernels: list[Kernel] = []
 
     @property
@@ -92,6 +98,17 @@ class Op:
         """
         self.shape_rule = rule
         return rule
+
+    def gradient(self, rule: F) -> F:
+        """Declares how gradients flow back through the op; `situs.registry.gradient` says how a rule is written."""
+        names = [*self.attrs, *self.signature.variables]
+        self.gradient_rule = GradientRule(rule, self.signature, names)
+        return rule
+
+    def stops_gradients(self) -> None:
+        """Declares that nothing flows back through the op, although its results are numbers: a step function, say."""
+        nothing = (None,) * len([arg for arg in self.inputs if not arg.is_host])
+        self.gradient(lambda grads: nothing[0] if len(nothing) == 1 else nothing)
 
     def kernel(
         self,

@@ -16,8 +16,10 @@ from situs.devices.scope import device, here
 from situs.dtype import as_dtype
 from situs.eager.bridge import Place
 from situs.eager.cell import Cell
+from situs.eager.counting import enter_variable
 from situs.eager.convert import to_tensor
 from situs.eager.execute import decide, execute, log, note
+from situs.eager.tape import new_key, read_variable
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, OperatorNotAllowedInGraphError, UnimplementedError
 from situs.graph.context import init_scope
@@ -108,7 +110,9 @@ class Variable(Updatable):
         self._shape = first.shape if shape is None else TensorShape(shape)
         self._check_shape(first)
         self._made_by = first._made_by
+        self._key = new_key()
         self._cell = Cell(self._name, first.dtype, self._shape, first._place, first._value)
+        enter_variable(first._value, first._place.device, self._name)
 
     @property
     def _tensor(self) -> EagerTensor:
@@ -165,7 +169,12 @@ class Variable(Updatable):
         return self._value_now().numpy()
 
     def __tensor__(self) -> Tensor:
-        return self._tensor if here.graph is None else self._in_graph()
+        if here.graph is not None:
+            return self._in_graph()
+        value = self._tensor
+        if here.tapes:
+            read_variable(value, self._key, self)
+        return value
 
     def _value_now(self) -> EagerTensor:
         """The value, where a number is wanted and not a tensor: a graph would keep it for ever."""
@@ -262,6 +271,7 @@ class Variable(Updatable):
     def _replace(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> None:
         new = execute(update, inputs, attrs, name, state=self)
         self._cell.value, self._made_by = new._value, new._made_by
+        enter_variable(new._value, new._place.device, self._name)
 
     def _as_new_value(self, value: Any) -> EagerTensor:
         if isinstance(value, EagerTensor) and value.dtype is not self.dtype:

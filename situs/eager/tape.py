@@ -1,0 +1,173 @@
+"""Recording ops as they run, for their gradients.
+
+While a tape of this thread records, no op takes the short way (`situs.devices.scope`): `run` runs it, and
+adds a `Record` to every tape that watches one of its inputs. A tape knows tensors by their *keys*; what it
+watches, and what was made of that, are the keys in ``tape.keys``.
+
+    x, watched: key 1        y = x * x       Record(Mul, inputs (1, 1), outputs (2,), kept (x, x))
+
+A record keeps what the gradient rule of its op asks for, and no other tensor. `situs.gradients` goes through the
+records backwards.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from situs.devices.scope import Scope, here
+from situs.dtype import DType
+from situs.eager.binding import bind
+from situs.eager.execute import execute, recall, wrap_results
+from situs.eager.tensor import EagerTensor
+from situs.registry.gradient import INPUT, SHAPE, GradientRule
+from situs.registry.op import Op
+
+Keys = tuple["int | None | Keys", ...]  # nested where an input is a list
+_next_key = count(1)
+
+
+class Record:
+    """One op that ran: how to go back through it."""
+
+    __slots__ = ("attrs", "inputs", "kept", "op", "outputs", "scope")
+
+    def __init__(self, op: Op, inputs: Keys, outputs: list[int], kept: tuple[Any, ...], attrs: dict[str, Any]) -> None:
+        self.op = op
+        self.inputs = inputs  # a key for each tensor input, None where nobody watches it
+        self.outputs = outputs
+        self.kept = kept
+        self.attrs = attrs
+        self.scope: Scope = here.scope  # where the op was placed from, and its gradient will be
+
+    @property
+    def rule(self) -> GradientRule | None:
+        """How gradients flow back through it."""
+        return self.op.gradient_rule
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return self.op.name
+
+
+class Tape:
+    """What was recorded, in order."""
+
+    __slots__ = ("keys", "records", "sees_variables", "variables")
+
+    def __init__(self, sees_variables: bool = True) -> None:
+        self.records: list[Record] = []
+        self.keys: set[int] = set()
+        self.sees_variables = sees_variables  # whether trainable variables are watched when they are read
+        self.variables: dict[int, Any] = {}
+
+    def watch(self, tensor: EagerTensor) -> None:
+        """Records from now on what is made of a tensor."""
+        self.keys.add(key_of(tensor))
+
+
+def key_of(tensor: EagerTensor) -> int:
+    """The key of a tensor, given to it now if it has none."""
+    found: int | None = getattr(tensor, "_key", None)
+    if found is None:
+        found = tensor._key = next(_next_key)
+    return found
+
+
+def new_key() -> int:
+    """A key for something other than a tensor: a variable."""
+    return next(_next_key)
+
+
+def read_variable(tensor: EagerTensor, key: int, variable: Any) -> None:
+    """Notes that a tensor is what a variable holds; tapes that watch variables watch it now."""
+    tensor._key = key
+    for tape in here.tapes:
+        if variable.trainable and tape.sees_variables:
+            tape.keys.add(key)
+            tape.variables[key] = variable
+
+
+def run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
+    """Runs an op in eager code and records it."""
+    if not _are_tensors(op, inputs):
+        inputs = bind(op, inputs, op.complete_attrs(attrs)).inputs
+    made = _run(op, inputs, attrs, name)
+    rule = op.gradient_rule
+    if rule is None and not _is_differentiable(made):
+        return made
+    keys = _keys_of(op, inputs)
+    for tape in here.tapes:
+        if _touches(keys, tape.keys):
+            _record(tape, op, rule, inputs, attrs, keys, made)
+    return made
+
+
+def _are_tensors(op: Op, inputs: tuple[Any, ...]) -> bool:
+    for arg, item in zip(op.signature.inputs, inputs, strict=False):
+        if type(item) is not EagerTensor and not arg.is_host:
+            if not arg.is_list or not all(type(tensor) is EagerTensor for tensor in item):
+                return False
+    return True
+
+
+def _run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
+    try:
+        step, values = recall(op, inputs, attrs, here.scope.memo)
+        return wrap_results(step, step.run(*values, **{**op.attrs, **attrs}))
+    except Exception:
+        pass
+    return execute(op, inputs, attrs, name)
+
+
+def _is_differentiable(made: Any) -> bool:
+    return any(has_gradient(tensor.dtype) for tensor in (made if isinstance(made, list) else [made]))
+
+
+def has_gradient(dtype: DType) -> bool:
+    """Whether tensors of a dtype have gradients: real and complex numbers do."""
+    return dtype.is_floating or dtype.is_complex
+
+
+def _keys_of(op: Op, inputs: tuple[Any, ...]) -> Keys:
+    return tuple(
+        [
+            tuple([getattr(tensor, "_key", None) for tensor in item]) if arg.is_list else getattr(item, "_key", None)
+            for arg, item in zip(op.signature.inputs, inputs, strict=True)
+            if not arg.is_host
+        ]
+    )
+
+
+def _touches(keys: Keys, watched: set[int]) -> bool:
+    for key in keys:
+        if key in watched or (type(key) is tuple and _touches(key, watched)):
+            return True
+    return False
+
+
+def _record(
+    tape: Tape,
+    op: Op,
+    rule: GradientRule | None,
+    inputs: tuple[Any, ...],
+    attrs: dict[str, Any],
+    keys: Keys,
+    made: Any,
+) -> None:
+    results = made if type(made) is list else [made]
+    outputs = [key_of(tensor) for tensor in results]
+    tape.keys.update([key for key, t in zip(outputs, results, strict=True) if has_gradient(t._place.dtype)])
+    kept = () if rule is None else tuple([_kept(need, inputs, results) for need in rule.needs])
+    complete = {**op.attrs, **attrs} if rule is not None and rule.attrs else attrs
+    tape.records.append(Record(op, keys, outputs, kept, complete))
+
+
+def _kept(need: Any, inputs: tuple[Any, ...], results: list[EagerTensor]) -> Any:
+    if need.kind is INPUT:
+        return inputs[need.number]
+    if need.kind is SHAPE:
+        tensor = inputs[need.number]
+        return [tuple(t._value.shape) for t in tensor] if type(tensor) is list else tuple(tensor._value.shape)
+    return results[need.number]

@@ -1,0 +1,133 @@
+"""Going back: from the gradients of results to those of what they were computed from.
+
+    records   x --Mul--> y --Sum--> z          newest last
+    grads     {z: 1}  ->  {y: ones}  ->  {x: 2 x}
+
+The same for tapes, whose records hold eager tensors, and for graphs, whose operations are turned into records. Each
+record is visited once, newest first; by then all that used its results has been visited, so their gradients
+are whole. What is not on a way from a wanted key to a result is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from situs.devices.scope import enter, here
+from situs.eager.tape import Keys, Record
+from situs.errors import NotFoundError
+from situs.ops.cumulative import add_n
+from situs.ops.join import concat
+from situs.ops.math import add
+from situs.ops.slices import IndexedSlices
+from situs.tensor import Tensor, read
+
+Grads = dict[int, Any]
+Call = Callable[[Record, Sequence[Any], set[int]], list[Any]]
+
+
+class NoGradientError(NotFoundError, LookupError):
+    """An op on the way has no gradient."""
+
+
+def backward(records: Sequence[Record], grads: Grads, wanted: Iterable[int], call: Call) -> Grads:
+    """The gradients of the wanted keys.
+
+    Args:
+        records: What was computed, newest last.
+        grads: The gradients of the results, by key.
+        wanted: The keys to find the gradients of.
+        call: Calls the gradient rule of a record with the gradients of its results, and says what is on the way.
+    """
+    wanted = set(wanted)
+    on_the_way = _reached(records, wanted)
+    pending: dict[int, list[Any]] = {key: [grad] for key, grad in grads.items()}
+    for record in reversed(records):
+        if not any(key in pending for key in record.outputs) or not _any_in(record.inputs, on_the_way):
+            continue
+        given = [_total(pending.get(key)) for key in record.outputs]
+        for key in record.outputs:
+            if key not in wanted:
+                pending.pop(key, None)
+        _add(record.inputs, call(record, given, on_the_way), pending)
+    return {key: _total(pending[key]) for key in wanted if key in pending}
+
+
+def _reached(records: Sequence[Record], wanted: set[int]) -> set[int]:
+    """The keys of everything that was computed from the wanted ones, and these."""
+    reached = set(wanted)
+    for record in records:
+        if _any_in(record.inputs, reached):
+            reached.update(record.outputs)
+    return reached
+
+
+def _any_in(keys: Keys, among: set[int]) -> bool:
+    for key in keys:
+        if key in among or (type(key) is tuple and _any_in(key, among)):
+            return True
+    return False
+
+
+def _add(keys: Keys, made: Sequence[Any], pending: dict[int, list[Any]]) -> None:
+    for key, grad in zip(keys, made, strict=True):
+        if type(key) is tuple:
+            _add(key, grad or (None,) * len(key), pending)
+        elif grad is not None:
+            assert type(key) is int
+            pending.setdefault(key, []).append(grad)
+
+
+def _total(grads: list[Any] | None) -> Any:
+    """The sum of what came together; kept in the list, so that it is added up once."""
+    if grads is None:
+        return None
+    if len(grads) > 1:
+        grads[:] = [_sum(grads)]
+    return grads[0]
+
+
+def _sum(grads: list[Any]) -> Any:
+    if all(isinstance(grad, IndexedSlices) for grad in grads):
+        values, indices = concat([g.values for g in grads], 0), concat([g.indices for g in grads], 0)
+        return IndexedSlices(values, indices, grads[0].dense_shape)
+    dense = [read(grad) for grad in grads]
+    return add(*dense) if len(dense) == 2 else add_n(dense)
+
+
+def call_rule(record: Record, grads: Sequence[Any], on_the_way: set[int]) -> list[Any]:
+    """The gradients of a record's inputs, by its rule; None for those that nobody wants.
+
+    Raises:
+        LookupError: its op has no rule.
+    """
+    if record.rule is None:
+        raise NoGradientError(
+            f"No gradient defined for operation '{record.name}' (op type: {record.op.name}). Compute the gradient of "
+            "something else, or put tf.stop_gradient around its inputs."
+        )
+    made = record.rule([None if grad is None else read(grad) for grad in grads], record.kept, record.attrs)
+    return _made(record.inputs, made, on_the_way)
+
+
+def _made(keys: Keys, grads: Sequence[Any], on_the_way: set[int]) -> list[Any]:
+    """The gradients that somebody wants, made now: what makes them must run where the rule does."""
+    found: list[Any] = []
+    for key, grad in zip(keys, grads, strict=True):
+        if grad is None or not (_any_in(key, on_the_way) if type(key) is tuple else key in on_the_way):
+            found.append(None)
+            continue
+        value = grad() if callable(grad) and not isinstance(grad, Tensor) else grad
+        found.append(_made(key, value, on_the_way) if type(key) is tuple else value)
+    return found
+
+
+def call_eagerly(record: Record, grads: Sequence[Any], on_the_way: set[int]) -> list[Any]:
+    """Calls the gradient rule of a record under the device scope that its op ran under."""
+    if record.scope is here.scope:
+        return call_rule(record, grads, on_the_way)
+    before = enter(record.scope)
+    try:
+        return call_rule(record, grads, on_the_way)
+    finally:
+        enter(before)

@@ -1,0 +1,109 @@
+"""Indexed slices: a tensor that is zero but for some of its rows.
+
+The gradient of `tf.gather` touches only the rows that were gathered; a large table should not be filled with zeros
+for it. ``values[i]`` is added to row ``indices[i]``; rows may come up more than once.
+
+    IndexedSlices(values=[[1., 2.], [3., 4.]], indices=[0, 2], dense_shape=[3, 2])   ->   [[1, 2], [0, 0], [3, 4]]
+
+Wherever a tensor is expected, the slices stand for the whole of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs.dtype import DType
+from situs.errors import InvalidArgumentError
+from situs.registry.op import find_op
+from situs.shapes import TensorShape
+from situs.symbolic.fold import constant_value
+from situs.tensor import Tensor
+
+
+class IndexedSlices:
+    """Rows of a tensor, and which ones they are.
+
+    Args:
+        values: The rows.
+        indices: The number of each row.
+        dense_shape: The shape of the whole tensor; needed to make it.
+    """
+
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+        self._values = values
+        self._indices = indices
+        self._dense_shape = dense_shape
+
+    @property
+    def values(self) -> Any:
+        """The rows."""
+        return self._values
+
+    @property
+    def indices(self) -> Any:
+        """The number of each row."""
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Any:
+        """The shape of the whole tensor; None if it is not known."""
+        return self._dense_shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the rows."""
+        return self._values.dtype  # type: ignore[no-any-return]
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the whole tensor, as far as it is known."""
+        sizes = self._dense_shape if not isinstance(self._dense_shape, Tensor) else constant_value(self._dense_shape)
+        return TensorShape(None) if sizes is None else TensorShape(sizes)
+
+    @property
+    def name(self) -> str:
+        """The name of the rows."""
+        return self._values.name  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> str:
+        """The device of the rows."""
+        return self._values.device  # type: ignore[no-any-return]
+
+    @property
+    def op(self) -> Any:
+        """The operation that makes the rows."""
+        return self._values.op
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the rows."""
+        return self._values.graph
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``."""
+        return self.shape
+
+    def consumers(self) -> Any:
+        """The operations that use the rows."""
+        return self._values.consumers()
+
+    def __tensor__(self) -> Tensor:
+        if self._dense_shape is None:
+            raise InvalidArgumentError(f"Tensor conversion requested for IndexedSlices without dense_shape: {self!r}")
+        rows = self._dense_shape[0]
+        return find_op("UnsortedSegmentSum")(self._values, self._indices, rows)
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self._values, self._indices, self._dense_shape)
+
+    def __repr__(self) -> str:
+        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
+        return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"
+
+
+def scaled(slices: Any, factor: Any) -> Any:
+    """A gradient times a number: slices stay slices."""
+    if isinstance(slices, IndexedSlices):
+        return IndexedSlices(slices.values * factor, slices.indices, slices.dense_shape)
+    return slices * factor
