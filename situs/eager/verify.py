@@ -22,6 +22,7 @@ from situs.eager.tensor import EagerTensor
 from situs.errors import InternalError
 from situs.placement.candidates import Assignment
 from situs.registry.op import Attrs, Op, infer_shapes
+from situs.registry.signature import ANY
 
 
 def verify_dtypes(op: Op, bound: BoundInputs, made: Any, assignment: Assignment) -> None:
@@ -35,6 +36,8 @@ def verify_dtypes(op: Op, bound: BoundInputs, made: Any, assignment: Assignment)
     if len(values) != len(declared):
         raise _broken(op, assignment, f"{len(values)} results where the signature ({op.signature}) has {len(declared)}")
     for number, (arg, value) in enumerate(zip(declared, values, strict=True)):
+        if arg.type is ANY:
+            continue
         promised = arg.type if isinstance(arg.type, DType) else bound.types[arg.type]
         found = dtype_of(value)
         if found is not promised:

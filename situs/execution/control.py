@@ -83,6 +83,7 @@ class _Holder:
         self.node = node
         self.device = device
         self.builder = builder
+        self.keeps = bool(node.attrs.get("_keeps"))  # a gradient needs values from inside: see situs.gradients.kept
         self.assignments: list[Assignment] = []
 
     def branch(self) -> Function:
@@ -118,18 +119,22 @@ class _Holder:
         test, test_order = self._part(node.attrs["cond"], homes, outside, [host()])
         step, step_order = self._part(node.attrs["body"], homes, outside, homes)
         moves = [self._move(tensor, home) for tensor, home in zip(states, homes, strict=True)]
-        stays, count = not any(moves), len(states)
+        stays, keeps, count = not any(moves), self.keeps, len(states)
 
         def loop(run: Run, *values: Any) -> tuple[Any, ...]:
             state, rest = values[:count], values[count:]
             del values
+            turns: list[Any] = []
             for_test, for_step = [rest[i] for i in test_order], [rest[i] for i in step_order]
             while truth(test(run, *state, *for_test)[0], node):
                 run.check()
                 state = step(run, *state, *for_step)
-            if stays:
-                return state
-            return tuple([value if move is None else move(value) for move, value in zip(moves, state, strict=True)])
+                if keeps:
+                    turns.append(state[-1])
+                    state = state[:-1]
+            if not stays:
+                state = tuple([v if move is None else move(v) for move, v in zip(moves, state, strict=True)])
+            return (*state, turns) if keeps else state
 
         return loop
 
@@ -152,7 +157,10 @@ class _Holder:
         states = [tensor for tensor in graph.captures if _is_state(tensor, self.builder)]
         roots = {graph.captures[tensor]: self.builder.root(tensor) for tensor in states}
         wanted = [self.device] * len(graph.results) if targets is None else targets
-        return self._function(graph, inside, list(zip(graph.results, wanted, strict=True)), roots), order
+        results = list(zip(graph.results, wanted, strict=True))
+        if graph is self.node.attrs.get("cond") or not self.keeps:
+            return self._function(graph, inside, results, roots), order
+        return _keeping(self._function(graph, inside, results, roots, list(graph.kept)), len(results)), order
 
     def _function(
         self,
@@ -160,9 +168,12 @@ class _Holder:
         inside: Sequence[tuple[SymbolicTensor, Device]],
         results: Sequence[tuple[SymbolicTensor, Device]],
         roots: dict[SymbolicTensor, SymbolicTensor],
+        kept: Sequence[SymbolicTensor] = (),
     ) -> Function:
         placement = self.planner.place_inner(graph, {tensor.op: where for tensor, where in inside}, self.device)
-        plan = self.planner.plan(placement, inside, results, effects_of(graph), roots)
+        homes = dict(inside)
+        stay = [(tensor, homes.get(tensor) or home_of(placement[tensor.op])) for tensor in kept]
+        plan = self.planner.plan(placement, inside, [*results, *stay], effects_of(graph), roots)
         self.assignments += assignments_in(plan)
         return emit(plan, checking(plan) if verifying() else None).function
 
@@ -170,6 +181,21 @@ class _Holder:
         """What comes in as a cell, and the variable it is the cell of."""
         pairs = graph.captures.items()
         return {inside: self.builder.root(outside) for outside, inside in pairs if _is_state(outside, self.builder)}
+
+
+def home_of(assignment: Assignment) -> Device:
+    """Where the results of an operation lie."""
+    return host() if assignment.kernel.host_output else assignment.device
+
+
+def _keeping(function: Function, count: int) -> Function:
+    """A function that returns `count` results and what is kept, as a function with the keep for its last result."""
+
+    def keeping(*values: Any) -> tuple[Any, ...]:
+        made = function(*values)
+        return (*made[:count], made[count:])
+
+    return keeping
 
 
 def effects_of(graph: FunctionGraph) -> list[Operation]:

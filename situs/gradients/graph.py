@@ -13,6 +13,7 @@ from typing import Any
 
 from situs.devices.scope import ROOT, here
 from situs.eager.tape import Keys, has_gradient
+from situs.dtype import resource
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.gradients.backprop import backward, call_rule
 from situs.gradients.unconnected import as_choice, filled
@@ -164,8 +165,9 @@ class _NodeRecord:
 
 def _keys(node: Operation, stops: set[int]) -> Keys:
     def key(tensor: Any) -> int | None:
-        differentiable = isinstance(tensor, SymbolicTensor) and has_gradient(tensor.dtype) and id(tensor) not in stops
-        return id(tensor) if differentiable else None
+        if not isinstance(tensor, SymbolicTensor) or id(tensor) in stops:
+            return None
+        return id(tensor) if has_gradient(tensor.dtype) or tensor.dtype is resource else None
 
     pairs = zip(node.op_def.inputs, node.args, strict=True)
     return tuple(tuple(map(key, v)) if arg.is_list else key(v) for arg, v in pairs if not arg.is_host)

@@ -49,6 +49,7 @@ class FunctionGraph(Graph):
         self.waits_for: dict[Operation, None] = {}  # operations further out
         self.run_anyway: list[Operation] = []  # operations that were returned in the place of tensors
         self.results: list[SymbolicTensor] = []
+        self.kept: dict[SymbolicTensor, int] = {}  # what gradients need of the values inside, with numbers
         if outer is not None:
             self._collections = outer._collections  # what a branch collects belongs to the program
             self.seed = outer.seed

@@ -5,6 +5,7 @@ Importing the package declares all of them and gives tensors their operators.
 
 from situs.ops import (  # noqa: F401
     array,
+    call,
     cast,
     clip,
     compare,

@@ -16,25 +16,25 @@ from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import generation, here
-from situs.eager.bridge import Place, host, place
+from situs.eager.bridge import Place, place
 from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, wrap
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.execution.control import assignments_in
+from situs.execution.control import assignments_in, home_of
 from situs.execution.engine import Engine
 from situs.execution.parallel import shared_pool
 from situs.execution.program import Program
 from situs.execution.state import Run, State
+from situs.gradients.calls import GraphCall
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import seeds
-from situs.ops.define import CPU, GPU, op
+from situs.ops.call import partitioned_call
 from situs.ops.form import LEAF, put_together
 from situs.ops.inner import building, graph_for, hold, symbolic
 from situs.placement import options
 from situs.placement.candidates import Assignment
-from situs.shapes import UNKNOWN
 from situs.tracing.kind import Kind
 from situs.tracing.memo import Memo
 from situs.tracing.parameters import Parameters, fit_tensor, fitted
@@ -68,11 +68,6 @@ class FunctionState(State):
             self._restarts = restarts
             self._draws.clear()
         return super().next_draw(key)
-
-
-_call = op("PartitionedCall", "args: any*, captured: any* -> output: any*", f=None, stateful=True)
-_call.shape(lambda *inputs, **graphs: UNKNOWN)
-_call.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.control makes the function
 
 
 class Ready:
@@ -129,6 +124,7 @@ class ConcreteFunction:
         self._memo = Memo()
         self._state = FunctionState()
         self._lock = threading.Lock()
+        self._under_tape: GraphCall | None = None
 
     # What it is.
 
@@ -202,13 +198,15 @@ class ConcreteFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the graph on tensors of the kind it was made for; other arguments may be left out."""
-        if not kwargs and here.graph is None:
+        if not kwargs and here.graph is None and not here.tapes:
             found = self._memo.find(args)
             if found is not None:
                 return found([arg._value for arg in args])
         rules = generation()
         tensors = self._bound(args, kwargs)
         graph = graph_for(tensors)
+        if graph is None and here.tapes:
+            return self.recorded(tensors)
         if graph is None:
             ready = self.ready(tensors)
             self._memo.keep(args, kwargs, tensors, ready, rules)
@@ -245,15 +243,22 @@ class ConcreteFunction:
         """Adds a call to a graph, which this function's graph lies in."""
         given = [symbolic(graph, tensor) for tensor in tensors]
         results = [(tensor.dtype, tensor.shape) for tensor in self.outputs]
-        node = hold(graph, _call, (given, list(self.graph.captures)), {"f": self.graph}, results, self._title)
+        node = hold(graph, partitioned_call, (given, list(self.graph.captures)), {"f": self.graph}, results, self._title)
         return put_together(self._traced.form, node.outputs)
+
+    def recorded(self, tensors: Sequence[EagerTensor]) -> Any:
+        """Runs the graph on tensors while a tape records."""
+        with self._lock:
+            if self._under_tape is None:
+                self._under_tape = GraphCall(self.graph, self._state, self.name)
+        return put_together(self._traced.form, self._under_tape(tensors))
 
     def ready(self, tensors: Sequence[EagerTensor]) -> Ready:
         """The program for tensors that lie where these do, under the caller's device scope."""
         if any(isinstance(tensor, TensorSpec) for tensor in tensors):
             raise DTypeError(f"{self._title} is called with tensors; a TensorSpec is for get_concrete_function(...).")
         where = tuple([tensor._place.device for tensor in tensors])
-        default = None if here.scope.stops else decide(_call, {}, self.name).device
+        default = None if here.scope.stops else decide(partitioned_call, {}, self.name).device
         soft, log = options.current.soft, options.current.log
         key = (where, default, soft, log)
         found = self._programs.get(key)
@@ -272,13 +277,9 @@ class ConcreteFunction:
         engine = Engine(graph, process.devices(), soft=soft, log=log, pool=pool, default=default, fixed=fixed)
         placement = engine.placement()
         assignments = [placement[tensor.op] for tensor in graph.results]
-        homes = [_home(assignment) for assignment in assignments]
+        homes = [home_of(assignment) for assignment in assignments]
         program = engine.program(feeds, list(zip(graph.results, homes, strict=True)), self._traced.effects)
         for assignment in assignments_in(program.plan):
             note(assignment)
         places = [place(home, tensor.dtype) for home, tensor in zip(homes, graph.results, strict=True)]
         return Ready(program, self._state, self._traced.form, places, assignments)
-
-
-def _home(assignment: Assignment) -> Device:
-    return host() if assignment.kernel.host_output else assignment.device

@@ -91,7 +91,7 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function: as a graph in eager code, as part of the graph being built elsewhere."""
-        if here.graph is None:
+        if here.graph is None and not here.tapes:
             if not kwargs:
                 ready = self._memo.find(args)
                 if ready is not None:
@@ -113,6 +113,8 @@ class Function:
         if graph is not None:
             with building(graph):
                 return self._in(graph, kind).call_in(graph, tensors)
+        if here.tapes:
+            return self._find(self._graphs, kind, None, tensors).recorded(tensors)
         ready = self._find(self._graphs, kind, None, tensors).ready(tensors)
         self._memo.keep(args, kwargs, tensors, ready, rules)
         return ready([tensor._value for tensor in tensors])

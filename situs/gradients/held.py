@@ -1,0 +1,125 @@
+"""The gradients of branches, loops and calls of functions in graphs.
+
+    y = cond(p, f, g)           dx = cond(p, gradient of f, gradient of g)
+    y = while_loop(c, f, x)     dx = a loop over the turns, last first, of the gradient of f
+    y = function(x)             dx = the gradient of its graph, added to the graph around it
+
+The values that they need from inside are handed out by the operation itself (`situs.gradients.kept`), so nothing is
+computed twice, and a random number is the same on the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from situs.eager.tape import has_gradient
+from situs.gradients.graph import differentiate
+from situs.gradients.kept import Exposed, Kept, View, keep_of, turn_of, turns
+from situs.graph.function import FunctionGraph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.call import partitioned_call
+from situs.ops.constant import zeros_like
+from situs.ops.control import cond as branch
+from situs.ops.loop import while_loop
+from situs.registry.op import find_op
+from situs.shapes import TensorShape
+from situs.tensor import read
+
+Tensors = Sequence[SymbolicTensor]
+
+
+def _inside(view: View, grads: Sequence[Any], sources: Sequence[SymbolicTensor | None]) -> list[Any]:
+    """The gradients of tensors of a held graph, None where there are none; `grads` are those of its results."""
+    results = view.held.results[: len(grads)]
+    pairs = [(end, grad) for end, grad in zip(results, grads, strict=True) if grad is not None]
+    pairs = [(end, grad) for end, grad in pairs if has_gradient(end.dtype)]
+    known = [source for source in sources if source is not None]
+    found = iter(differentiate([end for end, _ in pairs], [grad for _, grad in pairs], known, see=view))
+    return [None if source is None else next(found) for source in sources]
+
+
+def _wanted(tensors: Tensors) -> list[int]:
+    return [number for number, tensor in enumerate(tensors) if has_gradient(tensor.dtype)]
+
+
+def _spread(numbers: Sequence[int], made: Sequence[Any], count: int) -> list[Any]:
+    found = dict(zip(numbers, made, strict=True))
+    return [found.get(number) for number in range(count)]
+
+
+def _or_zeros(grad: Any, like: Any) -> Any:
+    return zeros_like(like) if grad is None else read(grad)
+
+
+# Branches.
+
+
+def _if_gradient(
+    grads: list[Any], cond: Any, input: list[Any], *, then_branch: Any, else_branch: Any, _node: Operation
+) -> tuple[Any, ...]:
+    numbers = _wanted(_node.args[1])
+    outside = [_node.args[1][number] for number in numbers]
+
+    def gradient_of(held: FunctionGraph, other: FunctionGraph) -> Callable[[], list[Any]]:
+        def build() -> list[Any]:
+            sources = [held.captures.get(tensor) for tensor in outside]
+            made = _inside(Exposed(held, _node, [other]), grads, sources)
+            return [_or_zeros(grad, input[number]) for grad, number in zip(made, numbers, strict=True)]
+
+        return build
+
+    if not numbers:
+        return None, [None] * len(input)
+    made = branch(cond, gradient_of(then_branch, else_branch), gradient_of(else_branch, then_branch))
+    return None, _spread(numbers, made, len(input))
+
+
+# Calls.
+
+
+def _call_gradient(grads: list[Any], captured: list[Any], *, f: Any, _node: Operation) -> tuple[Any, ...]:
+    args, outside = _node.args
+    sources = [*f.arguments, *[f.captures.get(tensor) for tensor in outside]]
+    wanted = [source if source is not None and has_gradient(source.dtype) else None for source in sources]
+    made = _inside(Exposed(f, _node), grads, wanted)
+    return made[: len(args)], made[len(args) :]
+
+
+# Loops.
+
+
+def _while_gradient(
+    grads: list[Any], input: list[Any], captured: list[Any], output: list[Any], *, cond: Any, body: Any, _node: Operation
+) -> tuple[Any, ...]:
+    keep = keep_of(_node)
+    starts, outside = _node.args
+    going, coming = _wanted(starts), _wanted(outside)
+    first = [_or_zeros(grads[number], output[number]) for number in going]
+    totals = [zeros_like(captured[number]) for number in coming]
+    sources = [body.arguments[number] for number in going] + [body.captures.get(outside[number]) for number in coming]
+
+    def turn(number: Any, *state: Any) -> list[Any]:
+        given = _spread(going, state[: len(going)], len(body.results))
+        view = Kept(body, turn_of(keep, number))
+        made = _inside(view, given, sources)
+        before = [_or_zeros(grad, view(body.arguments[i])) for grad, i in zip(made[: len(going)], going, strict=True)]
+        sums = [s if g is None else s + read(g) for s, g in zip(state[len(going) :], made[len(going) :], strict=True)]
+        return [number - 1, *before, *sums]
+
+    shapes = [starts[number].shape if starts[number].shape == output[number].shape else TensorShape(None) for number in going]
+    found = while_loop(
+        lambda number, *state: number >= 0,
+        turn,
+        [turns(keep) - 1, *first, *totals],
+        [TensorShape([]), *shapes, *[total.shape for total in totals]],
+        name="backward",
+    )
+    made = found[1:]
+    return _spread(going, made[: len(going)], len(starts)), _spread(coming, made[len(going) :], len(outside))
+
+
+find_op("If").gradient(_if_gradient)
+find_op("While").gradient(_while_gradient)
+partitioned_call.gradient(_call_gradient)

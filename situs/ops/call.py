@@ -1,0 +1,13 @@
+"""Calls of functions in graphs: one operation that holds the graph of the function.
+
+    PartitionedCall(x, y | captured)     f    the graph
+"""
+
+from __future__ import annotations
+
+from situs.ops.define import CPU, GPU, op
+from situs.shapes import UNKNOWN
+
+partitioned_call = op("PartitionedCall", "args: any*, captured: any* -> output: any*", f=None, stateful=True)
+partitioned_call.shape(lambda *inputs, **graphs: UNKNOWN)
+partitioned_call.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.control makes the function
