@@ -17,6 +17,7 @@ from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import here
+from situs.dtype import resource
 from situs.eager.bridge import place
 from situs.eager.tape import Record, Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor, wrap
@@ -52,7 +53,7 @@ class GraphCall:
         self._state = state
         self._inputs = [*graph.arguments, *graph.captures.values()]
         self._variables = [variable for variable in captured_in(graph) if has_gradient(variable.dtype)]
-        self._backward: _Backward | None = None
+        self._backwards: list[_Backward] = []
         self._engines: dict[Any, Engine] = {}
         self._programs: dict[Any, Any] = {}
         self._lock = threading.RLock()
@@ -62,15 +63,12 @@ class GraphCall:
         watching = [tape for tape in here.tapes if self._is_watched(tape, tensors)]
         if not watching:
             return self._run(tensors, self.graph.results)
-        backward = self._back()
-        made = self._run(tensors, [*self.graph.results, *backward.needed])
-        results, kept = made[: len(self.graph.results)], made[len(self.graph.results) :]
-        shapes = [tuple(tensor._value.shape) for tensor in results if has_gradient(tensor.dtype)]
-        for tape in watching:
-            record = self._record(tape, tensors, results, kept, backward)
-            record.attrs["shapes"] = shapes
-            tape.records.append(record)
-        return results
+        backwards = self._backs(len(watching))
+        fetches = dict.fromkeys([*self.graph.results, *(tensor for back in backwards for tensor in back.needed)])
+        values = dict(zip(fetches, self._run(tensors, list(fetches)), strict=True))
+        for tape, back in zip(reversed(watching), backwards, strict=True):
+            tape.records.append(self._record(tape, tensors, values, back))
+        return [values[tensor] for tensor in self.graph.results]
 
     def _is_watched(self, tape: Tape, tensors: Sequence[EagerTensor]) -> bool:
         for variable in self._variables:
@@ -81,19 +79,28 @@ class GraphCall:
         return any(key in tape.keys for key in keys) or any(v._key in tape.keys for v in self._variables)
 
     def _record(
-        self, tape: Tape, tensors: Sequence[Any], results: list[EagerTensor], kept: list[EagerTensor], backward: _Backward
+        self, tape: Tape, tensors: Sequence[Any], values: dict[SymbolicTensor, EagerTensor], back: _Backward
     ) -> Record:
         inputs = tuple(getattr(tensor, "_key", None) for tensor in tensors)
-        outputs = [key_of(tensor) for tensor in results]
-        tape.keys.update(key for key, tensor in zip(outputs, results, strict=True) if has_gradient(tensor.dtype))
-        return _CallRecord(self.name, (*inputs, *(v._key for v in self._variables)), outputs, tuple(kept), backward)
+        outputs = [key_of(values[tensor]) for tensor in back.ends]
+        tape.keys.update(outputs)
+        kept = tuple(values[tensor] for tensor in back.needed)
+        shapes = [tuple(values[tensor]._value.shape) for tensor in back.ends]
+        return _CallRecord(self.name, (*inputs, *(v._key for v in self._variables)), outputs, kept, back, shapes)
 
-    def _back(self) -> _Backward:
+    def _backs(self, count: int) -> list[_Backward]:
+        """The ways back for so many tapes, the innermost first.
+
+        The gradient that an inner tape computes uses values from inside the graph, so for the tape around it these are
+        results as well.
+        """
         with self._lock:
-            if self._backward is None:
-                states = [captured_variable(self.graph, variable) for variable in self._variables]
-                self._backward = _Backward(self.graph, [*self._inputs, *states], self._state, self.name)
-            return self._backward
+            states = [captured_variable(self.graph, variable) for variable in self._variables]
+            while len(self._backwards) < count:
+                further = self._backwards[-1].needed if self._backwards else []
+                ends = [tensor for tensor in dict.fromkeys([*self.graph.results, *further])]
+                self._backwards.append(_Backward(self.graph, ends, [*self._inputs, *states], self._state, self.name))
+            return self._backwards[:count]
 
     # Running it.
 
@@ -122,25 +129,42 @@ class GraphCall:
         if key not in self._engines:
             effects = effects_of(self.graph)
             pool = None if effects else shared_pool(threads.current.inter)
-            self._engines[key] = Engine(self.graph, process.devices(), soft=options.current.soft, pool=pool, fixed=fixed)
+            self._engines[key] = Engine(
+                self.graph, process.devices(), soft=options.current.soft, pool=pool, fixed=fixed
+            )
         return self._engines[key]
+
+
+class _BackwardGraph(FunctionGraph):
+    """A graph that runs after the one around it, so it takes the values of variables as they were then."""
+
+    def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
+        """The tensor inside that stands for one of the graph around; for a variable, what it held."""
+        if tensor.is_ref and tensor.graph is not self and tensor not in self.captures:
+            self.captures[tensor] = self._stand_in(tensor.dtype, tensor.shape, False, "value")
+        return super().capture(tensor)
 
 
 class _Backward:
     """The graph of the gradients of another one.
 
-    ``needed`` are the tensors of that one whose values it takes, after the gradients of the results.
+    ``ends`` are the tensors whose gradients it takes, ``needed`` those whose values it takes after them.
     """
 
-    def __init__(self, graph: FunctionGraph, sources: Sequence[SymbolicTensor], state: State, name: str) -> None:
-        self._back = FunctionGraph(graph, compares_elements=True)
-        self._ends = [number for number, tensor in enumerate(graph.results) if has_gradient(tensor.dtype)]
-        ends = [graph.results[number] for number in self._ends]
-        self._kinds = [(tensor.dtype, tensor.shape) for tensor in ends]
+    def __init__(
+        self,
+        graph: FunctionGraph,
+        ends: Sequence[SymbolicTensor],
+        sources: Sequence[SymbolicTensor],
+        state: State,
+        name: str,
+    ) -> None:
+        self._back = _BackwardGraph(graph, compares_elements=True)
+        self.ends = [tensor for tensor in ends if has_gradient(tensor.dtype)]
         with as_default(self._back):
-            seeds = [self._back.add_argument(tensor.dtype, tensor.shape, "grad") for tensor in ends]
-            known = [source for source in sources if has_gradient(source.dtype)]
-            made = dict(zip(map(id, known), differentiate(ends, seeds, known), strict=True))
+            seeds = [self._back.add_argument(tensor.dtype, tensor.shape, "grad") for tensor in self.ends]
+            known = [source for source in sources if has_gradient(source.dtype) or source.dtype is resource]
+            made = dict(zip(map(id, known), differentiate(self.ends, seeds, known), strict=True))
             found = [made.get(id(source)) for source in sources]
             self._connected = [grad is not None for grad in found]
             self._back.results = [read(grad) for grad in found if grad is not None]
@@ -149,9 +173,8 @@ class _Backward:
 
     def __call__(self, grads: Sequence[Any], kept: Sequence[Any], attrs: dict[str, Any]) -> list[Any]:
         """The gradients of the sources."""
-        seeds = [grads[number] for number in self._ends]
-        shapes = attrs["shapes"]
-        given = [zeros(shapes[n], dtype) if seed is None else seed for n, (seed, (dtype, _)) in enumerate(zip(seeds, self._kinds, strict=True))]
+        known = zip(grads, attrs["shapes"], self.ends, strict=True)
+        given = [zeros(shape, end.dtype) if grad is None else grad for grad, shape, end in known]
         made = iter(self._call([*given, *kept]))
         return [next(made) if connected else None for connected in self._connected]
 
@@ -161,8 +184,10 @@ class _CallRecord(Record):
 
     __slots__ = ("_name", "_rule")
 
-    def __init__(self, name: str, inputs: Any, outputs: list[int], kept: tuple[Any, ...], rule: Any) -> None:
-        super().__init__(_called, inputs, outputs, kept, {})
+    def __init__(
+        self, name: str, inputs: Any, outputs: list[int], kept: tuple[Any, ...], rule: _Backward, shapes: list[Any]
+    ) -> None:
+        super().__init__(_called, inputs, outputs, kept, {"shapes": shapes})
         self._name = name
         self._rule = rule
 

@@ -169,6 +169,7 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function that is computed again for its gradient, rather than keeping what it computed on the way."""
+
     @custom_gradient
     def forgetting(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         def again(*grads: Any, variables: Any = None) -> Any:

@@ -24,7 +24,7 @@ from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import shape as shape_op
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.placeholder import tuple as gate
-from situs.registry.gradient import INPUT, NODE, OUTPUT, GradientRule, Need
+from situs.registry.gradient import INPUT, NODE, OUTPUT, SEE, GradientRule, Need
 from situs.registry.op import Op
 from situs.tensor import read
 from situs.variables.capture import captured_variable
@@ -133,7 +133,7 @@ class _NodeRecord:
         self.op: Op = node.op_def
         self.name = node.name
         self.rule: GradientRule | None = node.op_def.gradient_rule
-        self.attrs = {**node.types, **node.attrs, NODE: node}
+        self.attrs = {**node.types, **node.attrs, NODE: node, SEE: see}
         self.inputs = _keys(node, stops)
         self.outputs = [id(tensor) for tensor in node.outputs]
         self.see = see

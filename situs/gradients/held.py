@@ -15,7 +15,7 @@ from typing import Any
 
 from situs.eager.tape import has_gradient
 from situs.gradients.graph import differentiate
-from situs.gradients.kept import Exposed, Kept, View, keep_of, turn_of, turns
+from situs.gradients.kept import Exposed, Kept, See, View, keep_of, turn_of, turns
 from situs.graph.function import FunctionGraph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -57,7 +57,7 @@ def _or_zeros(grad: Any, like: Any) -> Any:
 
 
 def _if_gradient(
-    grads: list[Any], cond: Any, input: list[Any], *, then_branch: Any, else_branch: Any, _node: Operation
+    grads: list[Any], cond: Any, input: list[Any], *, then_branch: Any, else_branch: Any, _node: Operation, _see: See
 ) -> tuple[Any, ...]:
     numbers = _wanted(_node.args[1])
     outside = [_node.args[1][number] for number in numbers]
@@ -65,7 +65,7 @@ def _if_gradient(
     def gradient_of(held: FunctionGraph, other: FunctionGraph) -> Callable[[], list[Any]]:
         def build() -> list[Any]:
             sources = [held.captures.get(tensor) for tensor in outside]
-            made = _inside(Exposed(held, _node, [other]), grads, sources)
+            made = _inside(Exposed(held, _see, _node, [other]), grads, sources)
             return [_or_zeros(grad, input[number]) for grad, number in zip(made, numbers, strict=True)]
 
         return build
@@ -79,11 +79,11 @@ def _if_gradient(
 # Calls.
 
 
-def _call_gradient(grads: list[Any], captured: list[Any], *, f: Any, _node: Operation) -> tuple[Any, ...]:
+def _call_gradient(grads: list[Any], captured: list[Any], *, f: Any, _node: Operation, _see: See) -> tuple[Any, ...]:
     args, outside = _node.args
     sources = [*f.arguments, *[f.captures.get(tensor) for tensor in outside]]
     wanted = [source if source is not None and has_gradient(source.dtype) else None for source in sources]
-    made = _inside(Exposed(f, _node), grads, wanted)
+    made = _inside(Exposed(f, _see, _node), grads, wanted)
     return made[: len(args)], made[len(args) :]
 
 
@@ -91,9 +91,17 @@ def _call_gradient(grads: list[Any], captured: list[Any], *, f: Any, _node: Oper
 
 
 def _while_gradient(
-    grads: list[Any], input: list[Any], captured: list[Any], output: list[Any], *, cond: Any, body: Any, _node: Operation
+    grads: list[Any],
+    input: list[Any],
+    captured: list[Any],
+    output: list[Any],
+    *,
+    cond: Any,
+    body: Any,
+    _node: Operation,
+    _see: See,
 ) -> tuple[Any, ...]:
-    keep = keep_of(_node)
+    keep = _see(keep_of(_node))
     starts, outside = _node.args
     going, coming = _wanted(starts), _wanted(outside)
     first = [_or_zeros(grads[number], output[number]) for number in going]
@@ -102,13 +110,15 @@ def _while_gradient(
 
     def turn(number: Any, *state: Any) -> list[Any]:
         given = _spread(going, state[: len(going)], len(body.results))
-        view = Kept(body, turn_of(keep, number))
+        view = Kept(body, _see, turn_of(keep, number))
         made = _inside(view, given, sources)
         before = [_or_zeros(grad, view(body.arguments[i])) for grad, i in zip(made[: len(going)], going, strict=True)]
         sums = [s if g is None else s + read(g) for s, g in zip(state[len(going) :], made[len(going) :], strict=True)]
         return [number - 1, *before, *sums]
 
-    shapes = [starts[number].shape if starts[number].shape == output[number].shape else TensorShape(None) for number in going]
+    shapes = [
+        starts[number].shape if starts[number].shape == output[number].shape else TensorShape(None) for number in going
+    ]
     found = while_loop(
         lambda number, *state: number >= 0,
         turn,

@@ -11,7 +11,7 @@ The operation gets these results when somebody asks for a gradient; what was pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,11 +82,20 @@ def keep_of(node: Operation) -> SymbolicTensor:
 KEEPS = "_keeps"  # an attribute: the last result of the operation is a keep
 
 
-class View:
-    """The tensors of a held graph as they are seen from where its gradient is built."""
+See = Callable[[SymbolicTensor], Any]
 
-    def __init__(self, held: FunctionGraph) -> None:
+
+class View:
+    """The tensors of a held graph as they are seen from where its gradient is built.
+
+    Args:
+        held: The graph.
+        see: How the tensors of the graph around it are seen from there.
+    """
+
+    def __init__(self, held: FunctionGraph, see: See) -> None:
         self.held = held
+        self.see = see
         self._outside = {inside: outside for outside, inside in held.captures.items()}
         self._seen: dict[tuple[SymbolicTensor, Graph], Any] = {}
 
@@ -95,7 +104,7 @@ class View:
         if tensor.graph is not self.held:
             return tensor
         if tensor in self._outside:
-            return self._outside[tensor]
+            return self.see(self._outside[tensor])
         key = (tensor, here.graph)
         if key not in self._seen:
             is_constant = tensor.op.type == "Const" and not isinstance(tensor.op.attrs["value"], EagerTensor)
@@ -115,12 +124,13 @@ class Exposed(View):
 
     Args:
         held: The graph.
+        see: How the tensors around it are seen.
         node: The operation that holds it.
         others: The graphs of the branches that are not taken when this one is.
     """
 
-    def __init__(self, held: FunctionGraph, node: Operation, others: Sequence[FunctionGraph] = ()) -> None:
-        super().__init__(held)
+    def __init__(self, held: FunctionGraph, see: See, node: Operation, others: Sequence[FunctionGraph] = ()) -> None:
+        super().__init__(held, see)
         self._node = node
         self._others = others
 
@@ -128,7 +138,7 @@ class Exposed(View):
         """The further result that has a value from inside."""
         for result, outside in zip(self.held.results, self._node.outputs, strict=False):
             if result is tensor and not self._others:
-                return outside
+                return self.see(outside)
         self.held.results.append(tensor)
         for other in self._others:
             with as_default(other):
@@ -137,14 +147,8 @@ class Exposed(View):
         shape = UNKNOWN if self._others else tensor.shape
         exposed = SymbolicTensor(self._node, len(self._node.outputs), tensor.dtype, shape, False)
         self._node.outputs.append(exposed)
-        return self._with_shape(exposed, tensor)
-
-    def _with_shape(self, exposed: SymbolicTensor, tensor: SymbolicTensor) -> Any:
-        if exposed.shape == tensor.shape:
-            return exposed
-        known: Any = identity(exposed)
-        known.set_shape(tensor.shape)
-        return known
+        seen = self.see(exposed)
+        return seen if seen.shape == tensor.shape else _with_shape(seen, tensor.shape)
 
 
 class Kept(View):
@@ -152,17 +156,24 @@ class Kept(View):
 
     Args:
         held: The graph of the body.
+        see: How the tensors around the loop are seen.
         keep: What the turn has kept.
     """
 
-    def __init__(self, held: FunctionGraph, keep: Any) -> None:
-        super().__init__(held)
+    def __init__(self, held: FunctionGraph, see: See, keep: Any) -> None:
+        super().__init__(held, see)
         self._keep = keep
 
     def value(self, tensor: SymbolicTensor) -> Any:
         """The kept value of a tensor."""
         number = self.held.kept.setdefault(tensor, len(self.held.kept))
         return _value(self._keep, dtype=tensor.dtype, index=number, known_shape=tensor.shape)
+
+
+def _with_shape(tensor: Any, shape: TensorShape) -> Any:
+    known: Any = identity(tensor)
+    known.set_shape(shape)
+    return known
 
 
 def _zero_of(tensor: SymbolicTensor) -> Any:

@@ -71,7 +71,9 @@ class GradientTape:
 
     def _start(self) -> None:
         if self._recording:
-            raise InvalidArgumentError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
+            raise InvalidArgumentError(
+                "Tape is still recording, This can happen if you try to re-enter an already-active tape."
+            )
         if self._tape is None:
             self._tape = Tape(self._sees_variables)
         record_on((*here.tapes, self._tape))
@@ -85,9 +87,13 @@ class GradientTape:
         """Records from now on what is made of a tensor, or of several."""
         for item in flatten(tensor):
             if not is_tensor(item):
-                raise InvalidArgumentError(f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable.")
+                raise InvalidArgumentError(
+                    f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable."
+                )
             if not has_gradient(item.dtype):
-                logging.getLogger("situs").warning("The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", item.dtype)
+                logging.getLogger("situs").warning(
+                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", item.dtype
+                )
             if isinstance(item, Variable):
                 self._live().keys.add(item._key)
                 self._live().variables[item._key] = item
@@ -128,7 +134,9 @@ class GradientTape:
 
     # Gradients.
 
-    def gradient(self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none") -> Any:
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
+    ) -> Any:
         """The derivatives of the sum of `target` with respect to each of `sources`.
 
         Args:
@@ -153,7 +161,9 @@ class GradientTape:
 
     def _gradients(self, tape: Tape, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
         if any(isinstance(_value(item), SymbolicTensor) for item in (*targets, *sources)) or here.graph is not None:
-            return graph_gradients(list(targets), list(sources), list(seeds) if any(s is not None for s in seeds) else None)
+            return graph_gradients(
+                list(targets), list(sources), list(seeds) if any(s is not None for s in seeds) else None
+            )
         grads: dict[int, Any] = {}
         for target, seed in zip(targets, seeds, strict=True):
             key = _key(target, "target")
@@ -206,7 +216,10 @@ class GradientTape:
             self._tape = None
         choice = as_choice(unconnected)
         columns = zip(*rows, strict=True) if rows else [()] * len(wanted)
-        made = [together([filled(g, s, choice) for g in column], _tensor(target), s) for column, s in zip(columns, wanted, strict=True)]
+        made = [
+            together([filled(g, s, choice) for g in column], _tensor(target), s)
+            for column, s in zip(columns, wanted, strict=True)
+        ]
         return put_together(form, made)
 
 
@@ -225,7 +238,9 @@ def _key(item: Any, what: str) -> int | None:
     if not isinstance(item, EagerTensor):
         raise DTypeError(f"A {what} of GradientTape.gradient is a tensor or a variable, got {item!r}.")
     if not has_gradient(item.dtype):
-        logging.getLogger("situs").warning("The dtype of the %s tensor must be floating (e.g. tf.float32), got %r", what, item.dtype)
+        logging.getLogger("situs").warning(
+            "The dtype of the %s tensor must be floating (e.g. tf.float32), got %r", what, item.dtype
+        )
         return None
     return key_of(item)
 
@@ -251,7 +266,10 @@ def _batch_seeds(target: Tensor) -> list[Any]:
     """One seed for each element of a row: 1 there in every row."""
     batch, *rest = target.shape.as_list()
     count = prod(rest)
-    return [reshape(constant([[float(i == j) for j in range(count)]] * batch, target.dtype), target.shape) for i in range(count)]
+    return [
+        reshape(constant([[float(i == j) for j in range(count)]] * batch, target.dtype), target.shape)
+        for i in range(count)
+    ]
 
 
 def _batch_rows(rows: list[Any], target: Tensor, source: Any) -> Any:

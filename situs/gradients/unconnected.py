@@ -25,7 +25,9 @@ def as_choice(value: Any) -> UnconnectedGradients:
     try:
         return UnconnectedGradients(value)
     except ValueError:
-        raise InvalidArgumentError(f"Unknown value for unconnected_gradients: {value!r}. Say 'none' or 'zero'.") from None
+        raise InvalidArgumentError(
+            f"Unknown value for unconnected_gradients: {value!r}. Say 'none' or 'zero'."
+        ) from None
 
 
 def filled(grad: Any, source: Any, choice: UnconnectedGradients) -> Any:
