@@ -188,6 +188,13 @@ from situs import autograph as autograph
 from situs import initializers as initializers
 from situs import queue as queue
 from situs import train as train
+from situs.gradients.custom import custom_gradient as custom_gradient
+from situs.gradients.custom import grad_pass_through as grad_pass_through
+from situs.gradients.custom import recompute_grad as recompute_grad
+from situs.gradients.graph import gradients as gradients
+from situs.gradients.second import hessians as hessians
+from situs.gradients.tape import GradientTape as GradientTape
+from situs.gradients.unconnected import UnconnectedGradients as UnconnectedGradients
 from situs.graph.context import control_dependencies as control_dependencies
 from situs.graph.context import init_scope as init_scope
 from situs.graph.context import name_scope as name_scope
@@ -206,6 +213,7 @@ from situs.ops.placeholder import group as group
 from situs.ops.placeholder import no_op as no_op
 from situs.ops.python_function import numpy_function as numpy_function
 from situs.ops.python_function import py_function as py_function
+from situs.ops.slices import IndexedSlices as IndexedSlices
 from situs.tracing.function import function as function
 from situs.tracing.function import inside_function as inside_function
 from situs.tracing.spec import TensorSpec as TensorSpec

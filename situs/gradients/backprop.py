@@ -11,9 +11,11 @@ are whole. What is not on a way from a wanted key to a result is passed over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
-from situs.devices.scope import enter, here
+from situs.devices.inventory import process
+from situs.devices.scope import ROOT, device, enter, here
 from situs.eager.tape import Keys, Record
 from situs.errors import NotFoundError
 from situs.ops.cumulative import add_n
@@ -92,7 +94,15 @@ def _sum(grads: list[Any]) -> Any:
         values, indices = concat([g.values for g in grads], 0), concat([g.indices for g in grads], 0)
         return IndexedSlices(values, indices, grads[0].dense_shape)
     dense = [read(grad) for grad in grads]
-    return add(*dense) if len(dense) == 2 else add_n(dense)
+    with _where(dense[0]):
+        return add(*dense) if len(dense) == 2 else add_n(dense)
+
+
+def _where(grad: Any) -> Any:
+    """The device of a gradient, as a scope; nothing where ops go there by themselves, or the program asks for one."""
+    if here.scope is not ROOT or not grad.device or grad.device == process.devices()[0].name:
+        return nullcontext()
+    return device(grad.device)
 
 
 def call_rule(record: Record, grads: Sequence[Any], on_the_way: set[int]) -> list[Any]:

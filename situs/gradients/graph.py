@@ -134,8 +134,9 @@ class _NodeRecord:
         self.name = node.name
         self.rule: GradientRule | None = node.op_def.gradient_rule
         self.attrs = {**node.types, **node.attrs, NODE: node, SEE: see}
-        self.inputs = _keys(node, stops)
-        self.outputs = [id(tensor) for tensor in node.outputs]
+        self.inputs = _keys(node)
+        # What stops has a gradient all the same; it only goes no further back.
+        self.outputs = [id(tensor) if id(tensor) not in stops else 0 for tensor in node.outputs]
         self.see = see
 
     @property
@@ -163,9 +164,9 @@ class _NodeRecord:
         return tuple(tensor.shape.as_list()) if known else shape_op(self.see(tensor))
 
 
-def _keys(node: Operation, stops: set[int]) -> Keys:
+def _keys(node: Operation) -> Keys:
     def key(tensor: Any) -> int | None:
-        if not isinstance(tensor, SymbolicTensor) or id(tensor) in stops:
+        if not isinstance(tensor, SymbolicTensor):
             return None
         return id(tensor) if has_gradient(tensor.dtype) or tensor.dtype is resource else None
 

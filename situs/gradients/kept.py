@@ -34,7 +34,7 @@ from situs.symbolic.bind import constant
 
 _value = op("KeptValue", "keep: resource -> value: dtype", dtype=ALL | {dt.resource}, index=0, known_shape=UNKNOWN)
 _value.shape(lambda keep, *, index, known_shape: known_shape)
-_turn = op("KeptTurn", "keep: resource, turn: int32 -> keep_of_turn: resource")
+_turn = op("KeptTurn", "keep: resource, turn: host -> keep_of_turn: resource")
 _turn.shape(lambda keep, turn: TensorShape([]))
 _count = op("KeptCount", "keep: resource -> turns: int32")
 _count.shape(lambda keep: TensorShape([]))
@@ -54,9 +54,10 @@ def _value_gradient(grad: Any) -> Any:
     )
 
 
-_turn.gradient(lambda grad: (grad, None))
-_turn.kernel(CPU)(lambda keep, turn: keep[int(turn)])
-_count.kernel(CPU)(lambda keep: torch.tensor(len(keep), dtype=torch.int32))
+_turn.gradient(lambda grad: grad)
+# On a GPU as well, because what takes a keep goes where it was made; what they give is the host's business.
+_turn.kernel(CPU, GPU, host_output=True)(lambda keep, turn: keep[turn])
+_count.kernel(CPU, GPU, host_output=True)(lambda keep: torch.tensor(len(keep), dtype=torch.int32))
 
 
 def turn_of(keep: Any, turn: Any) -> Any:

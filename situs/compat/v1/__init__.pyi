@@ -57,6 +57,13 @@ from situs.dtype import uint8 as uint8
 from situs.dtype import uint16 as uint16
 from situs.dtype import uint32 as uint32
 from situs.dtype import uint64 as uint64
+from situs.gradients.custom import custom_gradient as custom_gradient
+from situs.gradients.custom import grad_pass_through as grad_pass_through
+from situs.gradients.custom import recompute_grad as recompute_grad
+from situs.gradients.graph import gradients as gradients
+from situs.gradients.second import hessians as hessians
+from situs.gradients.tape import GradientTape as GradientTape
+from situs.gradients.unconnected import UnconnectedGradients as UnconnectedGradients
 from situs.graph.context import add_to_collection as add_to_collection
 from situs.graph.context import add_to_collections as add_to_collections
 from situs.graph.context import colocate_with as colocate_with
@@ -341,6 +348,7 @@ from situs.ops.search import unique as unique
 from situs.ops.search import unique_with_counts as unique_with_counts
 from situs.ops.search import unravel_index as unravel_index
 from situs.ops.seeds import set_graph_seed as set_random_seed
+from situs.ops.slices import IndexedSlices as IndexedSlices
 from situs.ops.strings import as_string as as_string
 from situs.ops.strings import decode_base64 as decode_base64
 from situs.ops.strings import encode_base64 as encode_base64

@@ -1,0 +1,177 @@
+"""Gradients of and in `tf.function`, and gradients that programs define themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+import situs as tf
+
+
+@tf.function
+def cubed(x):
+    return x * x * x
+
+
+def test_a_tape_goes_back_through_a_function():
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        y = cubed(x) * 2.0
+    assert tape.gradient(y, x).numpy().tolist() == [6.0, 24.0]
+
+
+def test_a_tape_inside_a_function():
+    v = tf.Variable(3.0)
+
+    @tf.function
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x * v
+        return tape.gradient(y, [x, v])
+
+    assert [float(g) for g in slope(tf.constant(2.0))] == [12.0, 4.0]
+
+
+def test_a_function_that_calls_another_one():
+    v = tf.Variable(2.0)
+
+    @tf.function
+    def outer(x):
+        return cubed(x * v)
+
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = outer(x)
+    assert [float(g) for g in tape.gradient(y, [x, v])] == [3 * 9.0 * 8.0, 3 * 4.0 * 27.0]
+
+
+def test_second_derivatives_through_a_function():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            y = cubed(x)
+        first = inner.gradient(y, x)
+    assert float(outer.gradient(first, x)) == 12.0
+
+
+def test_loops_and_branches_of_autograph():
+    @tf.function
+    def power(x, n):
+        y = tf.constant(1.0)
+        for i in tf.range(n):
+            if i % 2 == 0:
+                y = y * x
+            else:
+                y = y * x * 2.0
+        return y
+
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = power(x, tf.constant(4))
+    assert float(y) == 4.0 * 81.0
+    assert float(tape.gradient(y, x)) == 4.0 * 4 * 27.0
+
+
+def test_several_results_some_without_gradient():
+    @tf.function
+    def f(x):
+        return x * 2.0, tf.cast(x, tf.int32), x * x
+
+    x = tf.Variable(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        a, b, c = f(x)
+    assert float(tape.gradient(a, x)) == 2.0
+    assert float(tape.gradient([a, c], x)) == 8.0
+    assert b.numpy() == 3
+
+
+def test_a_custom_gradient_takes_the_place_of_the_functions_own():
+    @tf.custom_gradient
+    def f(x):
+        return x * 3.0, lambda grad: grad * 100.0
+
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = f(x) * 2.0
+    assert float(y) == 12.0
+    assert float(tape.gradient(y, x)) == 200.0
+
+
+def test_a_custom_gradient_with_variables():
+    v = tf.Variable(2.0)
+
+    @tf.custom_gradient
+    def f(x):
+        def grad(upstream, variables=None):
+            assert [variable is v for variable in variables] == [True]
+            return upstream * 10.0, [upstream * 7.0]
+
+        return x * v, grad
+
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert [float(g) for g in tape.gradient(y, [x, v])] == [10.0, 7.0]
+
+
+def test_a_custom_gradient_that_ignores_its_variables_is_refused():
+    v = tf.Variable(2.0)
+    f = tf.custom_gradient(lambda x: (x * v, lambda grad: grad))
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape, pytest.raises(TypeError, match="must accept a 'variables'"):
+        tape.watch(x)
+        f(x)
+
+
+def test_a_custom_gradient_with_the_wrong_number_of_gradients_is_refused():
+    f = tf.custom_gradient(lambda x, y: (x * y, lambda grad: grad))
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, x)
+    with pytest.raises(ValueError, match="expected to return 2 gradients"):
+        tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("made", [3.0, (1.0, 2.0), None])
+def test_a_function_that_gives_no_gradient_is_refused(made):
+    with pytest.raises(TypeError, match="returns its results and a function"):
+        tf.custom_gradient(lambda x: made)(tf.constant(1.0))
+
+
+def test_a_custom_gradient_in_a_function():
+    f = tf.custom_gradient(lambda x: (x * 3.0, lambda grad: grad * 100.0))
+
+    @tf.function
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, x)
+
+    assert float(slope(tf.constant(1.0))) == 100.0
+
+
+def test_what_is_computed_again_has_the_same_gradient():
+    v = tf.Variable(2.0)
+    f = tf.recompute_grad(lambda x: tf.tanh(x) * v)
+    x = tf.constant(0.5)
+    found = []
+    for function in (f, lambda x: tf.tanh(x) * v):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        found.append([float(g) for g in tape.gradient(y, [x, v])])
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_a_gradient_may_pass_through():
+    f = tf.grad_pass_through(tf.round)
+    x = tf.Variable(2.6)
+    with tf.GradientTape() as tape:
+        y = f(x) * 5.0
+    assert float(y) == 15.0
+    assert float(tape.gradient(y, x)) == 5.0

@@ -1,0 +1,251 @@
+"""`tf.GradientTape` in eager code: what is recorded, what is asked for, what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import situs as tf
+
+
+def test_a_watched_tensor_has_a_gradient():
+    x = tf.constant([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x * 2.0
+    assert tape.gradient(y, x).numpy().tolist() == [4.0, 8.0, 12.0]
+
+
+def test_what_is_not_watched_has_none():
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+    assert tape.gradient(y, x) is None
+
+
+def test_trainable_variables_are_watched_when_they_are_read():
+    v, w = tf.Variable(3.0), tf.Variable(4.0, trainable=False)
+    with tf.GradientTape(persistent=True) as tape:
+        y = v * w
+    assert float(tape.gradient(y, v)) == 4.0
+    assert tape.gradient(y, w) is None
+    assert [variable is v for variable in tape.watched_variables()] == [True]
+
+
+def test_variables_are_not_watched_if_the_tape_is_told_so():
+    v, w = tf.Variable(3.0), tf.Variable(4.0)
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(w)
+        y = v * w
+    assert [None if g is None else float(g) for g in tape.gradient(y, [v, w])] == [None, 3.0]
+
+
+def test_a_tape_that_is_not_persistent_answers_once():
+    x = tf.Variable(1.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+    tape.gradient(y, x)
+    with pytest.raises(RuntimeError, match="A non-persistent GradientTape can only be used"):
+        tape.gradient(y, x)
+
+
+def test_a_persistent_tape_answers_again():
+    x = tf.Variable(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        y = x * x
+        z = y * y
+    assert float(tape.gradient(z, x)) == 108.0
+    assert float(tape.gradient(y, x)) == 6.0
+
+
+def test_sources_may_be_results_on_the_way():
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+        z = y * y
+    assert [float(g) for g in tape.gradient(z, [x, y])] == [108.0, 18.0]
+
+
+def test_the_answer_has_the_form_of_the_sources():
+    x, y = tf.Variable(2.0), tf.Variable(5.0)
+    with tf.GradientTape() as tape:
+        z = x * y
+    found = tape.gradient(z, {"a": x, "b": [y, (x,)]})
+    assert float(found["a"]) == 5.0
+    assert float(found["b"][0]) == 2.0
+    assert float(found["b"][1][0]) == 5.0
+
+
+def test_several_targets_add_up():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        targets = [x * x, x * 3.0]
+    assert float(tape.gradient(targets, x)) == 7.0
+
+
+def test_output_gradients_weigh_the_targets():
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        y = x * x
+    assert tape.gradient(y, x, output_gradients=tf.constant([10.0, 100.0])).numpy().tolist() == [20.0, 400.0]
+
+
+def test_zeros_stand_for_unconnected_gradients_if_wanted():
+    x, y = tf.Variable([1.0, 2.0]), tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        z = y * y
+    found = tape.gradient(z, x, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    assert found.numpy().tolist() == [0.0, 0.0]
+
+
+def test_an_unknown_choice_for_unconnected_gradients_is_refused():
+    x = tf.Variable(1.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+    with pytest.raises(ValueError, match="Unknown value for unconnected_gradients"):
+        tape.gradient(y, x, unconnected_gradients="nothing")
+
+
+def test_nested_tapes_give_second_derivatives():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            y = x * x * x
+        first = inner.gradient(y, x)
+    assert float(first) == 12.0
+    assert float(outer.gradient(first, x)) == 12.0
+
+
+def test_nothing_is_recorded_while_the_tape_is_stopped():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+        with tape.stop_recording():
+            z = y * 100.0
+        w = y + 1.0
+    assert tape.gradient([w, z], x) is not None
+    with tf.GradientTape() as tape:
+        with tape.stop_recording():
+            z = x * x
+    assert tape.gradient(z, x) is None
+
+
+def test_a_tape_that_is_reset_forgets():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+        tape.reset()
+        z = x * 3.0
+    assert [None if g is None else float(g) for g in [tape.gradient([y, z], x)]] == [3.0]
+
+
+def test_stop_gradient_makes_a_constant():
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = tf.stop_gradient(x * x) * x
+    assert float(tape.gradient(y, x)) == 9.0
+
+
+def test_an_assignment_while_the_tape_records_counts_for_what_is_read_after_it():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+        x.assign(10.0)
+        z = x * x
+    assert float(tape.gradient(y + z, x) if False else tape.gradient([y, z], x)) == 24.0
+
+
+def test_jacobian_has_the_shape_of_the_target_and_then_of_the_source():
+    x = tf.constant([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reshape(x[:2] * x[1:], [2, 1])
+    found = tape.jacobian(y, x)
+    assert found.shape == [2, 1, 3]
+    assert found.numpy().reshape(2, 3).tolist() == [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
+
+
+def test_batch_jacobian_goes_row_by_row():
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    expected = [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
+    assert tape.batch_jacobian(y, x).numpy().tolist() == expected
+
+
+@pytest.mark.parametrize("target", [3.0, "x", [object()]])
+def test_targets_that_are_no_tensors_are_refused(target):
+    with tf.GradientTape() as tape, pytest.raises(TypeError, match="is a tensor or a variable"):
+        tape.gradient(target, tf.Variable(1.0))
+
+
+def test_watching_something_else_is_refused():
+    with tf.GradientTape() as tape, pytest.raises(ValueError, match="not tf.Tensor or tf.Variable"):
+        tape.watch(3.0)
+
+
+def test_integers_have_no_gradients(caplog):
+    x = tf.constant([1, 2])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    assert tape.gradient(y, x) is None
+    assert "must be floating" in caplog.text
+
+
+def test_entering_a_tape_twice_is_refused():
+    tape = tf.GradientTape()
+    with tape, pytest.raises(ValueError, match="still recording"):
+        tape.__enter__()
+
+
+def test_an_op_without_a_gradient_says_so():
+    x = tf.Variable([3.0, 1.0])
+    with tf.GradientTape() as tape:
+        y = tf.math.igammac(x, x)
+    with pytest.raises(LookupError, match="No gradient defined"):
+        tape.gradient(y, x)
+
+
+def test_gradients_are_computed_on_the_devices_of_the_ops():
+    with tf.device("/gpu:1"):
+        x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        with tf.device("/gpu:1"):
+            y = x * x
+        with tf.device("/cpu:0"):
+            z = y * 2.0
+    tf.explain(0)
+    grad = tape.gradient(z, x)
+    assert grad.device.endswith("GPU:1")
+
+
+def test_threads_have_tapes_of_their_own():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def derivative(value):
+        x = tf.constant(float(value))
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return float(tape.gradient(y, x))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(derivative, range(100))) == [2.0 * value for value in range(100)]
+
+
+def test_a_tape_keeps_no_tensor_that_no_rule_asks_for():
+    from situs.budget.ledger import accounts
+
+    account = accounts()[0]
+    with tf.device("/gpu:0"):
+        x = tf.zeros([256, 256])
+        before = account.usage().current
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x
+            for _ in range(10):
+                y = y + 1.0
+    assert account.usage().current - before <= 2 * 256 * 256 * 4
+    assert np.all(tape.gradient(y, x).numpy() == 1.0)
