@@ -186,6 +186,7 @@ from situs.variables.eager import Variable as Variable
 __version__: str
 from situs import autograph as autograph
 from situs import initializers as initializers
+from situs import memory as memory
 from situs import queue as queue
 from situs import train as train
 from situs.gradients.custom import custom_gradient as custom_gradient

@@ -21,7 +21,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import ref
@@ -57,7 +57,7 @@ class Usage(NamedTuple):
     limit: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Event:
     """A storage that came (`size` above 0) or went (below), in nanoseconds of the system's clock."""
 
@@ -104,7 +104,8 @@ class Account:
 
     def read_from(self, meter: Meter, reset: Callable[[], None]) -> None:
         """Takes the totals from an allocator that serves this device alone; `reset` has it forget its peak."""
-        self.meter, self._reset_meter, self.listed_from = meter, reset, LISTED_FROM
+        self.meter, self._reset_meter = meter, reset
+        self.listed_from = LISTED_FROM if self._events is None else 0
 
     # Entering.
 
@@ -143,9 +144,12 @@ class Account:
 
     def rename(self, key: int, op: str) -> None:
         """Says what a storage is now, if it is entered: the value of a variable, rather than what computed it."""
-        holding = self._holdings.get(key)
-        if holding is not None:
-            holding.op = op
+        with self._lock:
+            holding = self._holdings.get(key)
+            if holding is not None and holding.op != op:
+                self._note(holding, -holding.size)
+                holding.op = op
+                self._note(holding, holding.size)
 
     def _settle(self) -> None:
         """Strikes out what has gone since."""
@@ -212,8 +216,8 @@ class Account:
 
     def stop_recording(self) -> list[Event]:
         """Ends `record` and returns what was noted."""
-        events = self.recorded()
         with self._lock:
+            events = self.recorded()
             self._events = None
             self.listed_from = LISTED_FROM if self.meter is not None else 0
         return events
@@ -227,24 +231,6 @@ def accounts() -> list[Account]:
     """The accounts of all GPUs, in the order of their numbers."""
     found = [device.account for device in process.devices() if device.account is not None]
     return sorted(found, key=lambda account: account.device.index)
-
-
-class Group(NamedTuple):
-    """Holdings of one op at one place in the program."""
-
-    op: str
-    made_at: Any
-    tensors: int
-    size: int
-
-
-def grouped(holdings: Iterable[Holding]) -> list[Group]:
-    """Holdings by op and place in the program, largest first."""
-    found: dict[tuple[str, Any], list[int]] = {}
-    for holding in holdings:
-        found.setdefault((holding.op, holding.made_at), []).append(holding.size)
-    groups = [Group(op, made_at, len(sizes), sum(sizes)) for (op, made_at), sizes in found.items()]
-    return sorted(groups, key=lambda group: -group.size)
 
 
 def _open(devices: tuple[Device, ...]) -> None:

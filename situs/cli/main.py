@@ -2,6 +2,7 @@
 
 situs devices [--json]    the devices of this machine, without touching a card
 situs demo                a program placed on them, explained
+situs memory PROGRAM      what filled the memory of the GPUs while a program ran
 situs --version
 """
 
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 import situs
-from situs.cli import demo, devices
+from situs.cli import demo, devices, memory
 from situs.errors import SitusError
 
 
@@ -42,4 +43,5 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     devices.add_command(commands)
     demo.add_command(commands)
+    memory.add_command(commands)
     return parser

@@ -46,9 +46,12 @@ def counted(function: Function, device: Device, op: str, made_at: Origin | None 
     @wraps(function, updated=())
     def run(*values: Any, **attrs: Any) -> Any:
         try:
-            return enter(function(*values, **attrs), account, op, find)
+            made = function(*values, **attrs)
+            if type(made) is torch.Tensor and made.nbytes < account.listed_from:
+                return made  # as `enter` would, 100 ns sooner: on a card that is the way of most ops
+            return enter(made, account, op, find)
         except SHORTAGES as error:
-            error.__traceback__ = None  # its frames hold what had been made so far
+            made = error.__traceback__ = None  # what had been made so far goes: the error's frames hold it
             if not make_room(account):
                 raise
         return enter(function(*values, **attrs), account, op, find)

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from situs.budget import policy
-from situs.budget.ledger import Account, Group, LimitReached, grouped
+from situs.budget.ledger import Account, LimitReached
 from situs.devices.logical import Device
 from situs.eager.bridge import FROM_TORCH
 from situs.eager.counting import SHORTAGES
@@ -88,17 +88,20 @@ def bytes_asked(error: BaseException) -> int | None:
 
 def holder_lines(account: Account) -> list[str]:
     """The largest holders of a device's memory, one a line, and what the others hold together."""
-    groups, total = grouped(account.holdings()), account.usage().current
-    lines = [_holder_line(group) for group in groups[:HOLDERS_SHOWN]]
-    rest = total - sum(group.size for group in groups[:HOLDERS_SHOWN])
+    held: dict[tuple[str, str], list[int]] = {}
+    for holding in account.holdings():
+        held.setdefault((holding.op, line_of(holding.made_at or ())), []).append(holding.size)
+    largest = sorted(held.items(), key=lambda item: -sum(item[1]))[:HOLDERS_SHOWN]
+    lines = [_holder_line(op, line, sizes) for (op, line), sizes in largest]
+    rest = account.usage().current - sum(sum(sizes) for _, sizes in largest)
     if lines and rest > 0:
         lines.append(f"  {size_text(rest):>10}  in other tensors")
     return lines
 
 
-def _holder_line(group: Group) -> str:
-    tensors = f"{group.tensors} tensor" + ("s" if group.tensors > 1 else "")
-    return f"  {size_text(group.size):>10}  {group.op}, {tensors}  {line_of(group.made_at or ())}".rstrip()
+def _holder_line(op: str, line: str, sizes: list[int]) -> str:
+    tensors = f"{len(sizes)} tensor" + ("s" if len(sizes) > 1 else "")
+    return f"  {size_text(sum(sizes)):>10}  {op}, {tensors}  {line}".rstrip()
 
 
 def size_text(size: int) -> str:

@@ -23,7 +23,7 @@ from situs.eager.tensor import EagerTensor
 from situs.registry.gradient import INPUT, SHAPE, GradientRule
 from situs.registry.op import Op
 
-Keys = tuple["int | None | Keys", ...]  # nested where an input is a list
+Keys = tuple["int | Keys | None", ...]  # nested where an input is a list
 _next_key = count(1)
 
 

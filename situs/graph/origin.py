@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 
 _PACKAGE = str(Path(__file__).parent.parent)
 _DEPTH = 4
-_ours: dict[CodeType, bool] = {}
+_ours: dict[str, bool] = {}  # by file
 
 Origin = tuple[tuple[CodeType, int], ...]
 
@@ -31,9 +31,9 @@ def origin() -> Origin:
 
 
 def _is_ours(code: CodeType) -> bool:
-    found = _ours.get(code)
+    found = _ours.get(code.co_filename)
     if found is None:
-        found = _ours[code] = code.co_filename.startswith(_PACKAGE)
+        found = _ours[code.co_filename] = code.co_filename.startswith(_PACKAGE)
     return found
 
 

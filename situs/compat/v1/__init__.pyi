@@ -3,6 +3,7 @@
 from situs import config as config
 from situs import errors as errors
 from situs import experimental as experimental
+from situs import memory as memory
 from situs import test as test
 from situs.compat.v1 import app as app
 from situs.compat.v1 import bitwise as bitwise

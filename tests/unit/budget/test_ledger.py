@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import situs as tf
-from situs.budget.ledger import LISTED_FROM, REGION, Account, Group, LimitReached, accounts, grouped
+from situs.budget.ledger import LISTED_FROM, REGION, Account, LimitReached, accounts
 from situs.devices.inventory import process
 
 MIB = 2**20
@@ -159,14 +159,6 @@ def test_a_growing_gpu_takes_what_is_needed_and_keeps_it_until_it_is_released():
 
 
 # By op and line.
-
-
-def test_holders_are_grouped_by_op_and_line_and_the_largest_come_first(account):
-    kept = [put(account, size, op, line) for size, op, line in [(1, "A", 1), (9, "B", 1), (5, "A", 2), (7, "A", 2)]]
-    assert grouped(account.holdings()) == [Group("A", 2, 2, 12), Group("B", 1, 1, 9), Group("A", 1, 1, 1)]
-    assert [holding.size for holding in account.holdings()] == [1, 9, 5, 7]
-    del kept
-    assert grouped(account.holdings()) == []
 
 
 @pytest.mark.parametrize("size", [1, 0])
