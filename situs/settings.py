@@ -106,6 +106,11 @@ def force_gpu_allow_growth() -> bool | None:
     return _ON_OR_OFF[text.lower()]
 
 
+def torch_allocator() -> str:
+    """``PYTORCH_ALLOC_CONF``, or its older name ``PYTORCH_CUDA_ALLOC_CONF``: what PyTorch's allocator is told."""
+    return os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "")
+
+
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import torch
 
+from situs import settings
 from situs.budget import policy
 from situs.devices.inventory import process
 from situs.devices.logical import Device
@@ -42,9 +43,9 @@ def in_use(device: Device) -> bool:
 
 def _use_expandable_segments() -> None:
     """Asks PyTorch for expandable segments, besides what the program or the environment has asked it for."""
-    read = getattr(torch._C, "_accelerator_getAllocatorSettings", None)
+    read = getattr(torch._C, "_accelerator_getAllocatorSettings", settings.torch_allocator)  # PyTorch 2.11 has none
     write = getattr(torch._C, "_accelerator_setAllocatorSettings", None)
-    if read is None or write is None:
+    if write is None:
         return
     found = read()
     if "expandable_segments" in found or "backend" in found:
