@@ -2,12 +2,14 @@
 
 An eager variable has one for as long as it lives; a session has one for each variable of its graph. The
 value in a cell is a kernel's value (a PyTorch tensor, for strings an array), and values never change: an
-update puts a new one in its place, so what was read before stays as it was.
+update puts a new one in its place, so what was read before stays as it was. While a GPU is short of memory, the
+value may be on the host; it comes back when it is read.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from situs.dtype import DType
 from situs.eager.bridge import Place, Value
@@ -18,7 +20,7 @@ from situs.shapes import TensorShape, brackets
 class Cell:
     """The state of one variable: a value that can be exchanged, or none yet."""
 
-    __slots__ = ("dtype", "lock", "name", "place", "shape", "value")
+    __slots__ = ("away", "dtype", "lock", "name", "place", "shape", "value")
 
     def __init__(self, name: str, dtype: DType, shape: TensorShape, place: Place, value: Value = None) -> None:
         self.name = name
@@ -26,7 +28,13 @@ class Cell:
         self.shape = shape  # what every value must fit
         self.place = place
         self.value = value
-        self.lock = threading.Lock()
+        self.away: Callable[[], Value] | None = None  # brings the value back, where there is none because it was moved
+        self.lock = threading.RLock()
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether there is a value, here or on the host."""
+        return self.value is not None or self.away is not None
 
     def read(self) -> Value:
         """The value.
@@ -34,12 +42,40 @@ class Cell:
         Raises:
             FailedPreconditionError: there is none yet.
         """
-        if self.value is None:
-            raise FailedPreconditionError(
-                f"Attempting to use uninitialized value {self.name}. Run its initializer first, or "
-                "tf.global_variables_initializer()."
-            )
-        return self.value
+        value = self.value
+        return self._brought_back() if value is None else value
+
+    def _brought_back(self) -> Value:
+        with self.lock:
+            if self.value is None:
+                if self.away is None:
+                    raise FailedPreconditionError(
+                        f"Attempting to use uninitialized value {self.name}. Run its initializer first, or "
+                        "tf.global_variables_initializer()."
+                    )
+                self.value = self.away()
+            self.away = None
+            return self.value
+
+    def move_out(self, value: Value, away: Callable[[], Value]) -> bool:
+        """Lets go of the value until it is read; not if it is another one by now, or another thread is at it.
+
+        Args:
+            value: The value.
+            away: What brings it back.
+
+        Returns:
+            Whether it was let go of.
+        """
+        if not self.lock.acquire(blocking=False):
+            return False
+        try:
+            if self.value is not value:
+                return False
+            self.away, self.value = away, None
+            return True
+        finally:
+            self.lock.release()
 
     def check(self, value: Value) -> None:
         """Raises unless a value has a shape that this cell takes.

@@ -6,8 +6,9 @@
         return (v0,)
 
 A name is taken again as soon as the value in it has been used for the last time, so values are freed as
-early as they can be: a chain of calls holds two of them at a time. The calls themselves cost what calls of
-Python cost, and nothing is looked up. When a call fails, the number of its line says which one it was.
+early as they can be: a chain of calls holds two of them at a time, or one where results are written over inputs
+(`situs.execution.reuse`). The calls themselves cost what calls of Python cost, and nothing is looked up. When a call
+fails, the number of its line says which one it was.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def emit(plan: Plan, around: Around | None = None, stoppable: bool = False) -> E
     source = "\n".join(lines)
     namespace: dict[str, Any] = writer.constants
     exec(compile(source, FILENAME, "exec"), namespace)
-    register(namespace["run"].__code__, plan, writer.arguments)
-    return Emitted(namespace["run"], source)
+    function = namespace.pop("run")  # out of its own globals: the constants in there go with the function, at once
+    register(function.__code__, plan, writer.arguments)
+    return Emitted(function, source)
 
 
 class _Writer:

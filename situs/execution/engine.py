@@ -32,6 +32,7 @@ class Engine:
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
         default: The device for operations that ask for none, if it can run them.
         pruned: Whether to place only what a run needs, rather than the whole graph.
+        swaps: Whether runs may move values to the host that do not fit on a GPU.
         fixed: Operations whose devices are given, such as the arguments of a function.
     """
 
@@ -45,6 +46,7 @@ class Engine:
         pool: Pool | None = None,
         default: Device | None = None,
         pruned: bool = False,
+        swaps: bool = False,
         fixed: Mapping[Operation, Device] | None = None,
     ) -> None:
         self.graph = graph
@@ -54,6 +56,7 @@ class Engine:
         self.pool = pool
         self.default = default
         self.pruned = pruned
+        self.swaps = swaps
         self._lock = threading.RLock()
         self._fixed = dict(fixed or {})
         self._placed: dict[Operation, Device] = {}
@@ -93,7 +96,7 @@ class Engine:
         targets = list(targets)
         with self._lock:
             placement = self.placement_for(feeds, fetches, targets)
-            return Program(self._planner.plan(placement, feeds, fetches, targets, roots), self.pool)
+            return Program(self._planner.plan(placement, feeds, fetches, targets, roots), self.pool, self.swaps)
 
     def placement_for(
         self,

@@ -99,6 +99,8 @@ class Call:
     after: list[int] = field(default_factory=list)  # calls that must be over, besides those that make the inputs
     copies: SymbolicTensor | None = None
     reads: Operation | None = None  # whose value of a variable this is
+    overwrites: int | None = None  # the slot whose memory the result is written to
+    anew: Callable[..., Any] | None = None  # the function to call if that slot must stay as it is
 
 
 @dataclass(eq=False)
@@ -157,6 +159,10 @@ class Planner:
         outputs = [builder.fetch(tensor, device) for tensor, device in fetches]
         waited_for = {other for node in nodes for other in node.control_inputs}
         calls = _needed(builder.calls, outputs, waited_for | set(targets))
+        if builder.may_fold:
+            from situs.execution.reuse import overwrite
+
+            overwrite(calls, outputs, placed)
         used = {call.node: placed[call.node] for call in calls if call.node is not None}
         return Plan(calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed, builder.may_fold)
 
@@ -236,7 +242,7 @@ class _Builder:
         if (node, device) not in known:
             value = node.attrs["value"]
             eager = value if isinstance(value, EagerTensor) else to_tensor(value, tensor.dtype)
-            known[node, device] = Literal(copy_to(eager, device)._value)
+            known[node, device] = Literal(copy_to(eager, device, "Const", node.made_at)._value)
         self.homes[tensor] = device
         self.sources[tensor, device] = known[node, device]
 
@@ -393,7 +399,7 @@ class _Builder:
         return Slot(slot)
 
     def _copied(self, source: Source, tensor: SymbolicTensor, home: Device, device: Device) -> Source:
-        copy = transfer(home, device)
+        copy = transfer(home, device, tensor.op.made_at)
         if copy is None or tensor.dtype.name in ("string", "resource"):  # these live on the host alone
             return source
         if isinstance(source, Literal):

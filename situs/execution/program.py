@@ -2,20 +2,22 @@
 
 A plan whose calls follow each other runs as straight-line code in the caller's thread. One with work that can
 go on side by side (several devices, slow or waiting operations) runs on a pool of threads. Runs that are traced,
-verified or limited in time use code of their own, so that the others pay nothing for it.
+verified or limited in time use code of their own, so that the others pay nothing for it; so do runs that may move
+values to the host (`situs.execution.swap`).
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
 
 from situs.eager.bridge import torch_device
 from situs.eager.execute import verifying
-from situs.execution import parallel
+from situs.execution import parallel, swap
 from situs.execution.capture import CAPTURED_AFTER, Captured, capture, parts_of, shapes_of
 from situs.execution.emit import Function, emit
 from situs.execution.failure import explained
@@ -29,10 +31,17 @@ SCRIPTED_AFTER = 10  # runs
 
 
 class Program:
-    """A plan that can run, any number of times and in any number of threads."""
+    """A plan that can run, any number of times and in any number of threads.
 
-    def __init__(self, plan: Plan, pool: parallel.Pool | None) -> None:
+    Args:
+        plan: The plan.
+        pool: The threads for work that can overlap; None to run everything in the caller's thread.
+        swaps: Whether values may be moved to the host if they do not fit on a GPU, though not all graphs may do so.
+    """
+
+    def __init__(self, plan: Plan, pool: parallel.Pool | None, swaps: bool = False) -> None:
         self.plan = plan
+        self._swaps = swaps
         self.schedule = None if pool is None else parallel.schedule(plan, pool)
         self._lock = threading.Lock()
         self._emitted: Function | None = None
@@ -58,6 +67,8 @@ class Program:
         """
         try:
             with torch._C._AutoDispatchBelowAutograd():  # nothing here is recorded for PyTorch's own gradients
+                if (swap.switch.on or self._swaps) and self._can_swap:
+                    return self._swapping(run, values, recorder)
                 if self.schedule is not None:
                     return self.schedule.run(run, values, recorder)
                 if stoppable:
@@ -72,8 +83,7 @@ class Program:
                     self._wait()
                 return made
         except Exception as error:
-            failure = explained(error)
-            raise failure.with_traceback(None) if failure is not error else failure from None
+            raise _alone(explained(error), error) from None
 
     def _stoppable(self, recorder: Recorder | None) -> Function:
         """The plan as a function that asks before each call whether to go on."""
@@ -82,6 +92,16 @@ class Program:
         if self._asking is None:
             self._asking = emit(self.plan, stoppable=True).function
         return self._asking
+
+    def _swapping(self, run: Run, values: Sequence[Any], recorder: Recorder | None) -> tuple[Any, ...]:
+        made = swap.run_swapping(self.plan, run, values, recorder)
+        if not made:
+            self._wait()
+        return made
+
+    @cached_property
+    def _can_swap(self) -> bool:
+        return swap.can_swap(self.plan)
 
     def _wait(self) -> None:
         """Waits for the cards: a run that fetches nothing is over when its work is, as one that fetches."""
@@ -118,3 +138,10 @@ class Program:
             plan = self.plan if verifying() else scripted(self.plan)
             if plan is not self.plan:
                 self._emitted = emit(plan).function
+
+
+def _alone(failure: Exception, error: Exception) -> Exception:
+    """The failure to raise in place of an error, which no longer holds the values of the run in its frames."""
+    if failure is not error:
+        error.__traceback__ = failure.__traceback__ = None
+    return failure

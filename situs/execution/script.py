@@ -5,76 +5,123 @@ follow each other, they become one function in TorchScript, whose interpreter is
 products and sums then take 0.6 of the time (decision 8). Only PyTorch's own functions of tensors qualify, and these
 depend on nothing else, so if one fails, the same calls are made again one by one, and the one that fails says why.
 
-Making the function takes about 30 us a call, so a program does it only after it has run a few times.
+    def run(x0, x1):
+     v2 = torch.mm(x0, x1)
+     v3 = v2.add_(x1)
+     return (v3, )
+
+A run that may be made again must leave what it is given as it was: inside it, only values that it has made itself
+are overwritten. Making the function takes about 30 us a call, so a program does it only after it has run a few times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from types import BuiltinFunctionType
+from math import prod
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
 import torch
 
 from situs.execution.emit import emit
 from situs.execution.plan import Call, Literal, Plan, Slot, Source, slots_in
+from situs.execution.reuse import Over
+from situs.graph.node import Operation
 
 SHORTEST = 4  # calls: calling TorchScript costs about as much as two of them
 LONGEST = 2000
+LARGE = 2**16  # elements: from here on, what Python costs is less than what another piece of memory does
 
 
 def scripted(plan: Plan) -> Plan:
     """The plan with runs of PyTorch's own functions put together; the plan itself if there are none."""
     calls: list[Call] = []
-    run: list[Call] = []
-    for call in [*plan.calls, None]:
-        if call is not None and _qualifies(call) and len(run) < LONGEST and _together(run, call):
-            run.append(call)
+    run = _Run()
+    for call in plan.calls:
+        if run.take(call):
             continue
-        calls += _joined(run, plan) if len(run) >= SHORTEST else run
-        run = []
-        if call is not None:
-            if _qualifies(call):
-                run = [call]
-            else:
-                calls.append(call)
+        calls += run.joined(plan)
+        run = _Run()
+        if not run.take(call):
+            calls.append(call)
+    calls += run.joined(plan)
     return plan if len(calls) == len(plan.calls) else replace(plan, calls=calls)
 
 
+class _Run:
+    """Calls that follow each other on one device: as they are in the plan, and as they are in a function of them."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.inside: list[Call] = []
+        self.made: set[int] = set()
+
+    def take(self, call: Call) -> bool:
+        """Adds a call, unless it cannot be made together with the others."""
+        inside = call if call.overwrites in self.made else _sparing(call)
+        if inside is None or not _qualifies(inside) or len(self.calls) == LONGEST:
+            return False
+        if self.calls and self.calls[-1].device is not call.device:
+            return False
+        self.calls.append(call)
+        self.inside.append(inside)
+        self.made.update(call.outputs)
+        return True
+
+    def joined(self, plan: Plan) -> list[Call]:
+        """One call in the place of several; these themselves if they are few or TorchScript will not have them."""
+        if len(self.calls) < SHORTEST:
+            return self.calls
+        sources, used = _outside(self.inside, self.made), _used_outside(self.calls, plan)
+        kept = [slot for call in self.calls for slot in call.outputs if slot in used]
+        try:
+            function = _compiled(self.inside, sources, kept)
+        except Exception:  # a function without a TorchScript form: nothing is lost but a little time
+            return self.calls
+        together = _or_one_by_one(function, _alone(self.inside, sources, kept, plan))
+        return [Call(together, list(sources), kept, self.calls[0].device, single=False)]
+
+
+def _sparing(call: Call) -> Call | None:
+    """A call that overwrites nothing; None if the memory that this takes is better saved."""
+    if call.overwrites is None:
+        return call
+    if call.node is None or call.anew is None or _known_size(call.node) >= LARGE:
+        return None
+    return replace(call, function=call.anew, overwrites=None, anew=None)
+
+
+def _known_size(node: Operation) -> int:
+    """How many elements the result has, as far as that is known: an unknown dimension counts as 1."""
+    shape = node.outputs[0].shape
+    return 0 if shape.rank is None else prod(size for size in shape if size is not None)
+
+
 def _qualifies(call: Call) -> bool:
-    function = call.function
     return (
-        isinstance(function, BuiltinFunctionType)
-        and getattr(torch, function.__name__, None) is function
+        _text(call.function, ["x"] * len(call.inputs)) is not None
         and call.single
         and not call.takes_run
         and all(_is_tensor(source) for source in call.inputs)
     )
 
 
+def _text(function: Callable[..., Any], arguments: list[str]) -> str | None:
+    """The call of a function in TorchScript; None if it is not one of PyTorch's own."""
+    if isinstance(function, Over):
+        return _text(function.function, [*arguments, f"out={arguments[function.place]}"])
+    if isinstance(function, MethodDescriptorType) and getattr(torch.Tensor, function.__name__, None) is function:
+        return f"{arguments[0]}.{function.__name__}({', '.join(arguments[1:])})"
+    if isinstance(function, BuiltinFunctionType) and getattr(torch, function.__name__, None) is function:
+        return f"torch.{function.__name__}({', '.join(arguments)})"
+    return None
+
+
 def _is_tensor(source: Source) -> bool:
     if isinstance(source, Literal):
         return isinstance(source.value, torch.Tensor)
     return isinstance(source, Slot) and not source.host
-
-
-def _together(run: Sequence[Call], call: Call) -> bool:
-    return not run or run[-1].device is call.device
-
-
-def _joined(run: list[Call], plan: Plan) -> list[Call]:
-    """One call in the place of several; these themselves if TorchScript will not have them."""
-    made = [slot for call in run for slot in call.outputs]
-    sources = _outside(run, set(made))
-    used = _used_outside(run, plan)
-    kept = [slot for slot in made if slot in used]
-    try:
-        function = _compiled(run, sources, kept)
-    except Exception:  # a function without a TorchScript form: nothing is lost but a little time
-        return run
-    together = _or_one_by_one(function, _alone(run, sources, kept, plan))
-    return [Call(together, list(sources), kept, run[0].device, single=False)]
 
 
 def _outside(run: list[Call], made: set[int]) -> list[Source]:
@@ -102,9 +149,9 @@ def _compiled(run: list[Call], sources: list[Source], kept: list[int]) -> Callab
     names = {_key(source): f"x{number}" for number, source in enumerate(sources)}
     lines = [f"def run({', '.join(names.values())}):"]
     for call in run:
-        arguments = ", ".join(names[_key(source)] for source in call.inputs)
+        text = _text(call.function, [names[_key(source)] for source in call.inputs])
         name = names[_key(Slot(call.outputs[0]))] = f"v{call.outputs[0]}"
-        lines.append(f" {name} = torch.{call.function.__name__}({arguments})")
+        lines.append(f" {name} = {text}")
     lines.append(f" return ({''.join(f'v{slot}, ' for slot in kept)})")
     unit = torch._C.CompilationUnit()
     known: Any = {"torch": torch}.get

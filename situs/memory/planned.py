@@ -25,7 +25,8 @@ class MemoryPlan:
 
     Attributes:
         devices: What is predicted for each device that the run uses.
-        in_order: Whether the calls follow each other. Where they run side by side, the order of the plan is assumed.
+        in_order: Whether the calls follow each other. Where they run side by side, the order in which they happen to
+            end decides, and the figures assume that all slow ones take equally long.
     """
 
     devices: tuple[DeviceForecast, ...]
@@ -64,7 +65,7 @@ class MemoryPlan:
     def _remarks(self) -> list[str]:
         lines = [f"{short_name(d.name)} holds more: {what}." for d in self.devices for what in d.unknown]
         if not self.in_order:
-            lines.append("Some calls run side by side; the figures assume that they follow each other.")
+            lines.append("Some calls run side by side; the figures assume that these take equally long.")
         return ["\n".join(lines)] if lines else []
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ for a run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,9 @@ from situs.execution.away import Moved, moved
 from situs.execution.forecast import forecast
 from situs.execution.paper import SMALL
 from situs.execution.plan import Plan
-from situs.execution.sketches import Fed
+from situs.execution.program import Program
+from situs.execution.rounds import rounds_of
+from situs.execution.sketches import Constants, Fed
 from situs.execution.swap import switch
 from situs.graph.context import get_default_graph, get_default_session
 from situs.graph.function import graph_of
@@ -93,7 +96,7 @@ def _in_session(session: BaseSession, fetches: Any, feed_dict: Any) -> MemoryPla
     fed = [_fed(tensor, value, host()) for tensor, value in zip(prepared.feeds, given.values(), strict=True)]
     program = prepared.program
     constants, cells = session._engine._planner.constants, session._state._cells
-    return MemoryPlan(forecast(program.plan, fed, constants, cells), in_order=program.schedule is None)
+    return _planned(program, fed, constants, cells)
 
 
 def _unfed(made: Plan) -> list[SymbolicTensor]:
@@ -114,7 +117,14 @@ def _of_function(function: ConcreteFunction, feed_dict: Any) -> MemoryPlan:
     default = None if here.scope.stops else decide(find_op("PartitionedCall"), {}, function.name).device
     program = function._make(where, default, options.current.soft, log=False)._program
     fed = [_fed(t, value, device) for t, value, device in zip(arguments, values, where, strict=True)]
-    return MemoryPlan(forecast(program.plan, fed, {}, {}), in_order=program.schedule is None)
+    return _planned(program, fed)
+
+
+def _planned(
+    program: Program, fed: Sequence[Fed], constants: Constants | None = None, cells: Mapping[str, Cell] | None = None
+) -> MemoryPlan:
+    rounds = None if program.schedule is None else rounds_of(program.schedule)
+    return MemoryPlan(forecast(program.plan, fed, constants or {}, cells or {}, rounds), in_order=rounds is None)
 
 
 # What is fed.

@@ -23,6 +23,10 @@ from situs.eager.reserve import in_use
 from situs.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
 from situs.execution.parallel import Pool, shared_pool
 from situs.proto.config import ConfigProto
+from situs.proto.rewriter import RewriterConfig
+
+# What lets a graph move values to the host, as `situs.memory.planning.swap_to_host` does for all graphs.
+_SWAPPING = (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.HEURISTICS)
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class SessionConfig:
     pruned: bool
     pool: Pool | None
     timeout_ms: int
+    swaps: bool
 
 
 def read_config(config: Any) -> SessionConfig:
@@ -57,6 +62,7 @@ def read_config(config: Any) -> SessionConfig:
         pruned=config.graph_options.place_pruned_graph,
         pool=_pool(config),
         timeout_ms=config.operation_timeout_in_ms,
+        swaps=config.graph_options.rewrite_options.memory_optimization in _SWAPPING,
     )
 
 

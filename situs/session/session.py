@@ -71,6 +71,7 @@ class BaseSession:
             log=self._config.log,
             pool=self._config.pool,
             pruned=self._config.pruned,
+            swaps=self._config.swaps,
         )
         self._programs: dict[Any, Program] = {}  # by what is fetched and fed
         self._prepared: dict[Any, Prepared] = {}  # by that, and the form it is asked for in

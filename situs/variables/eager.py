@@ -116,7 +116,7 @@ class Variable(Updatable):
 
     @property
     def _tensor(self) -> EagerTensor:
-        return wrap(self._cell.value, self._cell.place, self._made_by)
+        return wrap(self._cell.read(), self._cell.place, self._made_by)
 
     # What it is.
 

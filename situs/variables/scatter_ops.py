@@ -150,3 +150,7 @@ def _divide(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 scatter_mul = _turns_op("ScatterMul", torch.mul)
 scatter_mul.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_in_turns(torch.mul, CPU)))
 scatter_div = _turns_op("ScatterDiv", _divide)
+
+# What a variable becomes is taken as a constant. The other ops of this file have no gradient in TensorFlow either.
+for _op in (scatter_nd_update, scatter_nd_add, scatter_nd_sub, scatter_add, scatter_sub, scatter_mul, scatter_div):
+    _op.stops_gradients()

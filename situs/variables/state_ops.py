@@ -106,6 +106,9 @@ def _same_size(kernel: Callable[..., Any]) -> Callable[..., Any]:
 assign_add = _update_op("AssignAdd", torch.add)
 assign_sub = _update_op("AssignSub", torch.sub)
 
+for _op in (assign, assign_add, assign_sub):
+    _op.stops_gradients()  # what a variable becomes is taken as a constant, as in TensorFlow
+
 # Questions about state.
 
 is_initialized = op("IsVariableInitialized", "ref: dtype& -> is_initialized: bool", stateful=True)
@@ -114,7 +117,7 @@ is_initialized.shape(lambda ref: SCALAR)
 
 @is_initialized.kernel(CPU, GPU, host_output=True)
 def _is_initialized_kernel(ref: Cell) -> torch.Tensor:
-    return torch.tensor(ref.value is not None)
+    return torch.tensor(ref.is_initialized)
 
 
 count_up_to = op("CountUpTo", "ref: T& -> output: T", T=INDEX, stateful=True, limit=0)

@@ -1,0 +1,147 @@
+"""Kernels run on paper: on tensors that have shapes and strides but no elements, and take no memory.
+
+PyTorch calls them tensors of the device ``meta``. A kernel that is given them gives such tensors back, so it is
+known before a run how large its results will be, whether they are views of its inputs, and what else it will hold
+while it computes:
+
+    with Paper() as paper:
+        y = kernel(sketch([128, 784]), sketch([784, 10]))      # a sketch of 128 x 10
+    paper.peak                                                 # 5120 bytes
+
+Small values that are known, such as shapes and sizes, are computed in earnest: what they steer is known then.
+A kernel that has to look at elements it does not have fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from weakref import ref
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+SMALL = 1024  # elements: larger values steer nothing
+_NOWHERE = torch.device("meta")
+_IN_LAYERS = {4: torch.channels_last, 5: torch.channels_last_3d}  # by rank: channels last in memory
+
+
+def sketch(shape: Any, dtype: torch.dtype) -> torch.Tensor:
+    """A tensor without elements."""
+    return torch.empty(tuple(shape), dtype=dtype, device=_NOWHERE)
+
+
+def sketch_of(value: torch.Tensor) -> torch.Tensor:
+    """A tensor that lies in memory like another one; with its elements, if they are few."""
+    if value.numel() <= SMALL and value.device != _NOWHERE:
+        return value.detach().cpu()
+    return _without_elements(value)
+
+
+def is_known(value: torch.Tensor) -> bool:
+    """Whether a tensor has its elements."""
+    return value.device != _NOWHERE
+
+
+class Paper(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """While it is entered, PyTorch's functions compute with sketches.
+
+    Attributes:
+        peak: The most bytes that were held at a time of what was made meanwhile.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.peak = 0
+        self._held = 0
+        self._seen: dict[int, ref[Any]] = {}  # the memory that was made
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Called by PyTorch in the place of each of its functions."""
+        kwargs = kwargs or {}
+        given = list(_tensors((args, kwargs)))
+        for value in given:
+            self._seen.setdefault(*_entry(value))
+        if all(map(is_known, given)):
+            made = _in_earnest(func, args, kwargs)
+        elif func._schema.is_mutable and any(map(is_known, given)):
+            raise NotImplementedError("a value that is known would be changed into one that is not")
+        else:
+            made = _on_paper(func, args, kwargs)
+        for value in _tensors(made):
+            self._hold(value.untyped_storage())
+        return made
+
+    def _hold(self, storage: Any) -> None:
+        key, size = storage._cdata, storage.nbytes()
+        if key in self._seen:
+            return
+
+        def let_go(gone: Any) -> None:
+            self._held -= size
+            self._seen.pop(key, None)
+
+        self._seen[key] = ref(storage, let_go)
+        self._held += size
+        self.peak = max(self.peak, self._held)
+
+
+def _entry(value: torch.Tensor) -> tuple[int, ref[Any]]:
+    storage = value.untyped_storage()
+    return storage._cdata, ref(storage)
+
+
+def _in_earnest(func: Any, args: Any, kwargs: Any) -> Any:
+    """Computes with elements, unless the result is large: then on paper."""
+    try:
+        sketched = _on_paper(func, args, kwargs)
+    except Exception:
+        if not any(True for _ in _tensors((args, kwargs))):
+            raise  # nothing says how large it would be
+        return func(*args, **kwargs)  # its size hangs on the elements, and they are few
+    if all(value.numel() <= SMALL for value in _tensors(sketched)):
+        return func(*args, **kwargs)
+    return sketched
+
+
+def _on_paper(func: Any, args: Any, kwargs: Any) -> Any:
+    args, kwargs = _mapped(args, _without_elements), _mapped(kwargs, _without_elements)
+    if "device" in kwargs:
+        kwargs["device"] = _NOWHERE
+    made = func(*args, **kwargs)
+    return _like_input(made, args[0]) if func is torch.ops.aten.convolution.default else made
+
+
+def _like_input(made: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
+    """The result of a convolution: on every device, channels that come last in memory come last in the result."""
+    order = _IN_LAYERS.get(given.ndim)
+    if order is None or given.is_contiguous() or not given.is_contiguous(memory_format=order):
+        return made
+    return made.contiguous(memory_format=order)
+
+
+def _without_elements(value: torch.Tensor) -> torch.Tensor:
+    if value.device == _NOWHERE:
+        return value
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=_NOWHERE)
+
+
+def _tensors(item: Any) -> Iterator[torch.Tensor]:
+    """Every tensor in nested lists, tuples and dictionaries."""
+    if isinstance(item, torch.Tensor):
+        yield item
+    elif isinstance(item, (list, tuple)):
+        for each in item:
+            yield from _tensors(each)
+    elif isinstance(item, dict):
+        yield from _tensors(list(item.values()))
+
+
+def _mapped(item: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(item, torch.Tensor):
+        return function(item)
+    if isinstance(item, (list, tuple)):
+        return type(item)(_mapped(each, function) for each in item)
+    return {key: _mapped(each, function) for key, each in item.items()} if isinstance(item, dict) else item

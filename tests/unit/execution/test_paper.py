@@ -1,0 +1,85 @@
+"""Kernels on paper: sizes and views as PyTorch makes them, and no memory taken."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from situs.execution.paper import SMALL, Paper, is_known, sketch, sketch_of
+
+FLOATS = 4
+
+
+def floats(*shape):
+    return sketch(shape, torch.float32)
+
+
+CASES = {
+    "product": (lambda x: x.reshape(64, 32) @ x.reshape(32, 64), 64 * 64 * FLOATS),
+    "view": (lambda x: x.reshape(64, 32).t()[3:], 0),
+    "copy of a view": (lambda x: x.reshape(64, 32).t().reshape(-1), 2048 * FLOATS),
+    "two results": (lambda x: x.max(0), FLOATS + 8),
+    "something besides": (lambda x: (x + 1.0).sum(), 2048 * FLOATS + FLOATS),
+    "one after the other": (lambda x: ((x + 1.0) + 1.0).sum(), 2 * 2048 * FLOATS),
+    "made of nothing": (lambda x: torch.zeros(1000, 1000, device="cpu"), 1000 * 1000 * FLOATS),
+}
+
+
+@pytest.mark.parametrize(("function", "peak"), CASES.values(), ids=CASES)
+def test_what_is_held_at_most(function, peak):
+    x = floats(2048)
+    with Paper() as paper:
+        function(x)
+    assert paper.peak == peak
+
+
+@pytest.mark.parametrize("function", [function for function, _ in CASES.values()], ids=CASES)
+def test_shapes_and_strides_are_those_of_the_kernel(function):
+    truth = function(torch.ones(2048))
+    with Paper():
+        found = function(floats(2048))
+    for ours, theirs in zip(_listed(found), _listed(truth), strict=True):
+        assert (ours.shape, ours.stride(), ours.dtype) == (theirs.shape, theirs.stride(), theirs.dtype)
+
+
+def _listed(made):
+    return [made] if isinstance(made, torch.Tensor) else list(made)
+
+
+@pytest.mark.parametrize("rank", [4, 5])
+def test_a_convolution_keeps_the_channels_where_they_are(rank):
+    function = torch.conv2d if rank == 4 else torch.conv3d
+    order = (0, rank - 1, *range(1, rank - 1))
+    x, w = torch.ones(2, *[8] * (rank - 2), 16), torch.ones(4, 16, *[3] * (rank - 2))
+    truth = function(x.permute(order), w)
+    with Paper():
+        found = function(sketch(x.shape, x.dtype).permute(order), sketch(w.shape, w.dtype))
+    assert found.stride() == truth.stride()
+
+
+def test_small_values_are_computed_in_earnest():
+    with Paper():
+        sizes = torch.tensor(floats(7, 9).shape)
+        assert (sizes * 2).tolist() == [14, 18]
+        assert is_known(torch.zeros(3, device="cpu"))
+        assert not is_known(sizes.repeat(SMALL))
+        assert not is_known(floats(2) + torch.ones(2))
+
+
+def test_what_looks_at_elements_fails():
+    with Paper(), pytest.raises(RuntimeError):
+        bool((floats(3) > 0).any())
+
+
+def test_a_known_value_is_not_changed_into_an_unknown_one():
+    known = torch.ones(3)
+    with Paper(), pytest.raises(NotImplementedError):
+        known.add_(floats(3))
+    assert known.tolist() == [1, 1, 1]
+
+
+def test_a_sketch_has_the_elements_of_a_small_value_and_the_strides_of_a_large_one():
+    assert sketch_of(torch.arange(3)).tolist() == [0, 1, 2]
+    large = torch.ones(SMALL, 2).t()
+    assert sketch_of(large).stride() == large.stride()
+    assert not is_known(sketch_of(large))
