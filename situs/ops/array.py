@@ -20,9 +20,11 @@ from situs.dtype import ALL, FIXED, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, a
 from situs.dtype import bool as bool_
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.attribute import as_bool, as_word, plain
+from situs.ops.attribute import as_bool, as_word, is_plain, plain
 from situs.ops.define import CPU, GPU, op, unary
 from situs.ops.spelling import renamed
+from situs.ops.sum_to import sum_to
+from situs.registry.op import find_op
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -145,6 +147,11 @@ def _reshape_kernel(tensor: Any, shape: Any) -> Any:
     return tensor.reshape(sizes)
 
 
+@_reshape.gradient
+def _reshape_gradient(grad: Tensor, tensor_shape: Any) -> Tensor:
+    return _reshape(grad, tensor_shape)
+
+
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """Returns the elements of `tensor` in another shape.
 
@@ -245,6 +252,8 @@ def _itself(x: Any) -> Any:
 
 _identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED)
 _stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED)
+find_op("Identity").gradient(lambda grad: grad)
+find_op("StopGradient").stops_gradients()
 _ensure_shape = op("EnsureShape", "input: T -> output: T", shape=UNKNOWN)
 
 
@@ -262,6 +271,9 @@ def _ensure_shape_shape(input: TensorShape, *, shape: TensorShape) -> TensorShap
 def _ensure_shape_kernel(input: Any, shape: TensorShape) -> Any:
     _ensure_shape_shape(TensorShape(input.shape), shape=shape)
     return input
+
+
+_ensure_shape.gradient(lambda grad: grad)
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
@@ -341,6 +353,20 @@ def _squeeze_kernel(input: Any, squeeze_dims: tuple[int, ...]) -> Any:
     return input.squeeze(tuple({_squeezed(axis, tuple(input.shape)) for axis in squeeze_dims}))
 
 
+@_expand_dims.gradient
+def _expand_dims_gradient(grad: Tensor, input_shape: Any, axis: Any) -> Tensor:
+    if isinstance(input_shape, tuple) or not is_plain(axis):
+        return _reshape(grad, input_shape)
+    return squeeze(grad, axis)  # which need not wait for the input, to see its sizes
+
+
+@_squeeze.gradient
+def _squeeze_gradient(grad: Tensor, input_shape: Any, *, squeeze_dims: tuple[int, ...]) -> Tensor:
+    if isinstance(input_shape, tuple) or len(squeeze_dims) != 1:
+        return _reshape(grad, input_shape)
+    return _expand_dims(grad, squeeze_dims[0])
+
+
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
     """Returns `input` with a dimension of size 1 put in at `axis`, which may count from the end."""
     return _expand_dims(input, axis, name=name)
@@ -415,6 +441,22 @@ def _transpose_kernel(x: torch.Tensor, perm: Any, conjugate: bool) -> torch.Tens
 @_transpose.kernel(CPU, T=STRING)
 def _transpose_strings(x: Any, perm: Any, conjugate: bool) -> Any:
     return x.transpose(_as_perm(perm, x.ndim))
+
+
+@_transpose.gradient
+def _transpose_gradient(grad: Tensor, perm: Any, *, conjugate: bool) -> Tensor:
+    return _transpose(grad, _inverse(perm), conjugate=conjugate)
+
+
+def _inverse(perm: Any) -> Any:
+    """The order of dimensions that undoes another; a word stands for one that undoes itself."""
+    if isinstance(perm, str):
+        return perm
+    if not is_plain(perm):
+        return find_op("InvertPermutation")(perm)
+    axes = plain(perm, "perm")
+    order = _as_perm(axes, len(axes))
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:
@@ -494,6 +536,11 @@ def _broadcast_args_kernel(s0: torch.Tensor, s1: torch.Tensor) -> torch.Tensor:
     return torch.tensor(both.as_list(), dtype=s0.dtype)
 
 
+@_broadcast_to.gradient
+def _broadcast_to_gradient(grad: Tensor, input_shape: Any) -> Tensor:
+    return sum_to(grad, input_shape)
+
+
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Returns `input` repeated along dimensions of size 1, or new ones in front, until it has `shape`."""
     return _broadcast_to(input, shape, name=name)
@@ -534,6 +581,20 @@ def _meshgrid_strings(inputs: list[Any], indexing: str) -> Any:
     return list(np.meshgrid(*(each.reshape(-1) for each in inputs), indexing=indexing))  # type: ignore[call-overload]
 
 
+@_meshgrid.gradient
+def _meshgrid_gradient(grads: list[Any], inputs_shape: list[Any], *, indexing: str) -> list[Any]:
+    axes = list(range(len(grads)))
+    own = [1, 0, *axes[2:]] if indexing == "xy" and len(axes) > 1 else axes
+    parts = zip(grads, inputs_shape, own, strict=True)
+    return [None if grad is None else _along(grad, axis, len(axes), shape) for grad, shape, axis in parts]
+
+
+def _along(grad: Tensor, axis: int, rank: int, shape: Any) -> Tensor:
+    """The sum over all axes but one, in the shape of the vector that runs along it."""
+    others = tuple(each for each in range(rank) if each != axis)
+    return _reshape(find_op("Sum")(grad, others), shape)
+
+
 @_sequence_mask.shape
 def _sequence_mask_shape(lengths: TensorShape, maxlen: Any) -> TensorShape:
     return lengths.concatenate([None if maxlen is None else _as_maxlen(maxlen)])
@@ -554,6 +615,9 @@ def _sequence_mask_kernel(lengths: torch.Tensor, maxlen: Any, dtype: DType) -> t
         maxlen = max(int(lengths.max()), 0) if lengths.numel() else 0
     places = torch.arange(_as_maxlen(maxlen), device=lengths.device)
     return (places < lengths.to(torch.int64).unsqueeze(-1)).to(TORCH_DTYPE[dtype])
+
+
+_sequence_mask.stops_gradients()
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str | None = "meshgrid") -> list[Tensor]:

@@ -18,8 +18,12 @@ from situs.dtype import FIXED, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, as_d
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.ops.compare import greater, less, logical_or
+from situs.ops.constant import zeros_like
 from situs.ops.define import CPU, GPU, numpy_kernel, op, same_shape
+from situs.ops.masked import masked, unmasked
 from situs.ops.naming import Composed
+from situs.ops.sum_to import sum_to
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor, is_tensor
 
@@ -56,6 +60,11 @@ def _cast_from_string(x: Any, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N
 def _cast_to_string(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
     source = str(x.dtype).removeprefix("torch.")
     raise UnimplementedError(f"Cast {source} to string is not supported; tf.strings.as_string prints numbers.")
+
+
+@_cast.gradient
+def _cast_gradient(grad: Tensor, x: Tensor) -> Tensor | None:
+    return cast(grad, x.dtype) if x.dtype.is_floating or x.dtype.is_complex else None
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
@@ -132,6 +141,23 @@ def _clip_kernel(t: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torc
 
 
 _clip.kernel(CPU, T=WIDE_UNSIGNED)(numpy_kernel(np.clip))
+
+
+@_clip.gradient
+def _clip_gradient(
+    grad: Tensor,
+    t: Tensor,
+    clip_value_min: Tensor,
+    clip_value_max: Tensor,
+    clip_value_min_shape: Any,
+    clip_value_max_shape: Any,
+) -> tuple[Any, ...]:
+    below, above = less(t, clip_value_min), greater(t, clip_value_max)
+    return (
+        lambda: unmasked(logical_or(below, above), grad),
+        lambda: sum_to(masked(below, grad), clip_value_min_shape),
+        lambda: sum_to(masked(above, grad), clip_value_max_shape),
+    )
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
@@ -235,6 +261,11 @@ def _complex_kernel(real: torch.Tensor, imag: torch.Tensor, *, Tout: DType) -> t
     return torch.complex(real, imag)
 
 
+@_complex.gradient
+def _complex_gradient(grad: Tensor, real_shape: Any, imag_shape: Any) -> tuple[Any, ...]:
+    return lambda: sum_to(real(grad), real_shape), lambda: sum_to(imag(grad), imag_shape)
+
+
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """Makes complex numbers of their real and imaginary parts, which broadcast.
 
@@ -261,6 +292,11 @@ def _real_kernel(input: torch.Tensor, *, Tout: DType) -> torch.Tensor:  # noqa: 
     return input.real
 
 
+@_real.gradient
+def _real_gradient(grad: Tensor, input: Tensor) -> Tensor:
+    return cast(grad, input.dtype)
+
+
 def real(input: Any, name: str | None = None) -> Tensor:
     """Returns the real part of every element; real numbers are their own."""
     return _real(input, Tout=dtype_of(input).real_dtype, name=name)
@@ -273,6 +309,11 @@ _imag.shape(same_shape)
 @_imag.kernel(CPU, GPU)
 def _imag_kernel(input: torch.Tensor, *, Tout: DType) -> torch.Tensor:  # noqa: N803
     return input.imag if input.is_complex() else torch.zeros_like(input)
+
+
+@_imag.gradient
+def _imag_gradient(grad: Tensor, input: Tensor) -> Tensor | None:
+    return complex(zeros_like(grad), grad) if input.dtype.is_complex else None
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:

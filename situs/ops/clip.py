@@ -1,4 +1,7 @@
-"""Gradients kept in bounds: tensors scaled down to a norm."""
+"""Gradients kept in bounds: tensors scaled down to a norm.
+
+Slices of a tensor (`situs.ops.slices`) are scaled by their rows, and stay slices.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +15,36 @@ from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.gather import where
 from situs.ops.math import add, divide, maximum, minimum, multiply, reciprocal, rsqrt, sqrt, subtract
 from situs.ops.naming import Composed
-from situs.ops.norms import global_norm, tensor_list
+from situs.ops.norms import global_norm, tensor_list, values_of
 from situs.ops.reduce import reduce_sum
+from situs.ops.slices import IndexedSlices
 from situs.tensor import Tensor
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Tensor:
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """Scales a tensor down to a Euclidean norm; one that is within it stays as it is.
 
     Args:
-        t: A tensor.
+        t: A tensor, or slices of one.
         clip_norm: The largest norm; a negative one counts as 0.
         axes: The axes along which norms are taken; by default all, which makes one norm.
         name: A name for the op.
     """
-    t = convert_to_tensor(t)
+    values = convert_to_tensor(values_of(t))
     with Composed(name, "clip_by_norm") as last:
-        limit = maximum(cast(clip_norm, t.dtype), 0)
-        norm = _norm(t, axes)
-        scaled = multiply(t, limit)
-        if not scaled.shape.is_compatible_with(t.shape):
+        limit = maximum(cast(clip_norm, values.dtype), 0)
+        norm = _norm(values, axes)
+        scaled = multiply(values, limit)
+        if not scaled.shape.is_compatible_with(values.shape):
             raise InvalidArgumentError(
-                f"Shapes {t.shape} and {scaled.shape} are incompatible: clip_norm has too many axes."
+                f"Shapes {values.shape} and {scaled.shape} are incompatible: clip_norm has too many axes."
             )
-        return divide(scaled, maximum(norm, limit), last)
+        return _like(t, divide(scaled, maximum(norm, limit), last))
+
+
+def _like(t: Any, values: Tensor) -> Any:
+    """Values as what they were computed for: a tensor, or slices of one."""
+    return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
 
 
 def _norm(t: Tensor, axes: Any) -> Tensor:
@@ -47,11 +56,11 @@ def _norm(t: Tensor, axes: Any) -> Tensor:
 
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
-) -> tuple[list[Tensor | None], Tensor]:
+) -> tuple[list[Any], Tensor]:
     """Scales many tensors down together, so that their elements have a Euclidean norm of at most `clip_norm`.
 
     Args:
-        t_list: The tensors; None entries stay None.
+        t_list: The tensors, or slices; None entries stay None.
         clip_norm: The largest norm.
         use_norm: Their norm, if it is known already; see `situs.ops.norms.global_norm`.
         name: A name for the ops.
@@ -71,15 +80,15 @@ def clip_by_global_norm(
         return [None if t is None else _scaled(t, scale) for t in tensors], norm
 
 
-def _scaled(t: Any, scale: Tensor) -> Tensor:
-    t = convert_to_tensor(t)
-    return multiply(t, cast(scale, t.dtype))
+def _scaled(t: Any, scale: Tensor) -> Any:
+    values = convert_to_tensor(values_of(t))
+    return _like(t, multiply(values, cast(scale, values.dtype)))
 
 
-def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """Scales a tensor down so that its Euclidean norm per element is at most `clip_norm`."""
-    t = convert_to_tensor(t)
+def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
+    """Scales a tensor, or slices of one, down so that its Euclidean norm per element is at most `clip_norm`."""
+    values = convert_to_tensor(values_of(t))
     with Composed(name, "clip_by_average_norm") as last:
-        limit = cast(clip_norm, t.dtype)
-        per_norm = multiply(rsqrt(reduce_sum(multiply(t, t))), cast(size(t), t.dtype))
-        return multiply(multiply(t, limit), minimum(per_norm, reciprocal(limit)), last)
+        limit = cast(clip_norm, values.dtype)
+        per_norm = multiply(rsqrt(reduce_sum(multiply(values, values))), cast(size(values), values.dtype))
+        return _like(t, multiply(multiply(values, limit), minimum(per_norm, reciprocal(limit)), last))

@@ -26,6 +26,7 @@ from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedErro
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_sizes, partly, sizes_of
 from situs.ops.define import CPU, GPU, op, same_shape
+from situs.ops.sum_to import sum_to
 from situs.placement.candidates import Assignment
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder, has_tensor
@@ -198,6 +199,11 @@ def _fill_strings(dims: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any
     return np.broadcast_to(value, _checked_dims(dims)).copy()
 
 
+@_fill.gradient
+def _fill_gradient(grad: Tensor) -> Tensor:
+    return sum_to(grad, ())
+
+
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """Makes a tensor of shape `dims` with `value` in every element."""
     return _fill(dims, value, name=name)
@@ -248,6 +254,8 @@ def _zeros_like_strings(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 _ones_like = op("OnesLike", "x: T -> y: T", T=FIXED)
 _ones_like.shape(same_shape)
 _ones_like.kernel(CPU, GPU)(torch.ones_like)
+_zeros_like.stops_gradients()
+_ones_like.stops_gradients()
 
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:

@@ -23,16 +23,18 @@ from situs.ops.array import shape as sizes_op
 from situs.ops.attribute import is_plain, plain
 from situs.ops.cast import cast
 from situs.ops.compare import less
-from situs.ops.constant import convert_to_tensor
+from situs.ops.constant import convert_to_tensor, ones
 from situs.ops.constant import range as range_
 from situs.ops.define import CPU, GPU, op
+from situs.ops.diagonal import eye
 from situs.ops.gather import gather, where
 from situs.ops.join import concat, stack
-from situs.ops.linalg import matmul
+from situs.ops.linalg import conjugate, matmul
 from situs.ops.math import add, subtract
 from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_prod
 from situs.ops.search import setdiff1d
+from situs.ops.sum_to import sum_to
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -157,6 +159,50 @@ def _einsum_kernel(inputs: list[torch.Tensor], equation: str) -> torch.Tensor:
     # PyTorch takes a size of 1 for any size, and sums over an ellipsis that the result leaves out.
     _check_sizes(equation, tuple(x.shape for x in inputs))
     return torch.einsum(str(parse_equation(equation)), *inputs)
+
+
+@_einsum.gradient
+def _einsum_gradient(grad: Tensor, inputs: list[Tensor], inputs_shape: list[Any], *, equation: str) -> list[Any]:
+    parsed = parse_equation(equation)
+    return [functools.partial(_operand_gradient, grad, parsed, n, inputs, inputs_shape[n]) for n in range(len(inputs))]
+
+
+def _operand_gradient(grad: Tensor, equation: Equation, number: int, inputs: list[Tensor], sizes: Any) -> Tensor:
+    """The gradient of one operand: a contraction of that of the result with the other operands.
+
+    A letter that stands nowhere else was summed over, and is spread again by a vector of ones; a letter that stands
+    there twice took a diagonal, which an identity puts back.
+    """
+    before, ellipsis, after = equation.operands[number].partition(ELLIPSIS)
+    letters, places = before + after, [*range(len(before)), *range(-len(after), 0)]
+    terms = [equation.result, *(term for n, term in enumerate(equation.operands) if n != number)]
+    others = [grad, *(conjugate(x) for n, x in enumerate(inputs) if n != number)]
+    found, spare = "".join(terms), iter(c for c in LETTERS if c not in str(equation))
+    wanted = ""
+    for letter, place in zip(letters, places, strict=True):
+        if letter in wanted:
+            twin = next(spare)
+            terms, others = [*terms, letter + twin], [*others, eye(sizes[place], dtype=grad.dtype)]
+            letter = twin
+        elif letter not in found:
+            terms, others = [*terms, letter], [*others, ones([sizes[place]], grad.dtype)]
+        wanted += letter
+    if ELLIPSIS not in equation.result:
+        return einsum(f"{','.join(terms)}->{wanted}", *others)
+    made = einsum(f"{','.join(terms)}->{ELLIPSIS}{wanted}", *others)
+    made = sum_to(made, _ellipsis_first(sizes, len(before), len(after)))
+    if not ellipsis or not before:
+        return made
+    return einsum(f"{ELLIPSIS}{wanted}->{wanted[: len(before)]}{ELLIPSIS}{wanted[len(before) :]}", made)
+
+
+def _ellipsis_first(sizes: Any, before: int, after: int) -> Any:
+    """The sizes of an operand, those that its ellipsis stands for before those of its letters."""
+    end = -after or None
+    parts = [sizes[before:end], sizes[:before], sizes[end:] if end else ()]
+    if isinstance(sizes, tuple):
+        return (*parts[0], *parts[1], *parts[2])
+    return concat(parts if end else parts[:2], 0)
 
 
 def einsum(equation: str, *inputs: Any, optimize: Any = "greedy", name: str | None = None) -> Tensor:

@@ -10,9 +10,12 @@ from situs.dtype import FIXED, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DType, as_dt
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops.array import as_attribute, as_integer
+from situs.ops.array import as_attribute, as_integer, reshape
 from situs.ops.attribute import as_bool
+from situs.ops.cast import cast
 from situs.ops.define import CPU, GPU, op
+from situs.ops.gather import gather_nd
+from situs.ops.join import stack
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -290,6 +293,17 @@ def _largest_class(numbers: torch.Tensor, what: str) -> int:
     if low < 0:
         raise InvalidArgumentError(f"`{what}` contains negative values.")
     return high
+
+
+@_confusion_matrix.gradient
+def _confusion_matrix_gradient(
+    grad: Tensor, labels: Tensor, predictions: Tensor, weights: Tensor, weights_shape: Any
+) -> tuple[Any, ...]:
+    def of_weights() -> Tensor:
+        places = [reshape(cast(each, int64), [-1]) for each in (labels, predictions)]
+        return reshape(cast(gather_nd(grad, stack(places, 1)), weights.dtype), weights_shape)
+
+    return None, None, of_weights
 
 
 def confusion_matrix(

@@ -15,15 +15,20 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype
+from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype, int32
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs.ops.attribute import as_bool
+from situs.ops.cast import cast
+from situs.ops.compare import equal, greater, less
 from situs.ops.constant import convert_to_tensor, fill, ones_like
 from situs.ops.define import CPU, GPU, op
+from situs.ops.gather import where
 from situs.ops.join import concat
-from situs.ops.math import divide, maximum, sqrt, subtract
+from situs.ops.masked import masked
+from situs.ops.math import add, conjugated, div_no_nan, divide, exp, log, maximum, negative, sqrt, subtract, times
 from situs.ops.naming import Composed
+from situs.registry.op import find_op
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -131,6 +136,27 @@ cumulative_logsumexp = _scan(
 )
 
 
+@find_op("Cumsum").gradient
+def _cumsum_gradient(grad: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+    return cumsum(grad, axis, exclusive, not reverse)
+
+
+@find_op("Cumprod").gradient
+def _cumprod_gradient(grad: Tensor, x: Tensor, out: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+    return div_no_nan(cumsum(times(grad, out), axis, exclusive, not reverse), conjugated(x))
+
+
+@find_op("CumulativeLogsumexp").gradient
+def _logsumexp_gradient(grad: Tensor, x: Tensor, out: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+    """The gradient rule: sums of ``grad * exp(x - out)``, taken by their logarithms because out is one of a sum."""
+
+    def summed(chosen: Tensor, size: Tensor) -> Tensor:
+        logarithm = where(chosen, subtract(log(where(chosen, size, ones_like(size))), out), -math.inf)
+        return exp(add(cumulative_logsumexp(logarithm, axis, exclusive, not reverse), x))
+
+    return subtract(summed(greater(grad, 0), grad), summed(less(grad, 0), negative(grad)))
+
+
 # Sums of many tensors.
 
 _add_n = op("AddN", "inputs: T* -> sum: T", T=NUMERIC)
@@ -170,6 +196,11 @@ def _add_n_wide(inputs: list[torch.Tensor]) -> torch.Tensor:
     for x in inputs[1:]:
         total += x.numpy()
     return torch.from_numpy(total)
+
+
+@_add_n.gradient
+def _add_n_gradient(grad: Tensor, inputs_shape: list[Any]) -> list[Tensor]:
+    return [grad] * len(inputs_shape)
 
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
@@ -398,6 +429,70 @@ segment_min = _segment(
 )
 
 
+# The way back: to each slice what reached its segment.
+
+_segment_rows = op("SegmentRows", "rows: T, segment_ids: Tindices -> output: T", T=FLOATING | COMPLEX, Tindices=INDEX)
+
+
+@_segment_rows.shape
+def _segment_rows_shape(rows: TensorShape, segment_ids: TensorShape) -> TensorShape:
+    return UNKNOWN if rows.rank is None else segment_ids + rows[1:]
+
+
+@_segment_rows.kernel(CPU, GPU)
+def _segment_rows_kernel(rows: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
+    ids, shape = segment_ids.reshape(-1), (*segment_ids.shape, *rows.shape[1:])
+    if not len(rows):
+        return rows.new_zeros(shape)
+    outside = ((ids < 0) | (ids >= len(rows))).reshape(-1, *[1] * (rows.ndim - 1))
+    return rows.index_select(0, ids.clamp(0, len(rows) - 1)).masked_fill_(outside, 0).reshape(shape)
+
+
+def _rows_of(rows: Tensor, segment_ids: Tensor) -> Tensor:
+    """The row of its segment for each slice; 0 for slices that are in none."""
+    return _segment_rows(rows, segment_ids)
+
+
+@_segment_rows.gradient
+def _segment_rows_gradient(grad: Tensor, segment_ids: Tensor, rows_shape: Any) -> tuple[Any, ...]:
+    return unsorted_segment_sum(grad, segment_ids, rows_shape[0]), None
+
+
+@find_op("SegmentSum").gradient
+def _segment_sum_gradient(grad: Tensor, segment_ids: Tensor) -> tuple[Any, ...]:
+    return _rows_of(grad, segment_ids), None
+
+
+@find_op("SegmentMean").gradient
+def _segment_mean_gradient(grad: Tensor, segment_ids: Tensor) -> tuple[Any, ...]:
+    sizes = segment_sum(ones_like(segment_ids, grad.dtype), segment_ids)
+    return _rows_of(div_no_nan(grad, reshape(sizes, _beside_rows(grad, sizes))), segment_ids), None
+
+
+@find_op("SegmentMax").gradient
+@find_op("SegmentMin").gradient
+def _segment_extreme_gradient(grad: Tensor, data: Tensor, segment_ids: Tensor, output: Tensor) -> tuple[Any, ...]:
+    chosen = equal(data, _rows_of(output, segment_ids))
+    count = segment_sum(cast(chosen, grad.dtype), segment_ids)
+    return masked(chosen, _rows_of(div_no_nan(grad, count), segment_ids)), None
+
+
+@find_op("SegmentProd").gradient
+def _segment_prod_gradient(grad: Tensor, data: Tensor, segment_ids: Tensor, output: Tensor) -> tuple[Any, ...]:
+    ones = where(equal(data, 0), ones_like(data), data)
+    zeros = segment_sum(cast(equal(data, 0), int32), segment_ids)
+    passing = masked(less(zeros, 2), grad)  # of two zeros, neither makes a difference
+    others = _without_itself(
+        data, _rows_of(output, segment_ids), _rows_of(segment_prod(ones, segment_ids), segment_ids)
+    )
+    return times(_rows_of(passing, segment_ids), others), None
+
+
+def _without_itself(data: Tensor, product: Tensor, product_of_others: Tensor) -> Tensor:
+    """The product of a segment without each element: by division, except where this element is the only zero."""
+    return where(equal(data, 0), product_of_others, div_no_nan(product, data))
+
+
 # Segments whose numbers stand in any order.
 
 
@@ -501,6 +596,33 @@ unsorted_segment_min = _unsorted_segment(
     REAL,
     "Finds the minimum of the slices of `data` by `segment_ids`; the highest value where there is no slice.",
 )
+
+
+@find_op("UnsortedSegmentSum").gradient
+def _unsorted_sum_gradient(grad: Tensor, segment_ids: Tensor) -> tuple[Any, ...]:
+    return _rows_of(grad, segment_ids), None
+
+
+@find_op("UnsortedSegmentMax").gradient
+@find_op("UnsortedSegmentMin").gradient
+def _unsorted_extreme_gradient(
+    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: Any, output: Tensor
+) -> tuple[Any, ...]:
+    chosen = equal(data, _rows_of(output, segment_ids))
+    count = unsorted_segment_sum(cast(chosen, grad.dtype), segment_ids, num_segments)
+    return masked(chosen, _rows_of(div_no_nan(grad, count), segment_ids)), None
+
+
+@find_op("UnsortedSegmentProd").gradient
+def _unsorted_prod_gradient(
+    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: Any, output: Tensor
+) -> tuple[Any, ...]:
+    ones = where(equal(data, 0), ones_like(data), data)
+    zeros = unsorted_segment_sum(cast(equal(data, 0), int32), segment_ids, num_segments)
+    passing = masked(less(zeros, 2), grad)
+    products = unsorted_segment_prod(ones, segment_ids, num_segments)
+    others = _without_itself(data, _rows_of(output, segment_ids), _rows_of(products, segment_ids))
+    return times(_rows_of(passing, segment_ids), others), None
 
 
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:

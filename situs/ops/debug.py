@@ -419,6 +419,11 @@ def _check_numerics_kernel(tensor: torch.Tensor, *, message: str) -> torch.Tenso
     return tensor
 
 
+@_check_numerics.gradient
+def _check_numerics_gradient(grad: Tensor, *, message: str) -> Tensor:
+    return check_numerics(grad, f"Not a number (NaN) or infinity (Inf) values detected in gradient. {message}")
+
+
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """Returns a tensor whose numbers are all finite.
 

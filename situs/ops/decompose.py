@@ -17,6 +17,7 @@ import torch
 from situs.dtype import COMPLEX, INDEX, DType, as_dtype, complex64, complex128, float32, float64, int32
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops import decompose_gradient as rules
 from situs.ops.array import expand_dims, shape
 from situs.ops.attribute import as_bool
 from situs.ops.cast import cast, dtype_of, real
@@ -98,6 +99,9 @@ def _inverse_kernel(input: torch.Tensor, adjoint: bool = False) -> Any:
     return inverse
 
 
+_inverse.gradient(rules.inverse_gradient)
+
+
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Inverts matrices; those of their adjoints if `adjoint` is set.
 
@@ -133,6 +137,10 @@ def _log_determinant_kernel(input: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     return sign, logarithm.to(input.dtype)
 
 
+_determinant.gradient(rules.determinant_gradient)
+_log_determinant.gradient(rules.log_determinant_gradient)
+
+
 def det(input: Any, name: str | None = None) -> Tensor:
     """Computes the determinants of square matrices."""
     return _determinant(input, name=name)
@@ -164,6 +172,9 @@ def _cholesky_kernel(input: torch.Tensor) -> Any:
     if bool(info.any()):
         raise InvalidArgumentError("Cholesky decomposition was not successful. The input might not be valid.")
     return factor
+
+
+_cholesky.gradient(rules.cholesky_gradient)
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
@@ -216,6 +227,9 @@ def _solve_kernel(matrix: torch.Tensor, rhs: torch.Tensor, adjoint: bool = False
     return solution
 
 
+_solve.gradient(rules.solve_gradient)
+
+
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Solves ``matrix x = rhs``, or with the adjoint of the matrix.
 
@@ -252,6 +266,9 @@ def _triangular_kernel(
     used = matrix.mH if adjoint else matrix
     solution: torch.Tensor = torch.linalg.solve_triangular(used, rhs, upper=lower == adjoint)
     return solution
+
+
+_triangular_solve.gradient(rules.triangular_solve_gradient)
 
 
 def triangular_solve(
@@ -372,6 +389,9 @@ def _qr_kernel(input: torch.Tensor, full_matrices: bool = False) -> tuple[torch.
     return q, r
 
 
+_qr.gradient(rules.qr_gradient)
+
+
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Factors matrices into orthogonal ones and upper triangular ones.
 
@@ -403,6 +423,9 @@ def _lu_kernel(input: torch.Tensor, *, output_idx_type: DType) -> tuple[torch.Te
         return factors, pivots.to(TORCH_DTYPE[output_idx_type])
     swaps, _, _ = torch.lu_unpack(factors, pivots, unpack_data=False)
     return factors, swaps.abs().argmax(-2).to(TORCH_DTYPE[output_idx_type])
+
+
+_lu.gradient(rules.lu_gradient)
 
 
 def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
@@ -445,6 +468,9 @@ def _svd_kernel(
             return torch.linalg.svdvals(input).to(input.dtype), input.new_empty(0), input.new_empty(0)
         u, s, vh = torch.linalg.svd(input, full_matrices)
     return s.to(input.dtype), u, vh.mH
+
+
+_svd.gradient(rules.svd_gradient)
 
 
 def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
@@ -556,6 +582,10 @@ def _eig_kernel(
     return e, v
 
 
+_eigh.gradient(rules.eigh_gradient)
+_eig.gradient(rules.eig_gradient)
+
+
 def eigh(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Finds the eigenvalues of self-adjoint matrices, in ascending order, and their eigenvectors.
 
@@ -597,6 +627,9 @@ _exponential.shape(_square_shape)
 def _exponential_kernel(input: torch.Tensor) -> Any:
     _check_square(input)
     return torch.linalg.matrix_exp(input) if input.numel() else input
+
+
+_exponential.gradient(rules.exponential_gradient)
 
 
 def expm(input: Any, name: str | None = None) -> Tensor:

@@ -21,6 +21,7 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import as_integer, as_sizes, by_bits, partly
 from situs.ops.attribute import as_word
+from situs.ops.constant import zeros
 from situs.ops.define import CPU, GPU, op
 from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_sum
@@ -146,6 +147,11 @@ def _diag_kernel(
     return result
 
 
+@_diag.gradient
+def _diag_gradient(grad: Tensor, k: Any, *, align: str) -> Tensor:
+    return diag_part(grad, k=k, align=align)
+
+
 def _padding(value: Any, like: torch.Tensor) -> Any:
     if isinstance(value, int) or (isinstance(value, float) and not _is_whole(like)):
         return value
@@ -218,6 +224,11 @@ def _diag_part_kernel(input: torch.Tensor, k: Any, padding_value: Any, align: st
     return result
 
 
+@_diag_part.gradient
+def _diag_part_gradient(grad: Tensor, input_shape: Any, k: Any, *, align: str) -> Tensor:
+    return diag(grad, k=k, num_rows=input_shape[-2], num_cols=input_shape[-1], align=align)
+
+
 def diag_part(
     input: Any, name: str | None = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
@@ -260,6 +271,14 @@ def _set_diag_kernel(input: torch.Tensor, diagonal: torch.Tensor, k: Any, align:
         row = _row(diagonal, each, low, high, (input.shape[-2], input.shape[-1]), align)
         result.diagonal(each, -2, -1).copy_(row)
     return result
+
+
+@_set_diag.gradient
+def _set_diag_gradient(grad: Tensor, diagonal_shape: Any, k: Any, *, align: str) -> tuple[Any, Any]:
+    return (
+        lambda: set_diag(grad, zeros(diagonal_shape, grad.dtype), k=k, align=align),
+        lambda: diag_part(grad, k=k, align=align),
+    )
 
 
 def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
@@ -312,6 +331,10 @@ def _tensor_diag_part_kernel(input: torch.Tensor) -> torch.Tensor:
     return input.reshape(shape.numel(), shape.numel()).diagonal().reshape(shape)
 
 
+_tensor_diag.gradient(lambda grad: tensor_diag_part(grad))
+_tensor_diag_part.gradient(lambda grad: tensor_diag(grad))
+
+
 def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
     """Makes a tensor of twice the rank, with `diagonal` on its diagonal and zeros elsewhere."""
     return _tensor_diag(diagonal, name=name)
@@ -354,6 +377,11 @@ def _band_part_kernel(input: torch.Tensor, num_lower: Any, num_upper: Any) -> to
 
 
 _band_part.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_band_part_kernel))
+
+
+@_band_part.gradient
+def _band_part_gradient(grad: Tensor, num_lower: Any, num_upper: Any) -> Tensor:
+    return band_part(grad, num_lower, num_upper)
 
 
 def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:

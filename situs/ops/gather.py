@@ -7,7 +7,6 @@ wait, the ops do as TensorFlow's do: `gather` and `gather_nd` give zeros there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +30,17 @@ from situs.dtype import (
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
-from situs.ops.array import as_attribute, as_integer, by_bits, host_shape
+from situs.ops.array import as_attribute, as_integer, by_bits, host_shape, squeeze
 from situs.ops.array import rank as rank_op
-from situs.ops.attribute import as_word
+from situs.ops.attribute import as_word, is_plain, plain
 from situs.ops.define import CPU, GPU, op
+from situs.ops.gather_gradient import boolean_mask_grad, gather_grad, gather_nd_grad, rows_of
+from situs.ops.masked import masked, unmasked
 from situs.ops.naming import Composed
+from situs.ops.positions import linear_indices, safe_linear_indices
+from situs.ops.slices import IndexedSlices
+from situs.ops.sum_to import sum_to
+from situs.registry.op import find_op
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor
 
@@ -142,6 +147,15 @@ def _gather_strings(params: Any, indices: torch.Tensor, axis: Any, batch_dims: i
 
 _gather.kernel(CPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_cpu))
 _gather.kernel(GPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_gpu))
+
+
+@_gather.gradient
+def _gather_gradient(
+    grad: Tensor, params_shape: Any, indices: Tensor, axis: Any, *, batch_dims: int
+) -> tuple[Any, None]:
+    if is_plain(axis) and plain(axis, "axis") == 0:
+        return rows_of(grad, indices, params_shape), None
+    return gather_grad(grad, indices, params_shape, axis, batch_dims=batch_dims), None
 
 
 def gather(
@@ -263,33 +277,11 @@ def _rows(params: torch.Tensor, rows: torch.Tensor, wanted: torch.Tensor) -> tor
     return params.reshape([count, *inner]).index_select(0, rows).reshape([*wanted.shape[:-1], *inner])
 
 
-def linear_indices(indices: torch.Tensor, shape: Sequence[int], what: str) -> torch.Tensor:
-    """Multi-dimensional indices as positions in the flattened leading dimensions of `shape`.
-
-    Raises:
-        InvalidArgumentError: one does not exist.
-    """
-    rows, missing = safe_linear_indices(indices, shape)
-    if bool(missing.any()):
-        flat = int(missing.nonzero()[0])
-        where = np.unravel_index(flat, indices.shape[:-1]) if indices.ndim > 1 else ()
-        subscript = brackets([int(each) for each in where]) if where else ""
-        value = indices.reshape(-1, indices.shape[-1])[flat].tolist()
-        raise InvalidArgumentError(f"indices{subscript} = {value} does not index into {what} {brackets(list(shape))}")
-    return rows
-
-
-def safe_linear_indices(indices: torch.Tensor, shape: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The positions, and which of them do not exist; nothing waits for the device."""
-    depth = indices.shape[-1]
-    flat = indices.reshape(math.prod(indices.shape[:-1]), depth).to(torch.int64)
-    rows = torch.zeros(len(flat), dtype=torch.int64, device=indices.device)
-    missing = torch.zeros(len(flat), dtype=torch.bool, device=indices.device)
-    for dim in range(depth):
-        column = flat[:, dim]
-        missing |= (column < 0) | (column >= shape[dim])
-        rows = rows * shape[dim] + column
-    return rows, missing
+@_gather_nd.gradient
+def _gather_nd_gradient(grad: Tensor, params_shape: Any, indices: Tensor, *, batch_dims: int) -> tuple[Any, None]:
+    if indices.shape.rank == 2 and indices.shape[-1] == 1 and not batch_dims:
+        return IndexedSlices(grad, squeeze(indices, -1), params_shape), None
+    return gather_nd_grad(grad, indices, params_shape, batch_dims=batch_dims), None
 
 
 def check_bad_indices_policy(policy: Any) -> None:
@@ -404,6 +396,17 @@ _select_v2.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_v2_kernel))
 _select.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_kernel))
 
 
+@_select_v2.gradient
+def _select_v2_gradient(grad: Tensor, condition: Tensor, t_shape: Any, e_shape: Any) -> tuple[Any, ...]:
+    return None, lambda: sum_to(masked(condition, grad), t_shape), lambda: sum_to(unmasked(condition, grad), e_shape)
+
+
+@_select.gradient
+def _select_gradient(grad: Tensor, condition: Tensor) -> tuple[Any, ...]:
+    zeros = find_op("ZerosLike")(grad)
+    return None, lambda: _select(condition, grad, zeros), lambda: _select(condition, zeros, grad)
+
+
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Picks elements of `x` where `condition` is true and of `y` elsewhere; alone, finds where it is true.
 
@@ -466,6 +469,11 @@ def _boolean_mask_kernel(tensor: Any, mask: torch.Tensor, axis: Any) -> Any:
 
 
 _boolean_mask.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_boolean_mask_kernel))
+
+
+@_boolean_mask.gradient
+def _boolean_mask_gradient(grad: Tensor, tensor_shape: Any, mask: Tensor, axis: Any) -> tuple[Tensor, None]:
+    return boolean_mask_grad(grad, mask, axis, tensor_shape), None
 
 
 def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "boolean_mask") -> Tensor:

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from situs import dispatch
-from situs.dtype import FIXED, STRING, WIDE_UNSIGNED, int16, int32, int64
+from situs.dtype import COMPLEX, FIXED, FLOATING, STRING, WIDE_UNSIGNED, int16, int32, int64
 from situs.dtype import bool as bool_
 from situs.eager.binding import host_value
 from situs.eager.tensor import EagerTensor
@@ -79,6 +79,23 @@ def _slice_kernel(input: Any, begin: Any, size: Any) -> Any:
     extents = _extents(tuple(input.shape), begin, size)
     parts = [builtins.slice(start, start + length) for start, length in extents]  # type: ignore[operator]
     return input[(*parts, ...)]
+
+
+# SliceGrad: zeros around what was sliced.
+
+_slice_grad = op("SliceGrad", "dy: T, begin: host, shape: host -> output: T", T=FLOATING | COMPLEX)
+_slice_grad.shape(lambda dy, begin, shape: UNKNOWN if shape is None else TensorShape(shape))
+
+
+@_slice_grad.kernel(CPU, GPU)
+def _slice_grad_kernel(dy: torch.Tensor, begin: Any, shape: Any) -> torch.Tensor:
+    whole = dy.new_zeros(shape)
+    _slice_kernel(whole, begin, tuple(dy.shape)).copy_(dy)
+    return whole
+
+
+_slice.gradient(lambda grad, input_shape, begin: _slice_grad(grad, begin, input_shape))
+_slice_grad.gradient(lambda grad, dy_shape, begin: _slice(grad, begin, dy_shape))
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
@@ -202,14 +219,22 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
 @_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _strided_slice_kernel(input: torch.Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> torch.Tensor:
     index = _as_index(begin, end, strides, **masks)
+    if _is_simple(index):
+        return input[tuple(index)]
+    forwards, flipped = _forwards(index, input)
+    return input[forwards].flip(flipped)
+
+
+def _is_simple(index: list[Any]) -> bool:
+    """Whether PyTorch takes the index as it is."""
     for entry in index:
         if type(entry) is builtins.slice and not 0 < entry.step < _FAR:
-            return _backwards(input, index)
-    return input[tuple(index)]
+            return False
+    return True
 
 
-def _backwards(input: torch.Tensor, index: list[Any]) -> torch.Tensor:
-    """The same elements taken forwards, then turned round along the axes of negative strides."""
+def _forwards(index: list[Any], input: torch.Tensor) -> tuple[tuple[Any, ...], list[int]]:
+    """An index that takes the same elements forwards, and the axes to turn the result round along."""
     forwards: list[Any] = []
     flipped: list[int] = []
     axis = kept = 0  # the axis of the input that the entry is about, and of the result
@@ -223,7 +248,7 @@ def _backwards(input: torch.Tensor, index: list[Any]) -> torch.Tensor:
         forwards.append(entry)
         axis += skipped if entry is Ellipsis else entry is not None
         kept += skipped if entry is Ellipsis else entry is None or isinstance(entry, builtins.slice)
-    return input[tuple(forwards)].flip(flipped)
+    return tuple(forwards), flipped
 
 
 def _turned(entry: builtins.slice, size: int) -> builtins.slice:
@@ -239,6 +264,82 @@ def _strided_slice_strings(input: Any, begin: Any, end: Any, strides: Any, **mas
 
 
 _strided_slice.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_strided_slice_kernel))
+
+
+# StridedSliceGrad: zeros around and between what was sliced.
+
+_strided_slice_grad = op(
+    "StridedSliceGrad",
+    "shape: host, begin: host, end: host, strides: host, dy: T -> output: T",
+    T=FLOATING | COMPLEX,
+    **_strided_slice.attrs,
+)
+
+
+@_strided_slice_grad.shape
+def _strided_slice_grad_shape(
+    shape: Any, begin: Any, end: Any, strides: Any, dy: TensorShape, **masks: int
+) -> TensorShape:
+    return UNKNOWN if shape is None else TensorShape(shape)
+
+
+@_strided_slice_grad.kernel(CPU, GPU)
+def _strided_slice_grad_kernel(
+    shape: Any, begin: Any, end: Any, strides: Any, dy: torch.Tensor, **masks: int
+) -> torch.Tensor:
+    whole, index = dy.new_zeros(shape), _as_index(begin, end, strides, **masks)
+    if _is_simple(index):
+        whole[tuple(index)] = dy
+    else:
+        forwards, flipped = _forwards(index, whole)
+        whole[forwards] = dy.flip(flipped)
+    return whole
+
+
+@_strided_slice.gradient
+def _strided_slice_gradient(
+    grad: Tensor,
+    input_shape: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    *,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> Tensor:
+    return _strided_slice_grad(
+        input_shape,
+        begin,
+        end,
+        strides,
+        grad,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+    )
+
+
+@_strided_slice_grad.gradient
+def _strided_slice_grad_gradient(
+    grad: Tensor,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    *,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> Tensor:
+    return strided_slice(
+        grad, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+    )
 
 
 def strided_slice(

@@ -17,6 +17,15 @@ from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, reshape
 from situs.ops.attribute import is_plain
 from situs.ops.define import CPU, GPU, op
+from situs.ops.join_gradient import (
+    mirror_pad_grad,
+    repeat_grad,
+    size_along,
+    split_v_grad,
+    tile_grad,
+    without_gaps,
+    without_padding,
+)
 from situs.ops.naming import Composed
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
@@ -91,6 +100,13 @@ def _concat_strings(values: list[Any], axis: Any) -> Any:
 _concat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_concat_kernel))
 
 
+@_concat.gradient
+def _concat_gradient(grad: Tensor, values_shape: list[Any], axis: Any) -> list[Tensor]:
+    place = as_attribute(axis, "axis") if is_plain(axis) else axis
+    sizes = [size_along(shape, place) for shape in values_shape]
+    return _split_v.many(grad, sizes, place, num_split=len(sizes))
+
+
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """Joins tensors along an axis that they have.
 
@@ -152,6 +168,11 @@ def _pack_strings(values: list[Any], axis: int) -> Any:
 _pack.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pack_kernel))
 
 
+@_pack.gradient
+def _pack_gradient(grad: Tensor, values_shape: list[Any], *, axis: int) -> list[Tensor]:
+    return _unpack.many(grad, num=len(values_shape), axis=axis)
+
+
 def _checked_count(count: int) -> int:
     """How many results an op has, which is no number that fills the memory with tensors."""
     if not 0 <= count <= MAX_RESULTS:
@@ -187,6 +208,11 @@ def _unpack_strings(value: Any, num: int | None, axis: int) -> list[Any]:
     _unpack_shape(TensorShape(value.shape), num=num, axis=axis)
     front = np.moveaxis(value, axis, 0)
     return [front[number, ...] for number in range(len(front))]
+
+
+@_unpack.gradient
+def _unpack_gradient(grads: list[Any], *, axis: int) -> Tensor:
+    return _pack(without_gaps(grads), axis=axis)
 
 
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
@@ -322,6 +348,20 @@ def _cut(value: Any, sizes: list[Any], axis: int) -> Any:
     return [value.take(range(end - size, end), axis) for size, end in zip(sizes, ends, strict=True)]
 
 
+@_split.gradient
+def _split_gradient(grads: list[Any], axis: Any) -> Tensor:
+    return concat(without_gaps(grads), axis)
+
+
+@_split_v.gradient
+def _split_v_gradient(grads: list[Any], value_shape: Any, size_splits: Any, axis: Any) -> Tensor:
+    given = tuple(number for number, grad in enumerate(grads) if grad is not None)
+    if len(given) == len(grads):
+        return concat(grads, axis)
+    found = [grads[number] for number in given]
+    return split_v_grad(found, value_shape, size_splits, axis, given=given, num_split=len(grads))
+
+
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str | None = "split"
 ) -> list[Tensor]:
@@ -438,6 +478,10 @@ def _repeat_strings(input: Any, repeats: Any, axis: Any) -> Any:
 
 
 _repeat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_repeat_kernel))
+
+
+_tile.gradient(lambda grad, input_shape, multiples: tile_grad(grad, multiples, input_shape))
+_repeat.gradient(lambda grad, input_shape, repeats, axis: repeat_grad(grad, repeats, axis, input_shape))
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
@@ -578,6 +622,12 @@ def _mirror_pad_strings(input: Any, paddings: Any, mode: str) -> Any:
 _pad.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pad_kernel))
 _pad_v2.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pad_v2_kernel))
 _mirror_pad.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_mirror_pad_kernel))
+
+
+# TensorFlow takes the element that is padded with for a constant.
+_pad.gradient(lambda grad, input_shape, paddings: without_padding(grad, paddings, input_shape))
+_pad_v2.gradient(lambda grad, input_shape, paddings: (without_padding(grad, paddings, input_shape), None))
+_mirror_pad.gradient(lambda grad, paddings, *, mode: mirror_pad_grad(grad, paddings, mode=mode))
 
 
 def pad(

@@ -1,7 +1,13 @@
 """Arithmetic, element by element: the four rules, powers, exponentials, trigonometry, rounding.
 
 Results have the dtype of the inputs, which must agree: nothing is promoted. Two inputs broadcast as
-in NumPy. Most of this file is a table; kernels that need more than one call stand before their row.
+in NumPy. Most of this file is a table; kernels that need more than one call stand before their row, gradient rules
+after the rows of their section.
+
+The gradient of an analytic function is `times` its derivative; what was broadcast is summed up (`sum_to`):
+
+    y = exp(x)      times(grad, y)
+    z = x * y       sum_to(times(grad, y), x_shape, y_shape), sum_to(times(grad, x), y_shape, x_shape)
 """
 
 from __future__ import annotations
@@ -14,14 +20,21 @@ from typing import Any
 import numpy as np
 import torch
 
+from situs import dispatch
 from situs import dtype as dt
 from situs.dispatch import BinaryFunction, UnaryFunction
 from situs.dtype import COMPLEX, FLOATING, INDEX, INTEGER, NUMERIC, REAL, SIGNED, STRING, WIDE_UNSIGNED, DType, DTypes
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.cast import cast, dtype_of
+from situs.ops.cast import cast, dtype_of, real
+from situs.ops.compare import equal, greater, greater_equal, less_equal, not_equal
+from situs.ops.constant import ones_like, zeros_like
 from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
+from situs.ops.igamma import igamma_grad_a
+from situs.ops.masked import masked, unmasked
 from situs.ops.naming import Composed
+from situs.ops.slices import IndexedSlices, scaled
+from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
@@ -31,6 +44,27 @@ SINGLE_AND_DOUBLE: DTypes = FLOATING - HALF
 NATIVE = NUMERIC - WIDE_UNSIGNED  # what PyTorch has kernels for
 NATIVE_INTEGER = INTEGER - WIDE_UNSIGNED
 ANALYTIC = FLOATING | COMPLEX
+Gradients = tuple[Any, Any]
+
+
+def times(grad: Tensor, derivative: Tensor) -> Tensor:
+    """A gradient on its way back through a function: times the derivative, conjugated if it is complex."""
+    return multiply(grad, conjugated(derivative))
+
+
+def _over(grad: Tensor, divisor: Tensor) -> Tensor:
+    """The same for a derivative of 1 / divisor."""
+    return _real_div(grad, conjugated(divisor))
+
+
+def conjugated(x: Tensor) -> Tensor:
+    """The conjugate of a tensor; a real one itself."""
+    return conj(x) if x.dtype.is_complex else x
+
+
+def real_part(x: Tensor) -> Tensor:
+    """The tensor without imaginary parts, in its own dtype: what reaches a function whose results are real."""
+    return cast(real(x), x.dtype) if x.dtype.is_complex else x
 
 
 # The four rules.
@@ -39,6 +73,31 @@ add = binary("AddV2", torch.add, NUMERIC | STRING, "Returns x + y element-wise."
 subtract = binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", wide=np.subtract)
 multiply = binary("Mul", torch.mul, NUMERIC, "Returns x * y element-wise.", wide=np.multiply)
 _real_div = binary("RealDiv", torch.true_divide, ANALYTIC, "Returns x / y element-wise.")
+
+
+@find_op("AddV2").gradient
+def _add_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    if type(x_shape) is tuple and x_shape == y_shape:
+        return grad, grad
+    return lambda: sum_to(grad, x_shape, y_shape), lambda: sum_to(grad, y_shape, x_shape)
+
+
+@find_op("Sub").gradient
+def _subtract_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return lambda: sum_to(grad, x_shape, y_shape), lambda: negative(sum_to(grad, y_shape, x_shape))
+
+
+@find_op("Mul").gradient
+def _multiply_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return lambda: sum_to(times(grad, y), x_shape, y_shape), lambda: sum_to(times(grad, x), y_shape, x_shape)
+
+
+@find_op("RealDiv").gradient
+def _divide_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return (
+        lambda: sum_to(_over(grad, y), x_shape, y_shape),
+        lambda: sum_to(_over(times(negative(grad), z), y), y_shape, x_shape),
+    )
 
 
 @find_op("AddV2").kernel(CPU, T=STRING)
@@ -93,18 +152,18 @@ def _operand_dtype(x: Any, y: Any) -> DType:
     return dtype_of(y if is_tensor(y) and not is_tensor(x) else x)
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """Multiplies every element of `x` by one number.
 
     Args:
         scalar: A number, or a tensor of rank 0.
-        x: A tensor.
+        x: A tensor, or slices of one, which stay slices.
         name: A name for the op.
     """
     shape = _shape_of(scalar)
     if shape.rank not in (None, 0):
         raise InvalidArgumentError(f"The input scalar must be a 0-D value. Received shape {shape}.")
-    return multiply(x, scalar, name)
+    return scaled(x, scalar) if isinstance(x, IndexedSlices) else multiply(x, scalar, name)
 
 
 def _shape_of(value: Any) -> TensorShape:
@@ -130,6 +189,23 @@ multiply_no_nan = binary(
     "Returns x * y, and 0 where y is 0 whatever x is.",
     node="multiply_no_nan",
 )
+
+
+@find_op("DivNoNan").gradient
+def _div_no_nan_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    by = conjugated(y)
+    return (
+        lambda: sum_to(_div_no_nan(grad, by), x_shape, y_shape),
+        lambda: sum_to(_div_no_nan(times(negative(grad), z), by), y_shape, x_shape),
+    )
+
+
+@find_op("MulNoNan").gradient
+def _mul_no_nan_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return (
+        lambda: sum_to(multiply_no_nan(grad, conjugated(y)), x_shape, y_shape),
+        lambda: sum_to(multiply_no_nan(conjugated(x), grad), y_shape, x_shape),
+    )
 
 
 def divide_no_nan(x: Any, y: Any, name: str | None = "div_no_nan") -> Tensor:
@@ -183,6 +259,17 @@ find_op("FloorDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.floo
 find_op("FloorMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.remainder))
 find_op("TruncateDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(_integer_truncatediv))
 find_op("TruncateMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.fmod))
+find_op("FloorDiv").stops_gradients()
+find_op("TruncateDiv").stops_gradients()
+
+
+@find_op("FloorMod").gradient
+def _floormod_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return (
+        lambda: sum_to(grad, x_shape, y_shape),
+        lambda: sum_to(multiply(negative(grad), floordiv(x, y)), y_shape, x_shape),
+    )
+
 
 floor_div = floordiv
 mod = floormod
@@ -214,6 +301,100 @@ square = unary("Square", torch.square, NUMERIC, "Returns x * x element-wise.", w
 sqrt = unary("Sqrt", torch.sqrt, ANALYTIC, "Computes the square root of x; NaN for negative x.")
 rsqrt = unary("Rsqrt", torch.rsqrt, ANALYTIC, "Computes 1 / sqrt(x), element-wise.")
 reciprocal = unary("Reciprocal", torch.reciprocal, ANALYTIC, "Computes 1 / x, element-wise.")
+
+
+@find_op("Pow").gradient
+def _pow_gradient(grad: Tensor, x: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return (
+        lambda: sum_to(times(grad, multiply(y, pow(x, subtract(y, 1)))), x_shape, y_shape),
+        lambda: sum_to(times(grad, multiply(z, _log_or_zero(x))), y_shape, x_shape),
+    )
+
+
+def _log_or_zero(x: Tensor) -> Tensor:
+    """The logarithm where there is one, else 0: with a gradient that is a number in either case."""
+    has_one = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
+    return log(find_op("SelectV2")(has_one, x, ones_like(x)))
+
+
+@find_op("SquaredDifference").gradient
+def _squared_difference_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    length = real_part(grad)
+    both = multiply(add(length, length), subtract(x, y))
+    return lambda: sum_to(both, x_shape, y_shape), lambda: negative(sum_to(both, y_shape, x_shape))
+
+
+@find_op("Maximum").gradient
+def _maximum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return _picked(grad, greater_equal(x, y), x_shape, y_shape)
+
+
+@find_op("Minimum").gradient
+def _minimum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return _picked(grad, less_equal(x, y), x_shape, y_shape)
+
+
+def _picked(grad: Tensor, first: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    """The gradients of two tensors of which one was picked, element by element; of equal ones it was the first."""
+    return (
+        lambda: sum_to(masked(first, grad), x_shape, y_shape),
+        lambda: sum_to(unmasked(first, grad), y_shape, x_shape),
+    )
+
+
+# Gradients of functions by their results y, each one op with the name that TensorFlow gives it. Where TensorFlow's is 0
+# for a gradient of 0 whatever y is, so is ours: ``where(x > 0, sqrt(x), 0)`` has a gradient everywhere.
+
+
+def _by_result(
+    name: str, kernel: Callable[..., torch.Tensor], derivative: Callable[[Tensor, Tensor], Tensor]
+) -> BinaryFunction:
+    """Declares the gradient of a function by its result; `derivative` is its own with respect to that."""
+    declared = op(name, "y: T, dy: T -> z: T", T=ANALYTIC)
+    declared.shape(same_shape)
+    declared.kernel(CPU, GPU)(kernel)
+    function = dispatch.binary(declared)
+    declared.gradient(
+        lambda grad, y, dy: (lambda: times(grad, derivative(y, dy)), lambda: function(conjugated(y), grad))
+    )
+    return function
+
+
+def _sqrt_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    return (dy * 0.5).div_(y).masked_fill_(dy == 0, 0)
+
+
+def _rsqrt_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    return (dy * -0.5).mul_(y * y * y).masked_fill_(dy == 0, 0)
+
+
+def _reciprocal_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    return (y * y).mul_(dy).neg_().masked_fill_(dy == 0, 0)
+
+
+def _sigmoid_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    return dy * y * (1 - y) if y.is_complex() else _sigmoid_backward(dy, y)
+
+
+def _tanh_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    return dy * (1 - y * y) if y.is_complex() else _tanh_backward(dy, y)
+
+
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.default
+_tanh_backward = torch.ops.aten.tanh_backward.default
+
+_sqrt_grad: BinaryFunction = _by_result(
+    "SqrtGrad", _sqrt_grad_kernel, lambda y, dy: multiply(_real_div(_sqrt_grad(y, dy), y), -1.0)
+)
+_rsqrt_grad = _by_result("RsqrtGrad", _rsqrt_grad_kernel, lambda y, dy: multiply(multiply(square(y), dy), -1.5))
+_reciprocal_grad = _by_result("ReciprocalGrad", _reciprocal_grad_kernel, lambda y, dy: multiply(multiply(y, dy), -2.0))
+_sigmoid_grad = _by_result("SigmoidGrad", _sigmoid_grad_kernel, lambda y, dy: multiply(dy, subtract(1.0, add(y, y))))
+_tanh_grad = _by_result("TanhGrad", _tanh_grad_kernel, lambda y, dy: multiply(multiply(y, dy), -2.0))
+
+find_op("Square").gradient(lambda grad, x: times(grad, add(x, x)))
+find_op("Sqrt").gradient(lambda grad, y: _sqrt_grad(conjugated(y), grad))
+find_op("Rsqrt").gradient(lambda grad, y: _rsqrt_grad(conjugated(y), grad))
+find_op("Reciprocal").gradient(lambda grad, y: _reciprocal_grad(conjugated(y), grad))
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
@@ -259,6 +440,24 @@ sign = unary("Sign", torch.sgn, ANALYTIC | SIGNED, "Returns -1, 0 or 1 by the si
 find_op("Sign").kernel(CPU, GPU, T=FLOATING)(_float_sign)
 conj = unary("Conj", torch.conj_physical, NUMERIC, "Returns the complex conjugate of every element.")
 
+find_op("Abs").gradient(lambda grad, x: multiply(grad, sign(x)))
+find_op("Neg").gradient(lambda grad: negative(grad))
+find_op("Conj").gradient(lambda grad: conjugated(grad))
+
+
+@_complex_abs.gradient
+def _complex_abs_gradient(grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return multiply(cast(_div_no_nan(grad, y), x.dtype), x)
+
+
+@find_op("Sign").gradient
+def _sign_gradient(grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    if not x.dtype.is_complex:
+        return zeros_like(grad)  # TensorFlow has zeros here, where it has nothing for other steps
+    along = multiply(y, real_part(multiply(conjugated(y), grad)))  # would change the length of x, and no sign
+    return _real_div(subtract(grad, along), cast(abs(x), x.dtype))
+
+
 _angle = op("Angle", "input: T -> output: Tout", T=ANALYTIC)
 _angle.shape(same_shape)
 
@@ -266,6 +465,13 @@ _angle.shape(same_shape)
 @_angle.kernel(CPU, GPU)
 def _angle_kernel(input: torch.Tensor, *, Tout: DType) -> torch.Tensor:  # noqa: N803
     return torch.angle(input) if input.is_complex() else torch.where(input < 0, torch.pi, torch.zeros_like(input))
+
+
+@_angle.gradient
+def _angle_gradient(grad: Tensor, input: Tensor) -> Tensor | None:
+    if not input.dtype.is_complex:
+        return None
+    return _over(multiply(cast(grad, input.dtype), 1j), input)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
@@ -297,6 +503,40 @@ xlogy = binary("Xlogy", _xlogy_kernel, ANALYTIC, "Computes x * log(y), and 0 whe
 xlog1py = binary("Xlog1py", _xlog1py_kernel, ANALYTIC, "Computes x * log1p(y), and 0 where x is 0 whatever y is.")
 xdivy = binary("Xdivy", _xdivy_kernel, ANALYTIC, "Computes x / y, and 0 where x is 0 whatever y is.")
 
+find_op("Exp").gradient(lambda grad, y: times(grad, y))
+find_op("Expm1").gradient(lambda grad, x: times(grad, exp(x)))
+find_op("Log").gradient(lambda grad, x: _over(grad, x))
+find_op("Log1p").gradient(lambda grad, x: _over(grad, add(x, 1)))
+find_op("Sigmoid").gradient(lambda grad, y: _sigmoid_grad(conjugated(y), grad))
+
+
+@find_op("Xlogy").gradient
+def _xlogy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return (
+        lambda: sum_to(times(grad, xlogy(_one_unless_zero(x), y)), x_shape, y_shape),
+        lambda: sum_to(times(grad, xdivy(x, y)), y_shape, x_shape),
+    )
+
+
+@find_op("Xlog1py").gradient
+def _xlog1py_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return (
+        lambda: sum_to(times(grad, xlog1py(_one_unless_zero(x), y)), x_shape, y_shape),
+        lambda: sum_to(times(grad, xdivy(x, add(y, 1))), y_shape, x_shape),
+    )
+
+
+@find_op("Xdivy").gradient
+def _xdivy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return (
+        lambda: sum_to(times(grad, xdivy(_one_unless_zero(x), y)), x_shape, y_shape),
+        lambda: sum_to(times(grad, xdivy(negative(x), square(y))), y_shape, x_shape),
+    )
+
+
+def _one_unless_zero(x: Tensor) -> Tensor:
+    return cast(not_equal(x, 0), x.dtype)
+
 
 # Trigonometry.
 
@@ -314,6 +554,29 @@ acosh = unary("Acosh", torch.acosh, ANALYTIC, "Computes the inverse hyperbolic c
 atanh = unary("Atanh", torch.atanh, ANALYTIC, "Computes the inverse hyperbolic tangent of x, element-wise.")
 _atan2 = binary("Atan2", torch.atan2, FLOATING, "Computes the angle of the point (y, x).")
 
+find_op("Sin").gradient(lambda grad, x: times(grad, cos(x)))
+find_op("Cos").gradient(lambda grad, x: times(negative(grad), sin(x)))
+find_op("Tan").gradient(lambda grad, y: times(grad, add(square(y), 1)))
+find_op("Asin").gradient(lambda grad, x: _over(grad, sqrt(subtract(1, square(x)))))
+find_op("Acos").gradient(lambda grad, x: _over(negative(grad), sqrt(subtract(1, square(x)))))
+find_op("Atan").gradient(lambda grad, x: _over(grad, add(square(x), 1)))
+find_op("Sinh").gradient(lambda grad, x: times(grad, cosh(x)))
+find_op("Cosh").gradient(lambda grad, x: times(grad, sinh(x)))
+find_op("Tanh").gradient(lambda grad, y: _tanh_grad(conjugated(y), grad))
+find_op("Asinh").gradient(lambda grad, y: _over(grad, cosh(y)))
+find_op("Acosh").gradient(lambda grad, y: _over(grad, sinh(y)))
+find_op("Atanh").gradient(lambda grad, x: _over(grad, subtract(1, square(x))))
+
+
+@find_op("Atan2").gradient
+def _atan2_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    """The gradient rule; x, which stands first, is the ordinate of the point."""
+    per_square = _real_div(grad, add(square(x), square(y)))
+    return (
+        lambda: sum_to(multiply(y, per_square), x_shape, y_shape),
+        lambda: sum_to(multiply(negative(x), per_square), y_shape, x_shape),
+    )
+
 
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """Computes the angle of the point (x, y) in radians, between -pi and pi."""
@@ -330,6 +593,14 @@ is_nan = unary("IsNan", torch.isnan, FLOATING, "Says which elements are NaN.", r
 is_inf = unary("IsInf", torch.isinf, FLOATING, "Says which elements are infinite.", result="bool")
 is_finite = unary("IsFinite", torch.isfinite, FLOATING, "Says which elements are finite numbers.", result="bool")
 _nextafter = binary("NextAfter", torch.nextafter, SINGLE_AND_DOUBLE, "Returns the neighbour of x towards y.")
+
+for _step in ("Floor", "Ceil", "Round", "Rint"):
+    find_op(_step).stops_gradients()
+
+
+@find_op("NextAfter").gradient
+def _nextafter_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return lambda: sum_to(grad, x_shape, y_shape), lambda: sum_to(zeros_like(grad), y_shape, x_shape)
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
@@ -385,6 +656,64 @@ _igamma = binary("Igamma", torch.special.gammainc, SINGLE_AND_DOUBLE, "Computes 
 _igammac = binary("Igammac", torch.special.gammaincc, SINGLE_AND_DOUBLE, "Computes Q(x, y).")
 _zeta = binary("Zeta", torch.special.zeta, SINGLE_AND_DOUBLE, "Computes the Hurwitz zeta function.")
 _polygamma = binary("Polygamma", _polygamma_kernel, SINGLE_AND_DOUBLE, "Computes derivatives of digamma.")
+
+_BELL = 2 / math.sqrt(math.pi)  # the derivative of erf at 0
+
+find_op("Erf").gradient(lambda grad, x: multiply(multiply(grad, _BELL), exp(negative(square(x)))))
+find_op("Erfc").gradient(lambda grad, x: multiply(multiply(grad, -_BELL), exp(negative(square(x)))))
+find_op("Erfinv").gradient(lambda grad, y: multiply(multiply(grad, 1 / _BELL), exp(square(y))))
+find_op("Ndtri").gradient(
+    lambda grad, y: multiply(multiply(grad, math.sqrt(2 * math.pi)), exp(multiply(square(y), 0.5)))
+)
+find_op("Lgamma").gradient(lambda grad, x: multiply(grad, digamma(x)))
+find_op("Digamma").gradient(lambda grad, x: multiply(grad, _polygamma(1, x)))
+find_op("BesselI0").gradient(lambda grad, x: multiply(grad, bessel_i1(x)))
+find_op("BesselI0e").gradient(lambda grad, x, y: multiply(grad, subtract(bessel_i1e(x), multiply(sign(x), y))))
+find_op("BesselI1").gradient(lambda grad, x, y: multiply(grad, subtract(bessel_i0(x), _ratio(y, x))))
+find_op("BesselI1e").gradient(
+    lambda grad, x, y: multiply(grad, subtract(bessel_i0e(x), add(multiply(sign(x), y), _ratio(y, x))))
+)
+find_op("BesselJ0").gradient(lambda grad, x: multiply(negative(grad), bessel_j1(x)))
+find_op("BesselJ1").gradient(lambda grad, x, y: multiply(grad, subtract(bessel_j0(x), _ratio(y, x))))
+find_op("BesselY0").gradient(lambda grad, x: multiply(negative(grad), bessel_y1(x)))
+find_op("BesselY1").gradient(lambda grad, x, y: multiply(grad, subtract(bessel_y0(x), _real_div(y, x))))
+find_op("BesselK0").gradient(lambda grad, x: multiply(negative(grad), bessel_k1(x)))
+find_op("BesselK0e").gradient(lambda grad, x, y: multiply(grad, subtract(y, bessel_k1e(x))))
+find_op("BesselK1").gradient(lambda grad, x, y: multiply(negative(grad), add(bessel_k0(x), _real_div(y, x))))
+find_op("BesselK1e").gradient(lambda grad, x, y: multiply(grad, subtract(subtract(y, bessel_k0e(x)), _real_div(y, x))))
+
+
+def _ratio(y: Tensor, x: Tensor) -> Tensor:
+    """The ratio y / x of a Bessel function of order 1, which is 1/2 where both are 0."""
+    at_zero = equal(x, 0)
+    return add(_div_no_nan(y, x), multiply(cast(at_zero, x.dtype), 0.5))
+
+
+@find_op("Igamma").gradient
+def _igamma_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return (
+        lambda: sum_to(multiply(grad, igamma_grad_a(x, y)), x_shape, y_shape),
+        lambda: sum_to(multiply(grad, _gamma_density(x, y)), y_shape, x_shape),
+    )
+
+
+@find_op("Igammac").gradient
+def _igammac_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    return _igamma_gradient(negative(grad), x, y, x_shape, y_shape)
+
+
+def _gamma_density(a: Tensor, x: Tensor) -> Tensor:
+    return exp(subtract(subtract(multiply(subtract(a, 1), log(x)), x), lgamma(a)))
+
+
+@find_op("Zeta").gradient
+def _zeta_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: Any) -> Gradients:
+    return None, lambda: sum_to(multiply(grad, multiply(negative(x), _zeta(add(x, 1), y))), y_shape)
+
+
+@find_op("Polygamma").gradient
+def _polygamma_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: Any) -> Gradients:
+    return None, lambda: sum_to(multiply(grad, _polygamma(add(x, 1), y)), y_shape)
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:

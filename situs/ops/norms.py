@@ -24,6 +24,7 @@ from situs.ops.math import pow as pow_
 from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_euclidean_norm, reduce_max, reduce_min, reduce_sum
 from situs.ops.search import setdiff1d
+from situs.ops.slices import IndexedSlices
 from situs.ops.spelling import renamed
 from situs.shapes import normalize_axis
 from situs.tensor import Tensor
@@ -160,10 +161,12 @@ def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str |
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """Computes the Euclidean norm of the elements of many tensors together; None entries are left out.
 
+    Slices of a tensor count with their rows as they are, also with those that come up more than once.
+
     Raises:
         TypeError: `t_list` is no list of tensors.
     """
-    tensors = [convert_to_tensor(t) for t in tensor_list(t_list) if t is not None]
+    tensors = [convert_to_tensor(values_of(t)) for t in tensor_list(t_list) if t is not None]
     if not tensors:
         return convert_to_tensor(0.0, name=name or "global_norm")
     for t in tensors:
@@ -182,3 +185,8 @@ def tensor_list(t_list: Any) -> Sequence[Any]:
     if not isinstance(t_list, Sequence) or isinstance(t_list, (str, bytes)):
         raise DTypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     return t_list
+
+
+def values_of(t: Any) -> Any:
+    """The rows of slices; anything else itself."""
+    return t.values if isinstance(t, IndexedSlices) else t

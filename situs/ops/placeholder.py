@@ -55,6 +55,7 @@ def _default_shape(input: TensorShape, *, shape: TensorShape) -> TensorShape:
 
 
 _default.kernel(CPU, GPU)(lambda input, *, shape: input)
+_default.gradient(lambda grad: grad)
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:

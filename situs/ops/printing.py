@@ -335,6 +335,9 @@ def _print_v1_kernel(input: Any, data: Any, *, message: str, first_n: int, count
     return input
 
 
+_print_v1.gradient(lambda grad: grad)
+
+
 def Print(  # noqa: N802 - the name programs use
     input_: Any,
     data: Any,

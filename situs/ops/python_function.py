@@ -54,6 +54,9 @@ _eager_op = op("EagerPyFunc", "input: any* -> output: any*", stateful=True, func
 for _declared in (_numpy_op, _stateless_op, _eager_op):
     _declared.shape(lambda input, *, Tout, **attrs: [UNKNOWN] * len(Tout))  # noqa: N803 - TensorFlow's name
 
+_numpy_op.stops_gradients()
+_stateless_op.stops_gradients()
+
 _numbers = count()
 
 

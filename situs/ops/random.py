@@ -22,8 +22,9 @@ from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
 from situs.ops.naming import Composed
 from situs.ops.seeds import generator, next_seed
+from situs.ops.sum_to import sum_to
 from situs.registry.kernel import dtype_list
-from situs.shapes import UNKNOWN, TensorShape, brackets
+from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor, read
 
 _MOST_ELEMENTS = 2**63 - 1
@@ -330,6 +331,9 @@ def _shuffle_strings(value: np.ndarray[Any, Any], *, seed: int) -> np.ndarray[An
     return np.take(value, order.numpy(), axis=0)
 
 
+_shuffle.stops_gradients()
+
+
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """Puts the slices of `value` along its first dimension in random order."""
     return _shuffle(value, seed=next_seed(seed), name=name)
@@ -443,6 +447,25 @@ _gamma.shape(drawn_per_parameter_shape)
 @_gamma.kernel(CPU, GPU)
 def _gamma_kernel(shape: Any, alpha: torch.Tensor, *, seed: int) -> torch.Tensor:
     return draw_gamma(checked_sizes(shape), alpha, generator(seed, alpha.device))
+
+
+_gamma_grad = op("RandomGammaGrad", "alpha: T, sample: T -> output: T", T=FLOATING)
+_gamma_grad.shape(broadcast)
+
+
+@_gamma_grad.kernel(CPU, GPU)
+def _gamma_grad_kernel(alpha: torch.Tensor, sample: torch.Tensor) -> torch.Tensor:
+    wide = torch.float64 if alpha.dtype is torch.float64 else torch.float32
+    alphas, samples = torch.broadcast_tensors(alpha.to(wide), sample.to(wide))  # type: ignore[no-untyped-call]
+    return torch._standard_gamma_grad(alphas, samples).to(alpha.dtype)
+
+
+def gamma_gradient(grad: Tensor, alpha: Tensor, output: Tensor, alpha_shape: Any) -> Tensor:
+    """The gradient rule of ops that draw gamma variables: how each sample would move with its concentration."""
+    return sum_to(multiply(grad, _gamma_grad(alpha, output)), alpha_shape)
+
+
+_gamma.gradient(gamma_gradient)
 
 
 def gamma(

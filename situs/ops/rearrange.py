@@ -109,6 +109,21 @@ def _roll_strings(input: Any, shift: Any, axis: Any) -> Any:
 _roll.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_roll_kernel))
 
 
+@_reverse.gradient
+def _reverse_gradient(grad: Tensor, axis: Any) -> Tensor:
+    return _reverse(grad, axis)
+
+
+@_roll.gradient
+def _roll_gradient(grad: Tensor, shift: Any, axis: Any) -> Tensor:
+    back = _negated(plain(shift, "shift")) if is_plain(shift) else negative(shift)
+    return _roll(grad, back, axis)
+
+
+def _negated(shift: Any) -> Any:
+    return tuple(-each for each in shift) if isinstance(shift, tuple) else -shift
+
+
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """Returns `tensor` with the order of elements reversed along each axis of the list `axis`."""
     return _reverse(tensor, axis, name=name)
@@ -164,6 +179,13 @@ def _reverse_sequence_kernel(
 
 
 _reverse_sequence.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_sequence_kernel))
+
+
+@_reverse_sequence.gradient
+def _reverse_sequence_gradient(
+    grad: Tensor, seq_lengths: Tensor, *, seq_dim: int, batch_dim: int
+) -> tuple[Tensor, None]:
+    return _reverse_sequence(grad, seq_lengths, seq_dim=seq_dim, batch_dim=batch_dim), None
 
 
 def reverse_sequence(
@@ -268,6 +290,16 @@ def _depth_to_space_kernel(input: torch.Tensor, block_size: int, data_format: st
     left = depth // block_size**2
     blocks = input.reshape(batch, height, width, block_size, block_size, left).transpose(2, 3)
     return blocks.reshape(batch, height * block_size, width * block_size, left)
+
+
+@_space_to_depth.gradient
+def _space_to_depth_gradient(grad: Tensor, *, block_size: int, data_format: str) -> Tensor:
+    return _depth_to_space(grad, block_size=block_size, data_format=data_format)
+
+
+@_depth_to_space.gradient
+def _depth_to_space_gradient(grad: Tensor, *, block_size: int, data_format: str) -> Tensor:
+    return _space_to_depth(grad, block_size=block_size, data_format=data_format)
 
 
 def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
@@ -381,6 +413,16 @@ def _batch_to_space_kernel(input: torch.Tensor, block_shape: Any, crops: Any) ->
 
 
 _space_to_batch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_space_to_batch_kernel))
+
+
+@_space_to_batch.gradient
+def _space_to_batch_gradient(grad: Tensor, block_shape: Any, paddings: Any) -> Tensor:
+    return _batch_to_space(grad, block_shape, paddings)
+
+
+@_batch_to_space.gradient
+def _batch_to_space_gradient(grad: Tensor, block_shape: Any, crops: Any) -> Tensor:
+    return _space_to_batch(grad, block_shape, crops)
 
 
 def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:

@@ -21,17 +21,30 @@ import torch
 
 from situs import dispatch
 from situs import dtype as dt
-from situs.dtype import ALL, BOOL, FLOATING, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
+from situs.dtype import (
+    ALL,
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    INDEX,
+    NUMERIC,
+    REAL,
+    STRING,
+    WIDE_UNSIGNED,
+    DType,
+    DTypes,
+    as_dtype,
+)
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.attribute import as_bool
 from situs.ops.cast import real
-from situs.ops.constant import convert_to_tensor
+from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.define import CPU, GPU, op
-from situs.ops.math import conj, multiply, sqrt, subtract
+from situs.ops.math import conj, divide, exp, multiply, real_part, sqrt, subtract, times
 from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
-from situs.registry.op import Op
+from situs.registry.op import Op, find_op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -229,6 +242,159 @@ reduce_logsumexp = _reduction(
 )
 
 
+# The way back: what reached the result of a reduction reaches every element that went into it.
+
+_spread = op("Spread", "x: T, shape: host, axis: host -> y: T", T=FLOATING | COMPLEX, keep_dims=False, mean=False)
+
+
+@_spread.shape
+def _spread_shape(x: TensorShape, shape: Any, axis: Any, *, keep_dims: bool, mean: bool) -> TensorShape:
+    return UNKNOWN if shape is None else TensorShape(shape)
+
+
+@_spread.kernel(CPU, GPU)
+def _spread_kernel(x: torch.Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool = False) -> torch.Tensor:
+    if axis == EVERY_AXIS:  # a scalar, or sizes of 1: nothing has to be put in place
+        return (x / math.prod(shape) if mean and 0 not in shape else x).expand(shape)
+    axes = reduction_axes(axis, len(shape))
+    kept = _with_axes(x, axes, len(shape), keep_dims)
+    return (kept / math.prod([shape[i] for i in axes]) if mean and 0 not in shape else kept).expand(shape)
+
+
+def _with_axes(x: torch.Tensor, axes: Axes, rank: int, keep_dims: bool) -> torch.Tensor:
+    """The result of a reduction with the axes that went, of size 1."""
+    if keep_dims or not axes:
+        return x
+    sizes = iter(x.shape)
+    return x.reshape([1 if i in axes else next(sizes) for i in range(rank)])
+
+
+_run_spread = dispatch.steered(_spread)
+
+
+def spread(x: Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool = False) -> Tensor:
+    """Repeats the result of a reduction along the axes that were reduced, until it has a shape again.
+
+    Args:
+        x: A tensor of the shape that a reduction along `axis` gives.
+        shape: The shape before the reduction: a tuple, or a tensor.
+        axis: The axes of the reduction.
+        keep_dims: Whether `x` has them still, with size 1.
+        mean: Whether to divide by the number of elements that each one is repeated to.
+    """
+    return _run_spread(x, shape, axis, keep_dims=keep_dims, mean=mean)
+
+
+@_spread.gradient
+def _spread_gradient(grad: Tensor, axis: Any, *, keep_dims: bool, mean: bool) -> Tensor:
+    return (reduce_mean if mean else reduce_sum)(grad, axis, keep_dims)
+
+
+@find_op("Sum").gradient
+def _sum_gradient(grad: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+    return spread(grad, input_shape, axis, keep_dims)
+
+
+@find_op("Mean").gradient
+def _mean_gradient(grad: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+    return spread(grad, input_shape, axis, keep_dims, mean=True)
+
+
+@find_op("EuclideanNorm").gradient
+def _euclidean_norm_gradient(
+    grad: Tensor, input: Tensor, output: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool
+) -> Tensor:
+    return multiply(input, spread(divide(real_part(grad), output), input_shape, axis, keep_dims))
+
+
+@find_op("ReduceLogSumExp").gradient
+def _logsumexp_gradient(
+    grad: Tensor, input: Tensor, output: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool
+) -> Tensor:
+    share = exp(subtract(input, spread(output, input_shape, axis, keep_dims)))
+    return multiply(spread(grad, input_shape, axis, keep_dims), share)
+
+
+# The way back from a maximum or a minimum: to all elements that are the largest, in equal parts.
+
+_extreme_grad = op("ExtremeGrad", "x: T, y: T, dy: T, axis: host -> dx: T", T=FLOATING, keep_dims=False)
+
+
+@_extreme_grad.shape
+def _extreme_grad_shape(x: TensorShape, y: TensorShape, dy: TensorShape, axis: Any, *, keep_dims: bool) -> TensorShape:
+    return x
+
+
+@_extreme_grad.kernel(CPU, GPU)
+def _extreme_grad_kernel(
+    x: torch.Tensor, y: torch.Tensor, dy: torch.Tensor, axis: Any, *, keep_dims: bool
+) -> torch.Tensor:
+    axes = reduction_axes(axis, x.ndim)
+    chosen = x == _with_axes(y, axes, x.ndim, keep_dims)
+    count = chosen.sum(axes, keepdim=True) if axes else chosen
+    return chosen * (_with_axes(dy, axes, x.ndim, keep_dims) / count)
+
+
+@_extreme_grad.gradient
+def _extreme_grad_gradient(
+    grad: Tensor, x: Tensor, y: Tensor, dy: Tensor, axis: Any, *, keep_dims: bool
+) -> tuple[Any, ...]:
+    shares = _extreme_grad(x, y, ones_like(dy), axis, keep_dims=keep_dims)
+    return None, None, reduce_sum(multiply(grad, shares), axis, keep_dims)
+
+
+@find_op("Max").gradient
+@find_op("Min").gradient
+def _extreme_gradient(grad: Tensor, input: Tensor, output: Tensor, axis: Any, *, keep_dims: bool) -> Tensor:
+    return _extreme_grad(input, output, grad, axis, keep_dims=keep_dims)
+
+
+# The way back from a product: to each element by the product of the others, which a division would not find of zeros.
+# The axes that were multiplied along become the first, and running products from both ends meet at each element.
+
+_fold = op("FoldAxes", "x: T, axis: host -> y: T", T=FLOATING | COMPLEX)
+_unfold = op("UnfoldAxes", "x: T, shape: host, axis: host -> y: T", T=FLOATING | COMPLEX)
+
+
+@_fold.shape
+def _fold_shape(x: TensorShape, axis: Any) -> TensorShape:
+    if x.rank is None or axis is None:
+        return UNKNOWN
+    axes = reduction_axes(axis, x.rank)
+    sizes = [x[i] for i in axes]
+    folded = None if None in sizes else math.prod(size for size in sizes if size is not None)
+    return TensorShape([folded, *(size for i, size in enumerate(x) if i not in axes)])
+
+
+@_unfold.shape
+def _unfold_shape(x: TensorShape, shape: Any, axis: Any) -> TensorShape:
+    return UNKNOWN if shape is None else TensorShape(shape)
+
+
+@_fold.kernel(CPU, GPU)
+def _fold_kernel(x: torch.Tensor, axis: Any) -> torch.Tensor:
+    axes = reduction_axes(axis, x.ndim)
+    return x.movedim(axes, tuple(range(len(axes)))).flatten(0, len(axes) - 1) if axes else x.unsqueeze(0)
+
+
+@_unfold.kernel(CPU, GPU)
+def _unfold_kernel(x: torch.Tensor, shape: Any, axis: Any) -> torch.Tensor:
+    axes = reduction_axes(axis, len(shape))
+    sizes = [shape[i] for i in axes] + [size for i, size in enumerate(shape) if i not in axes]
+    return x.reshape(sizes).movedim(tuple(range(len(axes))), axes)
+
+
+_fold.gradient(lambda grad, x_shape, axis: _unfold(grad, x_shape, axis))
+_unfold.gradient(lambda grad, axis: _fold(grad, axis))
+
+
+@find_op("Prod").gradient
+def _prod_gradient(grad: Tensor, input: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+    rows, running = _fold(input, axis), find_op("Cumprod")
+    others = multiply(running(rows, 0, exclusive=True), running(rows, 0, exclusive=True, reverse=True))
+    return times(spread(grad, input_shape, axis, keep_dims), _unfold(others, input_shape, axis))
+
+
 # Reductions made of others.
 
 
@@ -342,6 +508,7 @@ def argmin(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str 
 
 _count_nonzero = op("CountNonzero", "input: T, axis: host -> dtype", T=ALL, dtype=NUMERIC, keep_dims=False)
 _count_nonzero.shape(_reduced_shape)
+_count_nonzero.stops_gradients()
 
 
 @_count_nonzero.kernel(CPU)

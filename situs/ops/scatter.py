@@ -17,11 +17,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.dtype import ALL, BOOL, FIXED, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DTypes
+from situs.dtype import ALL, BOOL, COMPLEX, FIXED, FLOATING, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DTypes
 from situs.errors import InvalidArgumentError
-from situs.ops.array import as_attribute, as_sizes, by_bits, partly
+from situs.ops.array import as_attribute, as_sizes, by_bits, partly, sizes_of
+from situs.ops.cast import cast
+from situs.ops.compare import equal
+from situs.ops.constant import zeros_like
 from situs.ops.define import CPU, GPU, op
-from situs.ops.gather import check_bad_indices_policy, linear_indices, safe_linear_indices
+from situs.ops.gather import check_bad_indices_policy, gather, gather_nd
+from situs.ops.math import add, divide, multiply, negative
+from situs.ops.positions import linear_indices, safe_linear_indices
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -161,6 +166,11 @@ def _strings(output: Any, indices: torch.Tensor, updates: Any, combine: Callable
     return output
 
 
+@_scatter_nd.gradient
+def _scatter_nd_gradient(grad: Tensor, indices: Tensor) -> tuple[None, Tensor]:
+    return None, gather_nd(grad, indices)
+
+
 def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None) -> Tensor:
     """Returns zeros of a shape with updates added where indices say; updates of one place add up.
 
@@ -226,6 +236,37 @@ _scatter_max = _tensor_scatter("TensorScatterMax", _largest, _largest, REAL, sig
 @_scatter_update.kernel(CPU, T=STRING)
 def _scatter_update_strings(tensor: Any, indices: torch.Tensor, updates: Any) -> Any:
     return _strings(tensor.copy(), indices, updates, lambda old, new: new)
+
+
+# Of updates that meet, all have the gradient of the place where they meet, as in TensorFlow, even if one has won.
+
+
+@_scatter_update.gradient
+def _scatter_update_gradient(grad: Tensor, indices: Tensor) -> tuple[Any, None, Any]:
+    updates = gather_nd(grad, indices)
+    return lambda: _scatter_update(grad, indices, zeros_like(updates)), None, updates
+
+
+@_scatter_add.gradient
+def _scatter_add_gradient(grad: Tensor, indices: Tensor) -> tuple[Any, None, Any]:
+    return grad, None, lambda: gather_nd(grad, indices)
+
+
+@_scatter_sub.gradient
+def _scatter_sub_gradient(grad: Tensor, indices: Tensor) -> tuple[Any, None, Any]:
+    return grad, None, lambda: negative(gather_nd(grad, indices))
+
+
+@_scatter_min.gradient
+@_scatter_max.gradient
+def _scatter_extreme_gradient(
+    grad: Tensor, tensor: Tensor, indices: Tensor, updates: Tensor, output: Tensor
+) -> tuple[Any, None, Any]:
+    """Those that are equal to the extreme share its gradient."""
+    held = cast(equal(tensor, output), grad.dtype)
+    hit = cast(equal(updates, gather_nd(output, indices)), grad.dtype)
+    share = divide(grad, add(held, _scatter_nd(indices, hit, sizes_of(tensor))))
+    return lambda: multiply(share, held), None, lambda: multiply(gather_nd(share, indices), hit)
 
 
 @_scatter_min.kernel(CPU, T=WIDE_UNSIGNED)
@@ -367,6 +408,61 @@ def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
 
 
 _stitch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_stitch_kernel))
+
+
+@_partition.gradient
+def _partition_gradient(grads: list[Any], data_shape: Any, partitions: Tensor) -> tuple[Tensor, None]:
+    given = tuple(number for number, grad in enumerate(grads) if grad is not None)
+    parts = [grads[number] for number in given]
+    return _partition_grad(parts, partitions, data_shape, given=given, num_partitions=len(grads)), None
+
+
+@_stitch.gradient
+def _stitch_gradient(grad: Tensor, indices: list[Tensor]) -> tuple[None, list[Any]]:
+    return None, [_picked(grad, index) for index in indices]
+
+
+def _picked(grad: Tensor, index: Tensor) -> Any:
+    return lambda: gather(grad, index)
+
+
+# DynamicPartitionGrad: the parts that have a gradient, where they came from; zeros elsewhere.
+
+_partition_grad = op(
+    "DynamicPartitionGrad",
+    "grads: T*, partitions: int32, shape: host -> output: T",
+    T=FLOATING | COMPLEX,
+    given=(),  # the numbers of the parts that have gradients
+    num_partitions=1,
+)
+
+
+@_partition_grad.shape
+def _partition_grad_shape(
+    grads: list[TensorShape], partitions: TensorShape, shape: Any, *, given: tuple[int, ...], num_partitions: int
+) -> TensorShape:
+    return UNKNOWN if shape is None else TensorShape(shape)
+
+
+@_partition_grad.kernel(CPU, GPU)
+def _partition_grad_kernel(
+    grads: list[torch.Tensor], partitions: torch.Tensor, shape: Any, given: tuple[int, ...], num_partitions: int
+) -> torch.Tensor:
+    flat = partitions.reshape(-1).to(torch.int64)
+    places = flat.argsort(stable=True).split_with_sizes(torch.bincount(flat, minlength=num_partitions).tolist())
+    whole = grads[0].new_zeros(shape)
+    rows = whole.view(len(flat), *shape[partitions.ndim :])
+    for number, grad in zip(given, grads, strict=True):
+        rows.index_copy_(0, places[number], grad)
+    return whole
+
+
+@_partition_grad.gradient
+def _partition_grad_gradient(
+    grad: Tensor, partitions: Tensor, *, given: tuple[int, ...], num_partitions: int
+) -> tuple[list[Tensor], None]:
+    parts = _partition.many(grad, partitions, num_partitions=num_partitions)
+    return [parts[number] for number in given], None
 
 
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from situs.dtype import INDEX, REAL, WIDE_UNSIGNED, DType, as_dtype, int16, int32
+from situs.dtype import FLOATING, INDEX, REAL, WIDE_UNSIGNED, DType, as_dtype, int16, int32
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import InvalidArgumentError
 from situs.ops.array import SIGNED_TWIN, as_integer, as_sizes, partly
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, GPU, op
+from situs.ops.gather_gradient import gather_grad
 from situs.shapes import UNKNOWN, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
@@ -61,6 +62,29 @@ def _stable_sort(values: torch.Tensor, axis: int, descending: bool) -> tuple[tor
         order = torch.sort(keys, dim=axis, descending=descending, stable=True).indices
         return values.gather(axis, order), order
     return torch.sort(values, dim=axis, descending=descending, stable=True)
+
+
+# Permuted: elements in the order that sorts others, or, inverse, back from there.
+
+_permuted = op("Permuted", "x: T, by: T, axis: host -> y: T", T=FLOATING, direction=ASCENDING, inverse=False)
+_permuted.shape(lambda x, by, axis, *, direction, inverse: x)
+
+
+@_permuted.kernel(CPU, GPU)
+def _permuted_kernel(x: torch.Tensor, by: torch.Tensor, axis: Any, direction: str, inverse: bool) -> torch.Tensor:
+    place = normalize_axis(as_integer(axis, "The axis of sort"), x.ndim)
+    order = _sorted(by, place, direction)[1]
+    return torch.empty_like(x).scatter_(place, order, x) if inverse else x.gather(place, order)
+
+
+@_sort.gradient
+def _sort_gradient(grad: Tensor, values: Tensor, axis: Any, *, direction: str) -> Tensor:
+    return _permuted(grad, values, axis, direction=direction, inverse=True)
+
+
+@_permuted.gradient
+def _permuted_gradient(grad: Tensor, by: Tensor, axis: Any, *, direction: str, inverse: bool) -> tuple[Tensor, None]:
+    return _permuted(grad, by, axis, direction=direction, inverse=not inverse), None
 
 
 def sort(values: Any, axis: Any = -1, direction: str = ASCENDING, name: str | None = "sort") -> Tensor:
@@ -169,6 +193,11 @@ def _keys(input: torch.Tensor) -> torch.Tensor:
         order = input.to(torch.int64)
     places = torch.arange(input.shape[-1], device=input.device)
     return (order << 32) | (0xFFFFFFFF - places)
+
+
+@_top_k.gradient
+def _top_k_gradient(grads: list[Any], input_shape: Any, indices: Tensor) -> Tensor:
+    return gather_grad(grads[0], indices, input_shape, -1, batch_dims=-1)
 
 
 @_in_top_k.shape

@@ -10,14 +10,28 @@ Wherever a tensor is expected, the slices stand for the whole of it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from situs.dtype import DType
+import numpy as np
+
+from situs.dtype import DType, int32
+from situs.eager.binding import host_value
 from situs.errors import InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.constant import constant, convert_to_tensor
 from situs.registry.op import find_op
 from situs.shapes import TensorShape
-from situs.symbolic.fold import constant_value
-from situs.tensor import Tensor
+from situs.symbolic.bind import constant as symbolic_constant
+from situs.symbolic.fold import partial_value
+from situs.tensor import Tensor, read
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The values of slices of a graph, as a session gives them."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
 
 
 class IndexedSlices:
@@ -27,6 +41,12 @@ class IndexedSlices:
         values: The rows.
         indices: The number of each row.
         dense_shape: The shape of the whole tensor; needed to make it.
+
+    Example:
+        >>> import situs as tf
+        >>> slices = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([1]), tf.constant([2, 2]))
+        >>> tf.convert_to_tensor(slices).numpy().tolist()
+        [[0.0, 0.0], [1.0, 2.0]]
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
@@ -46,8 +66,16 @@ class IndexedSlices:
 
     @property
     def dense_shape(self) -> Any:
-        """The shape of the whole tensor; None if it is not known."""
+        """The shape of the whole tensor, as a tensor; None if it is not known."""
+        if isinstance(self._dense_shape, tuple):  # a rule of gradients gives the sizes, which few programs ask for
+            self._dense_shape = self._constant(self._dense_shape)
         return self._dense_shape
+
+    def _constant(self, sizes: tuple[int, ...]) -> Tensor:
+        """A tensor with sizes, where the rows are: in a graph, or not."""
+        if isinstance(self._values, SymbolicTensor):
+            return symbolic_constant(self._values.graph, np.array(sizes, np.int32), int32)
+        return constant(sizes, int32)
 
     @property
     def dtype(self) -> DType:
@@ -57,8 +85,9 @@ class IndexedSlices:
     @property
     def shape(self) -> TensorShape:
         """The shape of the whole tensor, as far as it is known."""
-        sizes = self._dense_shape if not isinstance(self._dense_shape, Tensor) else constant_value(self._dense_shape)
-        return TensorShape(None) if sizes is None else TensorShape(sizes)
+        sizes = self._dense_shape
+        known = partial_value(sizes) if isinstance(sizes, SymbolicTensor) else host_value(sizes)
+        return TensorShape(known)
 
     @property
     def name(self) -> str:
@@ -90,20 +119,26 @@ class IndexedSlices:
 
     def __tensor__(self) -> Tensor:
         if self._dense_shape is None:
-            raise InvalidArgumentError(f"Tensor conversion requested for IndexedSlices without dense_shape: {self!r}")
-        rows = self._dense_shape[0]
-        return find_op("UnsortedSegmentSum")(self._values, self._indices, rows)
+            raise InvalidArgumentError(
+                f"Tensor conversion requested for IndexedSlices without dense_shape: {self}. Give the shape of the "
+                "whole tensor as `dense_shape`."
+            )
+        return find_op("UnsortedSegmentSum")(self._values, self._indices, self._dense_shape[0])
 
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-self._values, self._indices, self._dense_shape)
+        return IndexedSlices(-_tensor(self._values), self._indices, self._dense_shape)
 
     def __repr__(self) -> str:
-        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
-        return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"
+        shape = "" if self._dense_shape is None else f", dense_shape={self.dense_shape!s}"
+        return f"IndexedSlices(indices={self._indices!s}, values={self._values!s}{shape})"
+
+
+def _tensor(values: Any) -> Tensor:
+    return convert_to_tensor(read(values))
 
 
 def scaled(slices: Any, factor: Any) -> Any:
     """A gradient times a number: slices stay slices."""
     if isinstance(slices, IndexedSlices):
-        return IndexedSlices(slices.values * factor, slices.indices, slices.dense_shape)
+        return IndexedSlices(_tensor(slices.values) * factor, slices.indices, slices._dense_shape)
     return slices * factor

@@ -252,6 +252,9 @@ def _gamma_kernel(shape: Any, seed: Any, alpha: torch.Tensor) -> torch.Tensor:
     return random.draw_gamma(_leading(shape, seed, alpha), alpha, _source(seed, alpha.device))
 
 
+_gamma.gradient(random.gamma_gradient)
+
+
 def stateless_gamma(
     shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = dt.float32, name: str | None = None
 ) -> Tensor:
@@ -284,6 +287,9 @@ _poisson.shape(_ending_in_parameter_shape)
 @_poisson.kernel(CPU, GPU)
 def _poisson_kernel(shape: Any, seed: Any, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
     return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _source(seed, lam.device))
+
+
+_poisson.stops_gradients()
 
 
 def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = dt.int32, name: str | None = None) -> Tensor:

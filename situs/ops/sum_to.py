@@ -9,10 +9,14 @@ from typing import Any
 
 import torch
 
+from situs import dispatch
 from situs.dtype import NUMERIC, WIDE_UNSIGNED
 from situs.eager.tensor import EagerTensor
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.define import CPU, GPU, op
-from situs.shapes import UNKNOWN, TensorShape
+from situs.registry.op import find_op
+from situs.shapes import UNKNOWN, Dim, TensorShape
+from situs.symbolic.fold import partial_value
 from situs.tensor import Tensor
 
 _sum_to = op("SumTo", "x: T, shape: host -> y: T", T=NUMERIC - WIDE_UNSIGNED)
@@ -28,15 +32,37 @@ def _sum_to_kernel(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     return x.sum_to_size(shape) if x.ndim else x
 
 
-def sum_to(x: Tensor, shape: Any) -> Tensor:
+@_sum_to.gradient
+def _sum_to_gradient(grad: Tensor, x_shape: Any) -> Tensor:
+    return find_op("BroadcastTo")(grad, x_shape)
+
+
+_run = dispatch.steered(_sum_to)
+
+
+def sum_to(x: Tensor, shape: Any, other: Any = None) -> Tensor:
     """Sums a tensor over the dimensions along which something of this shape was broadcast to it.
 
     Args:
         x: A tensor.
         shape: A tuple of sizes, or a tensor with them.
+        other: The shape of what it was broadcast with: in a graph it may tell beforehand that there is nothing to sum.
     """
     if type(x) is EagerTensor:
-        return x if x._value.shape == shape else _sum_to(x, shape)
-    if isinstance(shape, tuple) and x.shape.is_fully_defined() and tuple(x.shape.as_list()) == shape:
-        return x
-    return _sum_to(x, shape)
+        return x if x._value.shape == shape else _run(x, shape)
+    return x if _is_whole(x.shape, _known(shape), _known(other)) else _sum_to(x, shape)
+
+
+def _known(shape: Any) -> tuple[Dim, ...] | None:
+    """The sizes of a shape as far as they are known; None if not even their number is."""
+    found = partial_value(shape) if isinstance(shape, SymbolicTensor) else shape
+    return found if isinstance(found, tuple) else None
+
+
+def _is_whole(made: TensorShape, sizes: tuple[Dim, ...] | None, others: tuple[Dim, ...] | None) -> bool:
+    """Whether a result surely has the sizes of one input: each is known, or the other input has no say in it."""
+    if sizes is None or made.rank != len(sizes) or (others is not None and len(others) > len(sizes)):
+        return False
+    aligned = (None,) * len(sizes) if others is None else (1,) * (len(sizes) - len(others)) + others
+    triples = zip(sizes, made, aligned, strict=True)
+    return all(other == 1 if size is None else size == dim for size, dim, other in triples)

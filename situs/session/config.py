@@ -79,6 +79,11 @@ def _apply_gpu_options(options: Any) -> None:
         _warn_too_late(request)
 
 
+def memory_is_settled() -> bool:
+    """Whether memory of a GPU has been taken, so that the policies stay as they are."""
+    return process.initialized and any(device.type == "GPU" and in_use(device) for device in process.devices())
+
+
 _warned = False
 
 

@@ -30,7 +30,7 @@ from situs.placement.log import print_device_mapping
 from situs.placement.placer import Placement
 from situs.proto.config import ConfigProto, RunOptions
 from situs.proto.stats import RunMetadata
-from situs.session.config import read_config
+from situs.session.config import memory_is_settled, read_config
 from situs.session.deadline import within
 from situs.session.feeds import as_mapping, feed_tensors, feed_value, flattened
 from situs.session.fetches import Fetches, form_of
@@ -351,7 +351,7 @@ def _for_a_prompt(config: Any) -> Any:
         return config  # refused further on
     chosen = ConfigProto()
     if config is None:
-        chosen.gpu_options.allow_growth = True
+        chosen.gpu_options.allow_growth = not memory_is_settled()  # a wish of ours, so nothing to warn of
     else:
         chosen.CopyFrom(config)
     chosen.graph_options.place_pruned_graph = True

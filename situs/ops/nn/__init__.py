@@ -4,6 +4,7 @@ from situs.ops.nn import (  # noqa: F401
     activation,
     bias,
     conv,
+    conv_gradient,
     conv_transpose,
     depthwise,
     dropout,
@@ -11,4 +12,5 @@ from situs.ops.nn import (  # noqa: F401
     loss,
     normalize,
     pool,
+    pool_gradient,
 )

@@ -19,8 +19,25 @@ from situs.errors import InvalidArgumentError
 from situs.ops.attribute import NUMBERS, as_bool, as_float, as_int
 from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, op, same_shape, unary
+from situs.ops.join import split
+from situs.ops.linalg import conjugate
+from situs.ops.math import add, multiply, negative, sigmoid, subtract
 from situs.ops.naming import Composed
+from situs.ops.nn.activation_gradient import (
+    elu_grad,
+    gelu_grad,
+    leaky_relu_grad,
+    log_softmax_grad,
+    relu6_grad,
+    relu_grad,
+    selu_grad,
+    silu_grad,
+    softmax_grad,
+    softplus_grad,
+    softsign_grad,
+)
 from situs.ops.spelling import renamed
+from situs.ops.sum_to import sum_to
 from situs.shapes import TensorShape, broadcast, normalize_axis
 from situs.tensor import Tensor
 
@@ -28,8 +45,16 @@ from situs.tensor import Tensor
 
 _NATIVE = REAL - WIDE_UNSIGNED
 
-_relu = unary("Relu", torch.relu, REAL, "", gpu=_NATIVE, wide=np.positive)
-_relu6 = unary("Relu6", functional.relu6, REAL, "", gpu=_NATIVE, wide=lambda x: np.minimum(x, 6))
+_relu = unary("Relu", torch.relu, REAL, "", gpu=_NATIVE, wide=np.positive, gradient=lambda grad, y: relu_grad(grad, y))
+_relu6 = unary(
+    "Relu6",
+    functional.relu6,
+    REAL,
+    "",
+    gpu=_NATIVE,
+    wide=lambda x: np.minimum(x, 6),
+    gradient=lambda grad, y: relu6_grad(grad, y),
+)
 
 
 def relu(features: Any, name: str | None = None) -> Tensor:
@@ -52,6 +77,11 @@ def _leaky_relu_kernel(features: torch.Tensor, alpha: float = 0.2) -> torch.Tens
     return functional.leaky_relu(features, alpha)
 
 
+@_leaky_relu.gradient
+def _leaky_relu_gradient(grad: Tensor, features: Tensor, *, alpha: float) -> Tensor:
+    return leaky_relu_grad(grad, features, alpha)
+
+
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """Returns `features` where positive, and ``alpha * features`` elsewhere; integers become float32."""
     alpha = as_float(alpha, "alpha")
@@ -63,8 +93,8 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
     return _leaky_relu(features, alpha=alpha, name=name)
 
 
-_elu = unary("Elu", functional.elu, FLOATING, "")
-_selu = unary("Selu", torch.selu, FLOATING, "")
+_elu = unary("Elu", functional.elu, FLOATING, "", gradient=lambda grad, y: elu_grad(grad, y))
+_selu = unary("Selu", torch.selu, FLOATING, "", gradient=lambda grad, y: selu_grad(grad, y))
 
 
 def elu(features: Any, name: str | None = None) -> Tensor:
@@ -96,6 +126,12 @@ def _crelu_kernel(features: torch.Tensor, *, axis: int) -> torch.Tensor:
     return torch.cat([features, -features], axis).relu_()
 
 
+@_crelu.gradient
+def _crelu_gradient(grad: Tensor, activations: Tensor, *, axis: int) -> Tensor:
+    grads, results = split(grad, 2, axis), split(activations, 2, axis)
+    return subtract(relu_grad(grads[0], results[0]), relu_grad(grads[1], results[1]))
+
+
 def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
     """Joins the positive part and the negative part of `features` along an axis, which grows to twice its size."""
     return _crelu(features, axis=as_int(axis, "axis"), name=name)
@@ -114,9 +150,15 @@ def _softplus_kernel(features: torch.Tensor) -> torch.Tensor:
     return functional.softplus(features, threshold=40)
 
 
-_softplus = unary("Softplus", _softplus_kernel, FLOATING, "")
-_softsign = unary("Softsign", functional.softsign, FLOATING, "")
-_log_sigmoid = unary("LogSigmoid", functional.logsigmoid, FLOATING, "")
+_softplus = unary("Softplus", _softplus_kernel, FLOATING, "", gradient=lambda grad, x: softplus_grad(grad, x))
+_softsign = unary("Softsign", functional.softsign, FLOATING, "", gradient=lambda grad, x: softsign_grad(grad, x))
+_log_sigmoid = unary(
+    "LogSigmoid",
+    functional.logsigmoid,
+    FLOATING,
+    "",
+    gradient=lambda grad, x: multiply(grad, sigmoid(negative(x))),
+)
 
 
 def softplus(features: Any, name: str | None = None) -> Tensor:
@@ -144,6 +186,11 @@ def _gelu_kernel(features: torch.Tensor, approximate: bool = False) -> torch.Ten
     return functional.gelu(features, approximate="tanh" if approximate else "none")
 
 
+@_gelu.gradient
+def _gelu_gradient(grad: Tensor, features: Tensor, *, approximate: bool) -> Tensor:
+    return gelu_grad(grad, features, approximate)
+
+
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
     """Computes the Gaussian error linear unit: `features` times the normal distribution's mass below them.
 
@@ -157,7 +204,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
     return _gelu_by_default(features, name)
 
 
-_silu = unary("Silu", functional.silu, FLOATING | COMPLEX, "")
+_silu = unary("Silu", functional.silu, FLOATING | COMPLEX, "", gradient=lambda grad, x: silu_grad(grad, x))
 _swish = op("Swish", "features: T, beta: T -> activations: T", T=FLOATING | COMPLEX)
 _swish.shape(broadcast)
 
@@ -165,6 +212,22 @@ _swish.shape(broadcast)
 @_swish.kernel(CPU, GPU)
 def _swish_kernel(features: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
     return features * torch.sigmoid(features * beta)
+
+
+@_swish.gradient
+def _swish_gradient(
+    grad: Tensor, features: Tensor, beta: Tensor, features_shape: Any, beta_shape: Any
+) -> tuple[Any, Any]:
+    step = sigmoid(multiply(features, beta))
+    slope = multiply(multiply(step, subtract(1, step)), features)
+
+    def times(derivative: Tensor) -> Tensor:
+        return multiply(grad, conjugate(derivative))
+
+    return (
+        lambda: sum_to(times(add(step, multiply(slope, beta))), features_shape),
+        lambda: sum_to(times(multiply(slope, features)), beta_shape),
+    )
 
 
 def silu(features: Any, beta: Any = 1.0) -> Tensor:
@@ -208,6 +271,16 @@ def _softmax_kernel(logits: torch.Tensor, axis: int = -1) -> torch.Tensor:
 def _log_softmax_kernel(logits: torch.Tensor, axis: int = -1) -> torch.Tensor:
     _check_not_scalar(logits)
     return torch.log_softmax(logits, axis)
+
+
+@_softmax.gradient
+def _softmax_gradient(grad: Tensor, softmax: Tensor, *, axis: int) -> Tensor:
+    return softmax_grad(grad, softmax, axis)
+
+
+@_log_softmax.gradient
+def _log_softmax_gradient(grad: Tensor, logsoftmax: Tensor, *, axis: int) -> Tensor:
+    return log_softmax_grad(grad, logsoftmax, axis)
 
 
 def _check_not_scalar(logits: torch.Tensor) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from situs import dispatch
 from situs.dtype import NUMERIC, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
+from situs.ops.array import broadcast_to, reshape
 from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, numpy_kernel, op
 from situs.ops.linalg import matmul
@@ -49,6 +52,39 @@ def _bias_add_kernel(value: Any, bias: Any, data_format: str = "NHWC") -> Any:
 
 _bias_add.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)(_bias_add_kernel)
 _bias_add.kernel(CPU, T=WIDE_UNSIGNED)(numpy_kernel(_bias_add_kernel))
+
+
+@_bias_add.gradient
+def _bias_add_gradient(grad: Tensor, *, data_format: str) -> tuple[Any, Any]:
+    return grad, lambda: _bias_add_grad(grad, data_format=data_format)
+
+
+_bias_add_grad = op("BiasAddGrad", "out_backprop: T -> output: T", T=NUMERIC - WIDE_UNSIGNED, data_format="NHWC")
+
+
+@_bias_add_grad.shape
+def _bias_add_grad_shape(out_backprop: TensorShape, *, data_format: str) -> TensorShape:
+    if out_backprop.rank is None:
+        return TensorShape([None])
+    if out_backprop.rank < 2:
+        raise InvalidArgumentError(f"Input tensor must be at least 2D: {brackets(out_backprop)}")
+    return TensorShape([out_backprop[1 if data_format == "NCHW" else -1]])
+
+
+@_bias_add_grad.kernel(CPU, GPU)
+def _bias_add_grad_kernel(out_backprop: torch.Tensor, data_format: str = "NHWC") -> torch.Tensor:
+    if out_backprop.ndim < 2:
+        raise ValueError("wrong rank")  # the shape rule says it better
+    rest = (0, *range(2, out_backprop.ndim)) if data_format == "NCHW" else tuple(range(out_backprop.ndim - 1))
+    return out_backprop.sum(rest, dtype=out_backprop.dtype)
+
+
+@_bias_add_grad.gradient
+def _bias_add_grad_gradient(grad: Tensor, out_backprop_shape: Any, *, data_format: str) -> Tensor:
+    if data_format != "NCHW":
+        return broadcast_to(grad, out_backprop_shape)
+    rank = len(out_backprop_shape) if isinstance(out_backprop_shape, tuple) else out_backprop_shape.shape[0]
+    return broadcast_to(reshape(grad, [-1] + [1] * (rank - 2)), out_backprop_shape)
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:

@@ -15,7 +15,10 @@ from torch.nn import functional
 
 from situs.dtype import FLOATING
 from situs.errors import InvalidArgumentError
+from situs.ops.array import expand_dims, reshape
+from situs.ops.array import shape as sizes_op
 from situs.ops.define import CPU, GPU, op
+from situs.ops.join import concat
 from situs.ops.naming import Composed
 from situs.ops.nn.window import (
     Slide,
@@ -24,15 +27,21 @@ from situs.ops.nn.window import (
     channels_first,
     defaults,
     join_shape,
+    passing_on,
     rank_of,
     slide,
     split_shape,
 )
+from situs.ops.reduce import reduce_prod
 from situs.ops.spelling import renamed
-from situs.registry.op import Op
+from situs.registry.op import Op, find_op
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
 
+CONVOLUTION = {1: "Conv1D", 2: "Conv2D", 3: "Conv3D"}
+# The ops that go back: to the input, and to the filter.
+TRANSPOSED = {1: "Conv1DBackpropInput", 2: "Conv2DBackpropInput", 3: "Conv3DBackpropInputV2"}
+OF_FILTER = {1: "Conv1DBackpropFilter", 2: "Conv2DBackpropFilter", 3: "Conv3DBackpropFilterV2"}
 _FILTER_TO_TORCH = {1: (2, 1, 0), 2: (3, 2, 0, 1), 3: (4, 3, 0, 1, 2)}
 
 
@@ -41,6 +50,7 @@ def _declare(name: str, n: int) -> Op:
     declared = op(name, "input: T, filter: T -> output: T", T=FLOATING, **defaults(n))
     declared.shape(partial(_conv_shape, n))
     declared.kernel(CPU, GPU)(partial(_conv_kernel, n))
+    declared.gradient(passing_on(partial(_conv_gradient, n)))
     return declared
 
 
@@ -98,6 +108,35 @@ def _conv_kernel(n: int, input: torch.Tensor, filter: torch.Tensor, *, data_form
     return y if input.ndim == n + 2 else y.reshape(*batch, *y.shape[1:])
 
 
+def _conv_gradient(
+    n: int, grad: Tensor, input: Tensor, filter: Tensor, input_shape: Any, filter_shape: Any, **window: Any
+) -> tuple[Any, Any]:
+    one = input.shape.rank == n + 2
+    given = grad if one else _in_one_batch(grad, n)
+
+    def of_input() -> Tensor:
+        sizes = input_shape if one else _sizes_in_one_batch(input_shape, n)
+        made = find_op(TRANSPOSED[n])(sizes, filter, given, **window)
+        return made if one else reshape(made, input_shape)
+
+    def of_filter() -> Tensor:
+        return find_op(OF_FILTER[n])(input if one else _in_one_batch(input, n), filter_shape, given, **window)
+
+    return of_input, of_filter
+
+
+def _in_one_batch(x: Tensor, n: int) -> Tensor:
+    """A tensor whose batch dimensions, however many, have become one."""
+    sizes = tuple(x.shape) if x.shape.is_fully_defined() else sizes_op(x)
+    return reshape(x, _sizes_in_one_batch(sizes, n))
+
+
+def _sizes_in_one_batch(sizes: Any, n: int) -> Any:
+    if isinstance(sizes, tuple):
+        return (prod(sizes[: -n - 1]), *sizes[-n - 1 :])
+    return concat([expand_dims(reduce_prod(sizes[: -n - 1]), 0), sizes[-n - 1 :]], 0)
+
+
 def filter_first(filter: torch.Tensor, n: int) -> torch.Tensor:
     """PyTorch's view of a filter: output channels, input channels, at least two spatial dimensions."""
     filter = filter.permute(_FILTER_TO_TORCH[n])
@@ -112,10 +151,7 @@ def padded(x: torch.Tensor, laid: Slide) -> tuple[torch.Tensor, Slide]:
     return functional.pad(x, laid.amounts()), laid._replace(before=none, after=none)
 
 
-_conv1d = _declare("Conv1D", 1)
-_conv2d = _declare("Conv2D", 2)
-_conv3d = _declare("Conv3D", 3)
-_BY_RANK = {1: _conv1d, 2: _conv2d, 3: _conv3d}
+_BY_RANK = {n: _declare(name, n) for n, name in CONVOLUTION.items()}
 
 
 def _convolve(

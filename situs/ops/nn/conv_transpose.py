@@ -15,7 +15,15 @@ from situs.dtype import FLOATING
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.ops.naming import Composed
-from situs.ops.nn.conv import check_depths, check_filter_rank, filter_first, spatial_rank
+from situs.ops.nn.conv import (
+    CONVOLUTION,
+    OF_FILTER,
+    TRANSPOSED,
+    check_depths,
+    check_filter_rank,
+    filter_first,
+    spatial_rank,
+)
 from situs.ops.nn.window import (
     Slide,
     as_given,
@@ -23,11 +31,12 @@ from situs.ops.nn.window import (
     channels_first,
     defaults,
     join_shape,
+    passing_on,
     slide,
     split_shape,
 )
 from situs.ops.spelling import renamed
-from situs.registry.op import Op
+from situs.registry.op import Op, find_op
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -37,6 +46,7 @@ def _declare(name: str, n: int) -> Op:
     declared = op(name, "input_sizes: host, filter: T, out_backprop: T -> output: T", T=FLOATING, **defaults(n))
     declared.shape(partial(_transpose_shape, n))
     declared.kernel(CPU, GPU)(partial(_transpose_kernel, n))
+    declared.gradient(passing_on(partial(_transpose_gradient, n)))
     return declared
 
 
@@ -89,13 +99,21 @@ def _transpose_kernel(
     laid = slide(sizes, tuple(filter.shape[:n]), data_format, **window).lifted()
     x = channels_first(out_backprop, n, data_format)
     groups = channels // filter.shape[-2]  # type: ignore[operator]
-    y = _transposed(x, filter_first(filter, n), laid, sizes if n > 1 else (1, *sizes), groups)
+    y = transposed(x, filter_first(filter, n), laid, sizes if n > 1 else (1, *sizes), groups)
     return as_given(y, n, data_format)
 
 
-def _transposed(
-    x: torch.Tensor, filter: torch.Tensor, laid: Slide, sizes: tuple[Any, ...], groups: int
-) -> torch.Tensor:
+def _transpose_gradient(
+    n: int, grad: Tensor, filter: Tensor, out_backprop: Tensor, filter_shape: Any, **window: Any
+) -> tuple[Any, Any]:
+    return (
+        lambda: find_op(OF_FILTER[n])(grad, filter_shape, out_backprop, **window),
+        lambda: find_op(CONVOLUTION[n])(grad, filter, **window),
+    )
+
+
+def transposed(x: torch.Tensor, filter: torch.Tensor, laid: Slide, sizes: tuple[Any, ...], groups: int) -> torch.Tensor:
+    """The transposed convolution of PyTorch's view of the tensors: what of `sizes` convolves to the shape of `x`."""
     symmetric = laid.before == laid.after
     margins = laid.before if symmetric else (0,) * len(sizes)
     convolve = torch.conv_transpose3d if len(sizes) == 3 else torch.conv_transpose2d
@@ -115,10 +133,7 @@ def _unreached(filter: torch.Tensor, laid: Slide, sizes: tuple[Any, ...]) -> tup
     )
 
 
-_conv1d_transpose = _declare("Conv1DBackpropInput", 1)
-_conv2d_transpose = _declare("Conv2DBackpropInput", 2)
-_conv3d_transpose = _declare("Conv3DBackpropInputV2", 3)
-_BY_RANK = {1: _conv1d_transpose, 2: _conv2d_transpose, 3: _conv3d_transpose}
+_BY_RANK = {n: _declare(name, n) for n, name in TRANSPOSED.items()}
 
 
 def _convolve(

@@ -11,12 +11,15 @@ from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.ops.naming import Composed
 from situs.ops.nn.conv import conv2d, padded
+from situs.ops.nn.conv_gradient import filter_gradient
+from situs.ops.nn.conv_transpose import transposed
 from situs.ops.nn.window import (
     as_given,
     attributes,
     channels_first,
     defaults,
     join_shape,
+    passing_on,
     shape_of,
     slide,
     split_shape,
@@ -57,8 +60,116 @@ def _depthwise_kernel(input: torch.Tensor, filter: torch.Tensor, *, data_format:
         shape = _depthwise_shape(TensorShape(input.shape), TensorShape(filter.shape), data_format=data_format, **window)
         return input.new_zeros(shape.as_list())  # type: ignore[arg-type]
     x, laid = padded(x, laid)
-    weight = filter.permute(2, 3, 0, 1).reshape(-1, 1, height, width)
+    weight = _one_channel_each(filter)
     return as_given(torch.conv2d(x, weight, None, laid.strides, laid.before, laid.dilations, channels), 2, data_format)
+
+
+def _one_channel_each(filter: torch.Tensor) -> torch.Tensor:
+    """PyTorch's view of the filters: each is one of a group with a single input channel."""
+    height, width, _, _ = filter.shape
+    return filter.permute(2, 3, 0, 1).reshape(-1, 1, height, width)
+
+
+def _depthwise_gradient(
+    grad: Tensor, input: Tensor, filter: Tensor, input_shape: Any, filter_shape: Any, **window: Any
+) -> tuple[Any, Any]:
+    return (
+        lambda: _of_input(input_shape, filter, grad, **window),
+        lambda: _of_filter(input, filter_shape, grad, **window),
+    )
+
+
+_depthwise.gradient(passing_on(_depthwise_gradient))
+
+# The way back to the input.
+
+_of_input = op(
+    "DepthwiseConv2dNativeBackpropInput",
+    "input_sizes: host, filter: T, out_backprop: T -> output: T",
+    T=FLOATING,
+    **defaults(2),
+)
+
+
+@_of_input.shape
+def _of_input_shape(
+    input_sizes: Any, filter: TensorShape, out_backprop: TensorShape, *, data_format: str, **window: Any
+) -> TensorShape:
+    wanted = TensorShape([None] * 4 if input_sizes is None else input_sizes)
+    _check_fits(wanted, filter, out_backprop, data_format=data_format, **window)
+    return wanted
+
+
+def _check_fits(input: TensorShape, filter: TensorShape, out_backprop: TensorShape, **window: Any) -> None:
+    found = _depthwise_shape(input, filter, **window)
+    if not found.is_compatible_with(out_backprop):
+        raise InvalidArgumentError(
+            f"out_backprop has shape {brackets(out_backprop)}; an input of shape {brackets(input)} convolved with a "
+            f"filter of shape {brackets(filter)} gives {brackets(found)}"
+        )
+
+
+@_of_input.kernel(CPU, GPU)
+def _of_input_kernel(
+    input_sizes: Any, filter: torch.Tensor, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+) -> torch.Tensor:
+    shapes = TensorShape(input_sizes), TensorShape(filter.shape), TensorShape(out_backprop.shape)
+    _check_fits(*shapes, data_format=data_format, **window)
+    if 0 in input_sizes or 0 in out_backprop.shape:
+        return out_backprop.new_zeros(input_sizes)
+    _, _, sizes = split_shape(shapes[0], 2, data_format)
+    laid = slide(sizes, tuple(filter.shape[:2]), data_format, **window)
+    x = channels_first(out_backprop, 2, data_format)
+    return as_given(transposed(x, _one_channel_each(filter), laid, sizes, filter.shape[2]), 2, data_format)
+
+
+def _of_input_gradient(
+    grad: Tensor, filter: Tensor, out_backprop: Tensor, filter_shape: Any, **window: Any
+) -> tuple[Any, Any]:
+    return lambda: _of_filter(grad, filter_shape, out_backprop, **window), lambda: _depthwise(grad, filter, **window)
+
+
+_of_input.gradient(passing_on(_of_input_gradient))
+
+# The way back to the filter.
+
+_of_filter = op(
+    "DepthwiseConv2dNativeBackpropFilter",
+    "input: T, filter_sizes: host, out_backprop: T -> output: T",
+    T=FLOATING,
+    **defaults(2),
+)
+
+
+@_of_filter.shape
+def _of_filter_shape(input: TensorShape, filter_sizes: Any, out_backprop: TensorShape, **window: Any) -> TensorShape:
+    wanted = TensorShape([None] * 4 if filter_sizes is None else filter_sizes)
+    _check_fits(input, wanted, out_backprop, **window)
+    return wanted
+
+
+@_of_filter.kernel(CPU, GPU)
+def _of_filter_kernel(
+    input: torch.Tensor, filter_sizes: Any, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+) -> torch.Tensor:
+    shapes = TensorShape(input.shape), TensorShape(filter_sizes), TensorShape(out_backprop.shape)
+    _check_fits(*shapes, data_format=data_format, **window)
+    if 0 in input.shape or 0 in out_backprop.shape or 0 in filter_sizes:
+        return input.new_zeros(filter_sizes)
+    height, width, channels, multiplier = filter_sizes
+    x, y = (channels_first(each, 2, data_format) for each in (input, out_backprop))
+    x, laid = padded(x, slide(tuple(x.shape[2:]), (height, width), data_format, **window))
+    made = filter_gradient(x, y, (channels * multiplier, 1, height, width), laid)
+    return made.reshape(channels, multiplier, height, width).permute(2, 3, 0, 1).contiguous()
+
+
+def _of_filter_gradient(
+    grad: Tensor, input: Tensor, out_backprop: Tensor, input_shape: Any, **window: Any
+) -> tuple[Any, Any]:
+    return lambda: _of_input(input_shape, grad, out_backprop, **window), lambda: _depthwise(input, grad, **window)
+
+
+_of_filter.gradient(passing_on(_of_filter_gradient))
 
 
 def depthwise_conv2d(

@@ -7,36 +7,45 @@ from typing import Any
 import torch
 
 from situs.dtype import FLOATING, DType
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import random
 from situs.ops.array import sizes_of
 from situs.ops.attribute import NUMBERS
-from situs.ops.constant import convert_to_tensor
+from situs.ops.compare import greater_equal
+from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, op
-from situs.ops.math import subtract
+from situs.ops.gather import where
+from situs.ops.math import divide, multiply, subtract
 from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
 from situs.shapes import TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
-_dropout = op("Dropout", "x: T, noise: T, rate: T -> T", T=FLOATING)
+_dropout = op("Dropout", "x: T, kept: bool -> T", T=FLOATING, rate=0.5)
 
 
 @_dropout.shape
-def _dropout_shape(x: TensorShape, noise: TensorShape, rate: TensorShape) -> TensorShape:
-    if rate.rank not in (None, 0):
-        raise InvalidArgumentError(f"Shape {rate} must have rank 0: `rate` is a scalar.")
-    if not broadcast(x, noise).is_compatible_with(x):
-        raise InvalidArgumentError(f"noise_shape {brackets(noise)} does not broadcast to the shape of x, {brackets(x)}")
+def _dropout_shape(x: TensorShape, kept: TensorShape, *, rate: float) -> TensorShape:
+    _check_noise(x, kept)
     return x
 
 
+def _check_noise(x: TensorShape, noise: TensorShape) -> None:
+    if not broadcast(x, noise).is_compatible_with(x):
+        raise InvalidArgumentError(f"noise_shape {brackets(noise)} does not broadcast to the shape of x, {brackets(x)}")
+
+
 @_dropout.kernel(CPU, GPU)
-def _dropout_kernel(x: torch.Tensor, noise: torch.Tensor, rate: torch.Tensor) -> torch.Tensor:
-    kept = torch.where(noise >= rate, x / (1 - rate), 0)  # a product would keep NaN where x is infinite
-    if kept.shape != x.shape or rate.ndim:
+def _dropout_kernel(x: torch.Tensor, kept: torch.Tensor, *, rate: float) -> torch.Tensor:
+    scaled = torch.where(kept, x / (1 - rate), 0)  # a product would keep NaN where x is infinite
+    if scaled.shape != x.shape:
         raise ValueError("wrong shapes")  # the shape rule says it better
-    return kept
+    return scaled
+
+
+@_dropout.gradient
+def _dropout_gradient(grad: Tensor, kept: Tensor, *, rate: float) -> tuple[Any, None]:
+    return lambda: _dropout(grad, kept, rate=rate), None
 
 
 def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -56,7 +65,21 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
         return tensor
     with Composed(name, "dropout", "SelectV2") as last:
         noise = random.uniform(_noise_shape(tensor, noise_shape), dtype=tensor.dtype, seed=seed)
-        return _dropout(tensor, noise, rate, name=last)
+        if isinstance(rate, NUMBERS):
+            return _dropout(tensor, greater_equal(noise, rate), rate=float(rate), name=last)
+        return _dropout_at(tensor, noise, convert_to_tensor(rate), last)
+
+
+def _dropout_at(x: Tensor, noise: Tensor, rate: Tensor, name: str | None) -> Tensor:
+    """Dropout at a computed rate, which then has a gradient as well."""
+    if rate.shape.rank not in (None, 0):
+        raise InvalidArgumentError(f"Shape {rate.shape} must have rank 0: `rate` is a scalar.")
+    if rate.dtype is not x.dtype:
+        given, wanted = rate.dtype.name, x.dtype.name
+        raise DTypeError(f"`x` is {wanted} and `rate` {given}; cast input 'rate': tf.cast(rate, tf.{wanted}).")
+    _check_noise(x.shape, noise.shape)
+    scaled = multiply(x, divide(1, subtract(1, rate)))
+    return where(greater_equal(noise, rate), scaled, zeros_like(scaled), name)
 
 
 def _check(dtype: DType, rate: Any) -> None:

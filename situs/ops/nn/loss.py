@@ -14,10 +14,19 @@ from torch.nn import functional
 
 from situs.dtype import BOOL, FLOATING, INDEX, REAL
 from situs.errors import InvalidArgumentError
+from situs.ops.array import expand_dims, stop_gradient
 from situs.ops.attribute import as_bool, as_int
+from situs.ops.cast import cast
+from situs.ops.compare import greater_equal, less_equal, logical_and
+from situs.ops.constant import ones_like, zeros_like
 from situs.ops.define import CPU, GPU, op
+from situs.ops.gather import where
+from situs.ops.math import add, divide, exp, log, multiply, negative, sigmoid, subtract
 from situs.ops.naming import Composed
+from situs.ops.nn.activation import log_softmax, softplus
+from situs.ops.nn.loss_gradient import computed_in, softmax_cross_entropy_grad, sparse_cross_entropy_grad
 from situs.ops.spelling import renamed
+from situs.ops.sum_to import sum_to
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor
 
@@ -60,17 +69,24 @@ def _labels_fit(features: TensorShape, labels: TensorShape, axis: int) -> bool:
 def _softmax_cross_entropy_kernel(features: torch.Tensor, labels: torch.Tensor, *, axis: int) -> torch.Tensor:
     if features.shape != labels.shape or features.ndim == 0:
         _softmax_cross_entropy_shape(TensorShape(features.shape), TensorShape(labels.shape), axis=axis)
-    wide = _computed_in(features.dtype)
+    wide = computed_in(features.dtype)
     products = torch.log_softmax(features, axis, dtype=wide) * labels.to(wide)
     return _negative(products.sum(axis)).to(features.dtype)
 
 
-def _computed_in(dtype: torch.dtype) -> torch.dtype:
-    return torch.float32 if dtype.itemsize == 2 else dtype
-
-
 def _negative(x: torch.Tensor) -> torch.Tensor:
     return torch.rsub(x, 0)  # unlike -x this makes no negative zeros, which look odd in a loss
+
+
+@_softmax_cross_entropy.gradient
+def _softmax_cross_entropy_gradient(
+    grad: Tensor, features: Tensor, labels: Tensor, labels_shape: Any, *, axis: int
+) -> tuple[Any, Any]:
+    def of_labels() -> Tensor:
+        made = negative(multiply(expand_dims(grad, axis), log_softmax(features, axis)))
+        return sum_to(cast(made, labels.dtype), labels_shape)
+
+    return lambda: softmax_cross_entropy_grad(grad, features, labels, axis), of_labels
 
 
 def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
@@ -85,11 +101,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, 
     Returns:
         A loss for every row: the shape of `logits` without `axis`.
     """
-    return _entropy(labels, logits, axis, name, "softmax_cross_entropy_with_logits")
-
-
-def _entropy(labels: Any, logits: Any, axis: Any, name: str | None, scope: str) -> Tensor:
-    with Composed(name, scope, "Reshape_2") as last:
+    with Composed(name, "softmax_cross_entropy_with_logits", "Reshape_2") as last:
         return _softmax_cross_entropy(logits, labels, axis=as_int(axis, "axis"), name=last)
 
 
@@ -136,8 +148,8 @@ def _sparse_cross_entropy_on_cpu(features: torch.Tensor, labels: torch.Tensor) -
 def _sparse_cross_entropy_on_gpu(features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     # Looking at the labels would wait for the device; a label out of range gives NaN, as in TensorFlow.
     _check_rows(features, labels)
-    valid = (labels >= 0) & (labels < features.shape[-1])
-    return _picked(features, labels.where(valid, 0)).where(valid, torch.nan)
+    known = labels.clamp(0, features.shape[-1] - 1)
+    return _picked(features, known).where(known == labels, torch.nan)
 
 
 def _check_rows(features: torch.Tensor, labels: torch.Tensor) -> None:
@@ -146,8 +158,13 @@ def _check_rows(features: torch.Tensor, labels: torch.Tensor) -> None:
 
 
 def _picked(features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    scores = torch.log_softmax(features, -1, dtype=_computed_in(features.dtype))
+    scores = torch.log_softmax(features, -1, dtype=computed_in(features.dtype))
     return _negative(scores.gather(-1, labels.long().unsqueeze(-1)).squeeze(-1)).to(features.dtype)
+
+
+@_sparse_cross_entropy.gradient
+def _sparse_cross_entropy_gradient(grad: Tensor, features: Tensor, labels: Tensor) -> tuple[Any, None]:
+    return lambda: sparse_cross_entropy_grad(grad, features, labels), None
 
 
 def _check_labels(labels: torch.Tensor, classes: int) -> None:
@@ -193,6 +210,14 @@ def _sigmoid_cross_entropy_kernel(logits: torch.Tensor, labels: torch.Tensor) ->
     return torch.relu(logits).addcmul_(logits, labels, value=-1).add_(_log1p_exp_minus_abs(logits))
 
 
+@_sigmoid_cross_entropy.gradient
+def _sigmoid_cross_entropy_gradient(grad: Tensor, logits: Tensor, labels: Tensor) -> tuple[Any, Any]:
+    return (
+        lambda: multiply(grad, subtract(sigmoid(logits), labels)),
+        lambda: negative(multiply(grad, logits)),
+    )
+
+
 def _log1p_exp_minus_abs(x: torch.Tensor) -> torch.Tensor:
     return functional.softplus(x.abs().neg_())
 
@@ -235,6 +260,25 @@ def _weighted_cross_entropy_kernel(
     return (1 - labels) * logits + weight * (_log1p_exp_minus_abs(logits) + torch.relu(-logits))
 
 
+@_weighted_cross_entropy.gradient
+def _weighted_cross_entropy_gradient(
+    grad: Tensor, logits: Tensor, labels: Tensor, pos_weight: Tensor, logits_shape: Any, pos_weight_shape: Any
+) -> tuple[Any, Any, Any]:
+    def of_logits() -> Tensor:
+        weight = add(multiply(subtract(pos_weight, 1), labels), 1)
+        slope = subtract(subtract(1, labels), multiply(weight, sigmoid(negative(logits))))
+        return sum_to(multiply(grad, slope), logits_shape)
+
+    def of_labels() -> Tensor:
+        slope = subtract(multiply(subtract(pos_weight, 1), softplus(negative(logits))), logits)
+        return sum_to(multiply(grad, slope), logits_shape)
+
+    def of_weight() -> Tensor:
+        return sum_to(multiply(grad, multiply(labels, softplus(negative(logits)))), pos_weight_shape)
+
+    return of_logits, of_labels, of_weight
+
+
 def weighted_cross_entropy_with_logits(
     labels: Any, logits: Any, pos_weight: Any, name: str | None = "logistic_loss"
 ) -> Tensor:
@@ -262,7 +306,10 @@ def _l2_loss_shape(t: TensorShape) -> TensorShape:
 
 @_l2_loss.kernel(CPU, GPU)
 def _l2_loss_kernel(t: torch.Tensor) -> torch.Tensor:
-    return (t.square().sum(dtype=_computed_in(t.dtype)) / 2).to(t.dtype)
+    return (t.square().sum(dtype=computed_in(t.dtype)) / 2).to(t.dtype)
+
+
+_l2_loss.gradient(lambda grad, t: multiply(t, grad))
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
@@ -292,6 +339,22 @@ def _log_poisson_kernel(log_input: torch.Tensor, targets: torch.Tensor, *, compu
     return loss
 
 
+@_log_poisson_loss.gradient
+def _log_poisson_gradient(
+    grad: Tensor, log_input: Tensor, targets: Tensor, *, compute_full_loss: bool
+) -> tuple[Any, Any]:
+    def of_targets() -> Tensor:
+        slope = negative(log_input)
+        if compute_full_loss:
+            small = logical_and(greater_equal(targets, 0), less_equal(targets, 1))
+            counts = where(small, ones_like(targets), targets)  # whatever the formula makes of small ones, it is unused
+            stirling = add(log(counts), divide(0.5, counts))
+            slope = add(slope, where(small, zeros_like(stirling), stirling))
+        return multiply(grad, slope)
+
+    return lambda: multiply(grad, subtract(exp(log_input), targets)), of_targets
+
+
 def log_poisson_loss(
     targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = "log_poisson_loss"
 ) -> Tensor:
@@ -314,10 +377,15 @@ def log_poisson_loss(
 def softmax_cross_entropy_with_logits_v1(
     labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None, axis: int | None = None
 ) -> Tensor:
-    """Computes the cross entropy between label distributions and logits; TensorFlow 1 also calls the axis `dim`."""
+    """Computes the cross entropy between label distributions and logits; nothing flows back to the labels.
+
+    TensorFlow 1 also calls the axis `dim`.
+    """
     _both_given("softmax_cross_entropy_with_logits", labels, logits)
     axis = dim if axis is None else axis
-    return _entropy(labels, logits, axis, name, "softmax_cross_entropy_with_logits_sg")
+    with Composed(name, "softmax_cross_entropy_with_logits_sg", "Reshape_2") as last:
+        constant = stop_gradient(labels, "labels_stop_gradient")
+        return _softmax_cross_entropy(logits, constant, axis=as_int(axis, "axis"), name=last)
 
 
 def softmax_cross_entropy_with_logits_v2(

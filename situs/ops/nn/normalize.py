@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from situs import dtype as dt
 from situs.dtype import ALL, FIXED, FLOATING, STRING, WIDE_UNSIGNED
+from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import InvalidArgumentError
 from situs.ops import cast as casts
 from situs.ops.array import stop_gradient
@@ -18,6 +18,7 @@ from situs.ops.cast import cast, dtype_of, imag, real
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import add, maximum, multiply, negative, rsqrt, square, squared_difference, subtract
 from situs.ops.naming import Composed
+from situs.ops.nn.normalize_gradient import FUSED, SPATIAL, batch_norm_grad, channel_sums, layer_norm_grad, lrn_grad
 from situs.ops.nn.window import as_given, channels_first
 from situs.ops.reduce import reduce_mean, reduce_sum
 from situs.ops.spelling import renamed
@@ -25,7 +26,6 @@ from situs.shapes import SCALAR, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
 _NARROW = frozenset({dt.float16, dt.bfloat16})
-_UP_TO_FLOAT32 = _NARROW | {dt.float32}  # what TensorFlow's fused kernels take
 
 # Moments.
 
@@ -135,14 +135,13 @@ _fused_batch_norm = op(
     "FusedBatchNormV3",
     "x: T, scale: U, offset: U, mean: U, variance: U"
     " -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U",
-    T=_UP_TO_FLOAT32,
+    T=FUSED,
     U=frozenset({dt.float32}),
     epsilon=1e-4,
     exponential_avg_factor=1.0,
     data_format="NHWC",
     is_training=True,
 )
-_SPATIAL = {"NHWC": 2, "NCHW": 2, "NDHWC": 3, "NCDHW": 3}
 
 
 @_fused_batch_norm.shape
@@ -158,7 +157,7 @@ def _fused_batch_norm_shape(
     exponential_avg_factor: float,
     epsilon: float,
 ) -> tuple[TensorShape, ...]:
-    rank = _SPATIAL[data_format] + 2
+    rank = SPATIAL[data_format] + 2
     if x.rank not in (None, rank):
         raise InvalidArgumentError(f"input must be {rank}-dimensional{brackets(x)}")
     channels = TensorShape([None if x.rank is None else x[1 if data_format[1] == "C" else -1]])
@@ -186,7 +185,7 @@ def _fused_batch_norm_kernel(
     exponential_avg_factor: float,
     epsilon: float,
 ) -> tuple[torch.Tensor, ...]:
-    n = _SPATIAL[data_format]
+    n = SPATIAL[data_format]
     if x.ndim != n + 2:
         raise ValueError("wrong rank")  # the shape rule says it better
     images = channels_first(x, n, data_format)
@@ -223,6 +222,24 @@ def _trained(
     return y, moving_mean, moving_variance, batch_mean, deviation
 
 
+@_fused_batch_norm.gradient
+def _fused_batch_norm_gradient(
+    grads: list[Any],
+    x: Tensor,
+    scale: Tensor,
+    reserve_space_1: Tensor,
+    reserve_space_2: Tensor,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> tuple[Any, ...]:
+    if grads[0] is None:  # nothing flows back from the moments
+        return None, None, None, None, None
+    attrs = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    return *batch_norm_grad(grads[0], x, scale, reserve_space_1, reserve_space_2, **attrs), None, None
+
+
 def fused_batch_norm(
     x: Any,
     scale: Any,
@@ -252,8 +269,8 @@ def fused_batch_norm(
     Returns:
         The normalised images, and the (moved) mean and unbiased variance.
     """
-    if as_word(data_format, "data_format") not in _SPATIAL:
-        allowed = ", ".join(f'"{each}"' for each in _SPATIAL)
+    if as_word(data_format, "data_format") not in SPATIAL:
+        allowed = ", ".join(f'"{each}"' for each in SPATIAL)
         raise InvalidArgumentError(
             f"Value for attr 'data_format' of \"{data_format}\" is not in the list of allowed values: {allowed}"
         )
@@ -282,15 +299,22 @@ def fused_batch_norm(
 
 # Layers.
 
-_layer_norm = op("LayerNorm", "x: T, scale: T, offset: T -> y: T", T=FLOATING, axis=(-1,), epsilon=1e-3)
+_layer_norm = op(
+    "LayerNorm",
+    "x: T, scale: T, offset: T -> y: T, mean: U, deviation: U",
+    T=FLOATING,
+    U=FLOATING - _NARROW,
+    axis=(-1,),
+    epsilon=1e-3,
+)
 
 
 @_layer_norm.shape
 def _layer_norm_shape(
     x: TensorShape, scale: TensorShape, offset: TensorShape, *, axis: tuple[int, ...], epsilon: float
-) -> TensorShape:
+) -> tuple[TensorShape, TensorShape, TensorShape]:
     if x.rank is None:
-        return x
+        return x, x, x
     axes = _sorted_axes(axis, x.rank)
     wanted = TensorShape(x[each] for each in axes)
     for name, shape in (("scale", scale), ("offset", offset)):
@@ -298,7 +322,8 @@ def _layer_norm_shape(
             raise InvalidArgumentError(
                 f"{name} must have the shape of the normalised dimensions, {brackets(wanted)}, got {brackets(shape)}"
             )
-    return x
+    moments = TensorShape([*(x[each] for each in range(x.rank) if each not in axes), *(1 for _ in axes)])
+    return x, moments, moments
 
 
 def _sorted_axes(axis: tuple[int, ...], rank: int) -> tuple[int, ...]:
@@ -310,14 +335,27 @@ def _sorted_axes(axis: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 @_layer_norm.kernel(CPU, GPU)
 def _layer_norm_kernel(
-    x: torch.Tensor, scale: torch.Tensor, offset: torch.Tensor, *, axis: tuple[int, ...], epsilon: float
-) -> torch.Tensor:
+    x: torch.Tensor,
+    scale: torch.Tensor,
+    offset: torch.Tensor,
+    *,
+    axis: tuple[int, ...],
+    epsilon: float,
+    U: dt.DType,  # noqa: N803
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     axes = _sorted_axes(axis, x.ndim)
-    sizes = [x.shape[each] for each in axes]
+    sizes, wide = [x.shape[each] for each in axes], TORCH_DTYPE[U]
     last = tuple(range(x.ndim - len(axes), x.ndim))
-    if axes == last:
-        return functional.layer_norm(x, sizes, scale, offset, epsilon)
-    return functional.layer_norm(x.movedim(axes, last), sizes, scale, offset, epsilon).movedim(last, axes)
+    examples = x if axes == last else x.movedim(axes, last)
+    y, mean, deviation = torch.native_layer_norm(examples, sizes, scale, offset, epsilon)
+    return (y if axes == last else y.movedim(last, axes)), mean.to(wide), deviation.to(wide)
+
+
+@_layer_norm.gradient
+def _layer_norm_gradient(
+    grads: list[Any], x: Tensor, scale: Tensor, mean: Tensor, deviation: Tensor, *, axis: tuple[int, ...]
+) -> Any:
+    return layer_norm_grad(grads[0], x, scale, mean, deviation, axis)
 
 
 def layer_norm(
@@ -336,12 +374,14 @@ def layer_norm(
         name: A name for the op.
     """
     axes = tuple(as_int(each, "axis") for each in (axis if isinstance(axis, (list, tuple)) else (axis,)))
-    return _layer_norm(x, scale, offset, axis=axes, epsilon=as_float(epsilon, "epsilon"), name=name)
+    dtype = dtype_of(x)
+    wide = dt.float32 if dtype in _NARROW else dtype
+    return _layer_norm.many(x, scale, offset, axis=axes, epsilon=as_float(epsilon, "epsilon"), U=wide, name=name)[0]
 
 
 # Neighbouring channels.
 
-_lrn = op("LRN", "input: T -> output: T", T=_UP_TO_FLOAT32, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5)
+_lrn = op("LRN", "input: T -> output: T", T=FUSED, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5)
 
 
 @_lrn.shape
@@ -359,11 +399,15 @@ def _lrn_kernel(input: torch.Tensor, *, depth_radius: int, bias: float, alpha: f
         raise ValueError("wrong rank or radius")  # the shape rule says it better
     if input.numel() == 0:
         return input
-    radius = min(depth_radius, input.shape[-1] - 1)  # there are no channels farther away
-    rows = input.float().square().reshape(1, -1, 1, input.shape[-1])
-    window = (1, 2 * radius + 1)
-    sums = functional.avg_pool2d(rows, window, 1, (0, radius), divisor_override=1).reshape(input.shape)
+    sums = channel_sums(input.float().square(), depth_radius)
     return (input * (bias + alpha * sums).pow_(-beta)).to(input.dtype)
+
+
+@_lrn.gradient
+def _lrn_gradient(
+    grad: Tensor, input: Tensor, output: Tensor, *, depth_radius: int, bias: float, alpha: float, beta: float
+) -> Tensor:
+    return lrn_grad(grad, input, output, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta)
 
 
 def local_response_normalization(
@@ -443,6 +487,9 @@ def _zero_fraction_by_numpy(value: Any) -> torch.Tensor:
     empty = b"" if isinstance(value, np.ndarray) else 0
     equal = np.asarray(value) == empty
     return torch.tensor(equal.mean() if equal.size else np.nan, dtype=torch.float32)
+
+
+_zero_fraction.stops_gradients()
 
 
 def zero_fraction(value: Any, name: str | None = "zero_fraction") -> Tensor:

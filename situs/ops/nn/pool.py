@@ -1,14 +1,15 @@
 """Pooling: the largest element, or the mean, of every window.
 
-Padding takes no part: an average counts the elements of the input alone. PyTorch pads both sides
-alike and at most by half a window; `_fit` finds windows of PyTorch's among which TensorFlow's are.
+Padding takes no part: an average counts the elements of the input alone.
+
+PyTorch finds the places of the largest elements in any case, so max pooling returns them too: the gradient goes there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import torch
 from torch.nn import functional
@@ -19,6 +20,7 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import InvalidArgumentError, UnimplementedError
 from situs.ops.attribute import as_bool, as_word
 from situs.ops.define import CPU, GPU, op
+from situs.ops.nn.pool_window import Ints, fit_to, lay
 from situs.ops.nn.window import (
     FORMATS,
     Slide,
@@ -28,99 +30,43 @@ from situs.ops.nn.window import (
     channels_first,
     defaults,
     join_shape,
+    passing_on,
     shape_of,
-    slide,
-    spatial,
     split_shape,
     vector,
 )
 from situs.ops.spelling import renamed
-from situs.registry.op import Op
-from situs.shapes import Dim, TensorShape, brackets
+from situs.registry.op import Op, find_op
+from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
-Ints = tuple[int, ...]
-
 _ORDERED = FLOATING | SIGNED | {dt.uint8}
-
-
-# How windows lie, and how PyTorch is to be asked for them.
-
-
-class _Fit(NamedTuple):
-    """PyTorch's arguments, and the first of its windows that is one of ours, per dimension."""
-
-    margins: Ints
-    beyond: bool  # PyTorch's ceil_mode: windows may hang over the end
-    starts: Ints
-
-
-@lru_cache(maxsize=4096)
-def _fit(sizes: Ints, windows: Ints, laid: Slide) -> _Fit | None:
-    if not any(laid.before) and not any(laid.after):
-        return _Fit(laid.before, False, laid.before)
-    each = zip(sizes, windows, laid.counts, laid.before, laid.strides, laid.dilations, strict=True)
-    fits = [_fit_one(*one) for one in each]
-    if None in fits:
-        return None
-    margins, starts = zip(*fits, strict=True)
-    return _Fit(margins, True, starts)
-
-
-def _fit_one(size: int, window: int, count: Any, before: int, stride: int, dilation: int) -> tuple[int, int] | None:
-    """The margin to ask for, and how many windows come before the first of ours."""
-    reach = (window - 1) * dilation + 1
-    for skipped in range(reach):
-        margin = before + skipped * stride
-        if margin > reach // 2:
-            return None
-        made = -(-(size + 2 * margin - reach) // stride) + 1
-        if (made - 1) * stride >= size + margin:  # PyTorch makes no window that starts behind the input
-            made -= 1
-        if made >= skipped + count:
-            return margin, skipped
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _lay(sizes: tuple[Dim, ...], ksize: Ints, data_format: str, **window: Any) -> tuple[Ints, Slide]:
-    """The spatial sizes of a window, and how windows lie.
-
-    Raises:
-        InvalidArgumentError, UnimplementedError: the windows cannot be pooled.
-    """
-    if min(ksize) <= 0:
-        raise InvalidArgumentError(f"Sliding window ksize must be positive. The specified ksize is: {list(ksize)}")
-    windows = spatial(ksize, data_format, "pooling")
-    laid = slide(sizes, windows, data_format, **window)
-    for size, before, after in zip(windows, laid.before, laid.after, strict=True):
-        if window["padding"] == "EXPLICIT" and max(before, after) >= size:
-            raise InvalidArgumentError(f"Padding {max(before, after)} needs to be smaller than the window size {size}")
-    return windows, laid
 
 
 def _pool_shape(n: int, input: TensorShape, *, ksize: Ints, data_format: str, **window: Any) -> TensorShape:
     if input.rank not in (None, n + 2):
         raise InvalidArgumentError(f"pooling input must be {n + 2}-dimensional, got {brackets(input)}")
     batch, channels, sizes = split_shape(input.with_rank(n + 2), n, data_format)
-    _, laid = _lay(sizes, ksize, data_format, **window)
+    _, laid = lay(sizes, ksize, data_format, **window)
     return join_shape(batch, channels, laid.counts, data_format)
 
 
-Pool = Callable[[torch.Tensor, Ints, Slide], torch.Tensor]
+Pool = Callable[[torch.Tensor, Ints, Slide], Any]
 
 
-def _pool_kernel(
-    n: int, pool: Pool, input: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any
-) -> torch.Tensor:
+def _pool_kernel(n: int, pool: Pool, input: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any) -> Any:
     if input.ndim != n + 2:
         raise ValueError("wrong rank")  # the shape rule says it better
     x = channels_first(input, n, data_format)
-    windows, laid = _lay(tuple(x.shape[-n:]), ksize, data_format, **window)
+    windows, laid = lay(tuple(x.shape[-n:]), ksize, data_format, **window)
     if 0 in input.shape or 0 in laid.counts:
         shape = _pool_shape(n, TensorShape(input.shape), ksize=ksize, data_format=data_format, **window)
-        return input.new_empty(shape.as_list())  # type: ignore[arg-type]
-    return as_given(pool(x, windows if n > 1 else (1, *windows), laid.lifted()), n, data_format)
+        empty = input.new_empty(shape.as_list())  # type: ignore[arg-type]
+        return empty if pool is _mean else (empty, empty.long())
+    made = pool(x, windows if n > 1 else (1, *windows), laid.lifted())
+    if pool is _mean:
+        return as_given(made, n, data_format)
+    return as_given(made[0], n, data_format), as_given(made[1], n, data_format)
 
 
 def _cropped(y: torch.Tensor, starts: Ints, laid: Slide) -> torch.Tensor:
@@ -130,13 +76,27 @@ def _cropped(y: torch.Tensor, starts: Ints, laid: Slide) -> torch.Tensor:
     return y
 
 
-def _largest(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
-    pool = functional.max_pool3d if len(windows) == 3 else functional.max_pool2d
-    fit = _fit(tuple(x.shape[2:]), windows, laid)
+def _largest(x: torch.Tensor, windows: Ints, laid: Slide) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest elements, and their places in the flattened spatial dimensions."""
+    pool = functional.max_pool3d_with_indices if len(windows) == 3 else functional.max_pool2d_with_indices
+    sizes = tuple(x.shape[2:])
+    fit = fit_to(sizes, windows, laid)
     if fit is None:
         x = functional.pad(x, laid.amounts(), value=_smallest(x.dtype))
-        return pool(x, windows, laid.strides, 0, laid.dilations)
-    return _cropped(pool(x, windows, laid.strides, fit.margins, laid.dilations, fit.beyond), fit.starts, laid)
+        y, places = pool(x, windows, laid.strides, (0,) * len(windows), laid.dilations)
+        return y, _without_padding(places, sizes, laid)
+    y, places = pool(x, windows, laid.strides, fit.margins, laid.dilations, fit.beyond)
+    return (y, places) if fit.exact else (_cropped(y, fit.starts, laid), _cropped(places, fit.starts, laid))
+
+
+def _without_padding(places: torch.Tensor, sizes: Ints, laid: Slide) -> torch.Tensor:
+    """Places in a padded tensor as those in the tensor itself."""
+    found, factor = torch.zeros_like(places), 1
+    for size, before, after in zip(sizes[::-1], laid.before[::-1], laid.after[::-1], strict=True):
+        width = size + before + after
+        found += (places % width - before).clamp_(0, size - 1) * factor
+        places, factor = places // width, factor * size
+    return found
 
 
 def _smallest(dtype: torch.dtype) -> float:
@@ -147,7 +107,7 @@ def _mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
     if max(laid.dilations) > 1:
         return _dilated_mean(x, windows, laid)
     sizes = tuple(x.shape[2:])
-    fit = _fit(sizes, windows, laid)
+    fit = fit_to(sizes, windows, laid)
     if len(windows) == 2 and fit is not None:
         y = functional.avg_pool2d(x, windows, laid.strides, fit.margins, fit.beyond, count_include_pad=False)
         return _cropped(y, fit.starts, laid)
@@ -174,25 +134,38 @@ def _dilated_mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
     return x.mean(tuple(range(-len(windows), 0)))
 
 
-def _declare(name: str, n: int, pool: Pool, types: dt.DTypes) -> Op:
+def _declare(name: str, n: int, pool: Pool, types: dt.DTypes, signature: str) -> Op:
     """Declares pooling over `n` spatial dimensions."""
-    declared = op(name, "input: T -> output: T", T=types, ksize=(1,) * (n + 2), **defaults(n))
-    declared.shape(partial(_pool_shape, n))
+    declared = op(name, signature, T=types, ksize=(1,) * (n + 2), **defaults(n))
     declared.kernel(CPU)(partial(_pool_kernel, n, pool))
     declared.kernel(GPU, T=FLOATING)(partial(_pool_kernel, n, pool))
     return declared
 
 
-_MAX = {
-    1: _declare("MaxPool1D", 1, _largest, _ORDERED),
-    2: _declare("MaxPool", 2, _largest, _ORDERED),
-    3: _declare("MaxPool3D", 3, _largest, _ORDERED),
-}
-_AVG = {
-    1: _declare("AvgPool1D", 1, _mean, FLOATING),
-    2: _declare("AvgPool", 2, _mean, FLOATING),
-    3: _declare("AvgPool3D", 3, _mean, FLOATING),
-}
+def _declare_max(name: str, n: int) -> Op:
+    declared = _declare(name, n, _largest, _ORDERED, "input: T -> output: T, places: int64")
+    declared.shape(lambda input, **window: (_pool_shape(n, input, **window),) * 2)
+    declared.gradient(passing_on(partial(_max_gradient, f"{name}Grad"), "ksize"))
+    return declared
+
+
+def _declare_avg(name: str, n: int) -> Op:
+    declared = _declare(name, n, _mean, FLOATING, "input: T -> output: T")
+    declared.shape(partial(_pool_shape, n))
+    declared.gradient(passing_on(partial(_avg_gradient, f"{name}Grad"), "ksize"))
+    return declared
+
+
+def _max_gradient(grad_op: str, grads: list[Any], input_shape: Any, places: Tensor, **window: Any) -> Tensor:
+    return find_op(grad_op)(input_shape, grads[0], places, **window)
+
+
+def _avg_gradient(grad_op: str, grad: Tensor, input_shape: Any, **window: Any) -> Tensor:
+    return find_op(grad_op)(input_shape, grad, **window)
+
+
+_MAX = {n: _declare_max(name, n) for n, name in {1: "MaxPool1D", 2: "MaxPool", 3: "MaxPool3D"}.items()}
+_AVG = {n: _declare_avg(name, n) for n, name in {1: "AvgPool1D", 2: "AvgPool", 3: "AvgPool3D"}.items()}
 
 
 def _run(
@@ -209,7 +182,10 @@ def _run(
     window = attributes(n, strides, padding, data_format, dilations)
     if ops is _AVG and window["padding"] == "EXPLICIT":
         raise InvalidArgumentError(f"Average pooling takes padding 'SAME' or 'VALID', got {padding!r}.")
-    return ops[n](input, ksize=vector(ksize, n, window["data_format"], "ksize"), **window, name=name)
+    ksize = vector(ksize, n, window["data_format"], "ksize")
+    if ops is _AVG:
+        return ops[n](input, ksize=ksize, **window, name=name)
+    return ops[n].many(input, ksize=ksize, **window, name=name)[0]
 
 
 def _spatial_rank(input: Any, data_format: str | None) -> int:
@@ -368,20 +344,23 @@ def _argmax_kernel(
     index_dtype = TORCH_DTYPE[Targmax]
     if input.ndim != 4:
         raise ValueError("wrong rank")  # the shape rule says it better
-    windows, laid = _lay(tuple(input.shape[1:3]), ksize, "NHWC", strides=strides, padding=padding, **_UNDILATED)
+    windows, laid = lay(tuple(input.shape[1:3]), ksize, "NHWC", strides=strides, padding=padding, **_UNDILATED)
     batch, height, width, channels = input.shape
     if 0 in input.shape or 0 in laid.counts:
         empty = input.new_empty((batch, *laid.counts, channels))  # type: ignore[arg-type]
         return empty, empty.to(index_dtype)
-    x = channels_first(input, 2, "NHWC")
-    fit = _fit((height, width), windows, laid)
-    assert fit is not None, "SAME and VALID windows always fit"
-    y, places = functional.max_pool2d_with_indices(x, windows, laid.strides, fit.margins, laid.dilations, fit.beyond)
-    y, places = (as_given(_cropped(each, fit.starts, laid), 2, "NHWC") for each in (y, places))
-    places = places * channels + torch.arange(channels, device=x.device)
+    y, places = _largest(channels_first(input, 2, "NHWC"), windows, laid)
+    y, places = as_given(y, 2, "NHWC"), as_given(places, 2, "NHWC")
+    places = places * channels + torch.arange(channels, device=input.device)
     if include_batch_in_index:
-        places = places + torch.arange(batch, device=x.device).reshape(-1, 1, 1, 1) * (height * width * channels)
+        places = places + torch.arange(batch, device=input.device).reshape(-1, 1, 1, 1) * (height * width * channels)
     return y, places.to(index_dtype)
+
+
+@_max_pool_with_argmax.gradient
+def _argmax_gradient(grads: list[Any], input_shape: Any, argmax: Tensor, *, include_batch_in_index: bool) -> Any:
+    batched = include_batch_in_index
+    return find_op("MaxPoolGradWithArgmax")(input_shape, grads[0], argmax, include_batch_in_index=batched)
 
 
 def max_pool_with_argmax(

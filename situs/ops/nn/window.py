@@ -12,7 +12,8 @@ channels-last kernels for two and three dimensions only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -168,6 +169,23 @@ def attributes(n: int, strides: Any, padding: Any, data_format: str | None, dila
 def defaults(n: int) -> dict[str, Any]:
     """The attributes of an op with windows when the program passes none."""
     return attributes(n, None, "VALID", None, None)
+
+
+def passing_on(rule: Callable[..., Any], *more: str) -> Callable[..., Any]:
+    """A gradient rule that takes the attributes of an op with windows as ``**window``, to pass them on.
+
+    A rule names what it wants, so this one names them for it; `more` are other attributes that it takes.
+    """
+    given = inspect.signature(rule).parameters.values()
+    named = [parameter for parameter in given if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    named += [inspect.Parameter(name, kind) for name in (*more, *defaults(2)) if name not in {p.name for p in named}]
+
+    def whole(*args: Any, **window: Any) -> Any:
+        return rule(*args, **window)
+
+    whole.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    return whole
 
 
 # How windows lie.
