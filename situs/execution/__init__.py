@@ -3,8 +3,11 @@
     prune     which operations the fetches need, given the feeds          prune.py
     place     which device each gets                                      situs.placement.placer
     plan      calls of kernels in order, copies between devices           plan.py, kernels.py, control.py
+    reuse     results written over inputs that nobody needs any more      reuse.py
     emit      the calls as straight-line Python, values freed at last use emit.py
     run       in the caller's thread, or on a pool of threads             program.py, parallel.py
+              with values moved to the host, if they do not fit           swap.py, away.py
+    forecast  how much memory a plan will take, without running it        forecast.py, sizes.py, paper.py
 
 A plan depends only on what is fetched and fed, so it is made once and kept.
 """

@@ -1,5 +1,6 @@
 """``tf.memory``: how much memory each device holds, by what, over time; how much a graph will take, and swapping."""
 
+from situs.execution.forecast import DeviceForecast as DeviceForecast
 from situs.memory.figures import DeviceMemory as DeviceMemory
 from situs.memory.holders import Holder as Holder
 from situs.memory.planned import MemoryPlan as MemoryPlan
@@ -14,6 +15,7 @@ from situs.memory.snapshot import Snapshot as Snapshot
 from situs.memory.snapshot import snapshot as snapshot
 
 __all__ = [
+    "DeviceForecast",
     "DeviceMemory",
     "Holder",
     "MemoryEvent",
