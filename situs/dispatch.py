@@ -93,6 +93,8 @@ def unary(op: Op) -> UnaryFunction:
             tensor._place = step.place
             tensor._made_by = step.assignment
             return tensor
+        if here.tapes and type(x) is EagerTensor and here.graph is None:
+            return tape.run_plain(op, (x,), (op, x._place), name)
         return apply(op, (x,), {}, name)
 
     return call
@@ -135,6 +137,8 @@ def binary(op: Op) -> BinaryFunction:
             tensor._place = step.place
             tensor._made_by = step.assignment
             return tensor
+        if here.tapes and type(x) is EagerTensor and type(y) is EagerTensor and here.graph is None:
+            return tape.run_plain(op, (x, y), (op, x._place, y._place), name)
         if type(y) in PYTHON_NUMBERS and type(x) is EagerTensor:
             number = scalar(y, x._place)
             if number is not None:

@@ -72,7 +72,7 @@ def share(bound: int | None, free: int, held: int = 0) -> int:
     (936, 3700)
     """
     most = nearly_all(free)
-    return most if bound is None else max(0, min(bound - max(64 * MIB, bound // 50) - held, most))
+    return most if bound is None else max(0, min(bound - max(64 * MIB, bound // 100) - held, most))
 
 
 def nearly_all(free: int) -> int:

@@ -18,8 +18,8 @@ from typing import Any
 from situs.devices.scope import Scope, here
 from situs.dtype import DType
 from situs.eager.binding import bind
-from situs.eager.execute import execute, recall, wrap_results
-from situs.eager.tensor import EagerTensor
+from situs.eager.execute import execute, note, recall, wrap_results
+from situs.eager.tensor import EagerTensor, wrap
 from situs.registry.gradient import INPUT, SHAPE, GradientRule
 from situs.registry.op import Op
 
@@ -30,20 +30,16 @@ _next_key = count(1)
 class Record:
     """One op that ran: how to go back through it."""
 
-    __slots__ = ("attrs", "inputs", "kept", "op", "outputs", "scope")
+    __slots__ = ("attrs", "inputs", "kept", "op", "outputs", "rule", "scope")
 
     def __init__(self, op: Op, inputs: Keys, outputs: list[int], kept: tuple[Any, ...], attrs: dict[str, Any]) -> None:
         self.op = op
+        self.rule = op.gradient_rule  # how gradients flow back through it
         self.inputs = inputs  # a key for each tensor input, None where nobody watches it
         self.outputs = outputs
         self.kept = kept
         self.attrs = attrs
         self.scope: Scope = here.scope  # where the op was placed from, and its gradient will be
-
-    @property
-    def rule(self) -> GradientRule | None:
-        """How gradients flow back through it."""
-        return self.op.gradient_rule
 
     @property
     def name(self) -> str:
@@ -104,6 +100,37 @@ def run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None
     return made
 
 
+def run_plain(op: Op, inputs: tuple[EagerTensor, ...], key: tuple[Any, ...], name: str | None) -> Any:
+    """The same for an op of tensors with one result and no attributes, by the step remembered under `key`."""
+    try:
+        step = here.scope.memo[key]
+        value = step.run(*[tensor._value for tensor in inputs])
+    except Exception:
+        return run(op, inputs, {}, name)
+    note(step.assignment)
+    made = EagerTensor()
+    made._value, made._place, made._made_by = value, step.place, step.assignment
+    keys = tuple([getattr(tensor, "_key", None) for tensor in inputs])
+    for tape in here.tapes:
+        if not tape.keys.isdisjoint(keys):
+            _record_plain(tape, op, inputs, keys, made)
+    return made
+
+
+def _record_plain(tape: Tape, op: Op, inputs: tuple[EagerTensor, ...], keys: Keys, made: EagerTensor) -> None:
+    rule, smooth = op.gradient_rule, made._place.dtype.kind in "fc"
+    if rule is None and not smooth:
+        return
+    key = key_of(made)
+    if smooth:
+        tape.keys.add(key)
+    kept = () if rule is None else tuple([_kept(need, inputs, (made,)) for need in rule.needs])
+    tape.records.append(Record(op, keys, [key], kept, _NO_ATTRS))
+
+
+_NO_ATTRS: dict[str, Any] = {}
+
+
 def _are_tensors(op: Op, inputs: tuple[Any, ...]) -> bool:
     for arg, item in zip(op.signature.inputs, inputs, strict=False):
         if type(item) is not EagerTensor and not arg.is_host:
@@ -157,17 +184,22 @@ def _record(
     made: Any,
 ) -> None:
     results = made if type(made) is list else [made]
-    outputs = [key_of(tensor) for tensor in results]
-    tape.keys.update([key for key, t in zip(outputs, results, strict=True) if has_gradient(t._place.dtype)])
+    outputs = []
+    for tensor in results:
+        key = key_of(tensor)
+        outputs.append(key)
+        if tensor._place.dtype.kind in "fc":
+            tape.keys.add(key)
     kept = () if rule is None else tuple([_kept(need, inputs, results) for need in rule.needs])
     complete = {**op.attrs, **attrs} if rule is not None and rule.attrs else attrs
     tape.records.append(Record(op, keys, outputs, kept, complete))
 
 
 def _kept(need: Any, inputs: tuple[Any, ...], results: list[EagerTensor]) -> Any:
-    if need.kind is INPUT:
-        return inputs[need.number]
-    if need.kind is SHAPE:
-        tensor = inputs[need.number]
-        return [tuple(t._value.shape) for t in tensor] if type(tensor) is list else tuple(tensor._value.shape)
-    return results[need.number]
+    kind, number = need
+    if kind is INPUT:
+        return inputs[number]
+    if kind is SHAPE:
+        tensor = inputs[number]
+        return [t._value.shape for t in tensor] if type(tensor) is list else tensor._value.shape
+    return results[number]

@@ -17,6 +17,7 @@ from typing import Any
 from situs.devices.inventory import process
 from situs.devices.scope import ROOT, device, enter, here
 from situs.eager.tape import Keys, Record
+from situs.eager.tensor import EagerTensor
 from situs.errors import NotFoundError
 from situs.ops.cumulative import add_n
 from situs.ops.join import concat
@@ -42,26 +43,30 @@ def backward(records: Sequence[Record], grads: Grads, wanted: Iterable[int], cal
         call: Calls the gradient rule of a record with the gradients of its results, and says what is on the way.
     """
     wanted = set(wanted)
-    on_the_way = _reached(records, wanted)
+    on_the_way = set(wanted)
+    path = _path(records, on_the_way)
     pending: dict[int, list[Any]] = {key: [grad] for key, grad in grads.items()}
-    for record in reversed(records):
-        if not any(key in pending for key in record.outputs) or not _any_in(record.inputs, on_the_way):
-            continue
-        given = [_total(pending.get(key)) for key in record.outputs]
-        for key in record.outputs:
-            if key not in wanted:
-                pending.pop(key, None)
-        _add(record.inputs, call(record, given, on_the_way), pending)
+    for record in reversed(path):
+        given = [_taken(key, pending, wanted) for key in record.outputs]
+        if given[0] is not None or any([grad is not None for grad in given]):
+            _add(record.inputs, call(record, given, on_the_way), pending)
     return {key: _total(pending[key]) for key in wanted if key in pending}
 
 
-def _reached(records: Sequence[Record], wanted: set[int]) -> set[int]:
-    """The keys of everything that was computed from the wanted ones, and these."""
-    reached = set(wanted)
+def _taken(key: int, pending: dict[int, list[Any]], wanted: set[int]) -> Any:
+    """What reached a key, in all; nothing will be added to it any more."""
+    grads = pending.get(key) if key in wanted else pending.pop(key, None)
+    return None if grads is None else grads[0] if len(grads) == 1 else _total(grads)
+
+
+def _path(records: Sequence[Record], reached: set[int]) -> list[Record]:
+    """The records of what was computed from some keys; the keys of their results are added to these."""
+    path = []
     for record in records:
         if _any_in(record.inputs, reached):
             reached.update(record.outputs)
-    return reached
+            path.append(record)
+    return path
 
 
 def _any_in(keys: Keys, among: set[int]) -> bool:
@@ -77,7 +82,10 @@ def _add(keys: Keys, made: Sequence[Any], pending: dict[int, list[Any]]) -> None
             _add(key, grad or (None,) * len(key), pending)
         elif grad is not None:
             assert type(key) is int
-            pending.setdefault(key, []).append(grad)
+            if key in pending:
+                pending[key].append(grad)
+            else:
+                pending[key] = [grad]
 
 
 def _total(grads: list[Any] | None) -> Any:
@@ -111,24 +119,32 @@ def call_rule(record: Record, grads: Sequence[Any], on_the_way: set[int]) -> lis
     Raises:
         LookupError: its op has no rule.
     """
-    if record.rule is None:
+    rule = record.rule
+    if rule is None:
         raise NoGradientError(
             f"No gradient defined for operation '{record.name}' (op type: {record.op.name}). Compute the gradient of "
             "something else, or put tf.stop_gradient around its inputs."
         )
-    made = record.rule([None if grad is None else read(grad) for grad in grads], record.kept, record.attrs)
-    return _made(record.inputs, made, on_the_way)
+    given = grads if type(grads[0]) is EagerTensor and len(grads) == 1 else [_dense(grad) for grad in grads]
+    return _made(record.inputs, rule(given, record.kept, record.attrs), on_the_way)
+
+
+def _dense(grad: Any) -> Any:
+    return None if grad is None else read(grad)
 
 
 def _made(keys: Keys, grads: Sequence[Any], on_the_way: set[int]) -> list[Any]:
     """The gradients that somebody wants, made now: what makes them must run where the rule does."""
     found: list[Any] = []
     for key, grad in zip(keys, grads, strict=True):
-        if grad is None or not (_any_in(key, on_the_way) if type(key) is tuple else key in on_the_way):
+        if grad is None:
             found.append(None)
-            continue
-        value = grad() if callable(grad) and not isinstance(grad, Tensor) else grad
-        found.append(_made(key, value, on_the_way) if type(key) is tuple else value)
+        elif key in on_the_way:
+            found.append(grad if type(grad) is EagerTensor or not callable(grad) else grad())
+        elif type(key) is tuple and _any_in(key, on_the_way):
+            found.append(_made(key, grad() if callable(grad) else grad, on_the_way))
+        else:
+            found.append(None)
     return found
 
 

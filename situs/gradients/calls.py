@@ -182,19 +182,14 @@ class _Backward:
 class _CallRecord(Record):
     """A call of a graph on a tape."""
 
-    __slots__ = ("_name", "_rule")
+    __slots__ = ("_name",)
 
     def __init__(
         self, name: str, inputs: Any, outputs: list[int], kept: tuple[Any, ...], rule: _Backward, shapes: list[Any]
     ) -> None:
         super().__init__(_called, inputs, outputs, kept, {"shapes": shapes})
         self._name = name
-        self._rule = rule
-
-    @property
-    def rule(self) -> Any:
-        """How gradients flow back through it."""
-        return self._rule
+        self.rule = rule  # type: ignore[assignment]
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from situs import dispatch
 from situs.dtype import ALL, FIXED, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
 from situs.dtype import bool as bool_
 from situs.eager.bridge import TORCH_DTYPE
@@ -149,7 +150,10 @@ def _reshape_kernel(tensor: Any, shape: Any) -> Any:
 
 @_reshape.gradient
 def _reshape_gradient(grad: Tensor, tensor_shape: Any) -> Tensor:
-    return _reshape(grad, tensor_shape)
+    return _reshaped(grad, tensor_shape)
+
+
+_reshaped = dispatch.steered(_reshape)
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -356,14 +360,14 @@ def _squeeze_kernel(input: Any, squeeze_dims: tuple[int, ...]) -> Any:
 @_expand_dims.gradient
 def _expand_dims_gradient(grad: Tensor, input_shape: Any, axis: Any) -> Tensor:
     if isinstance(input_shape, tuple) or not is_plain(axis):
-        return _reshape(grad, input_shape)
+        return _reshaped(grad, input_shape)
     return squeeze(grad, axis)  # which need not wait for the input, to see its sizes
 
 
 @_squeeze.gradient
 def _squeeze_gradient(grad: Tensor, input_shape: Any, *, squeeze_dims: tuple[int, ...]) -> Tensor:
     if isinstance(input_shape, tuple) or len(squeeze_dims) != 1:
-        return _reshape(grad, input_shape)
+        return _reshaped(grad, input_shape)
     return _expand_dims(grad, squeeze_dims[0])
 
 
@@ -445,18 +449,24 @@ def _transpose_strings(x: Any, perm: Any, conjugate: bool) -> Any:
 
 @_transpose.gradient
 def _transpose_gradient(grad: Tensor, perm: Any, *, conjugate: bool) -> Tensor:
-    return _transpose(grad, _inverse(perm), conjugate=conjugate)
+    return _transposed(grad, _inverse(perm), conjugate=conjugate)
+
+
+_transposed = dispatch.steered(_transpose)
 
 
 def _inverse(perm: Any) -> Any:
     """The order of dimensions that undoes another; a word stands for one that undoes itself."""
     if isinstance(perm, str):
         return perm
-    if not is_plain(perm):
-        return find_op("InvertPermutation")(perm)
-    axes = plain(perm, "perm")
-    order = _as_perm(axes, len(axes))
-    return tuple(sorted(range(len(order)), key=order.__getitem__))
+    if not (isinstance(perm, (tuple, list)) and all(type(axis) is int for axis in perm)):
+        if not is_plain(perm):
+            return find_op("InvertPermutation")(perm)
+        perm = plain(perm, "perm")
+    back = [0] * len(perm)
+    for place, axis in enumerate(perm):
+        back[axis] = place
+    return tuple(back)
 
 
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:

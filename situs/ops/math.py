@@ -77,7 +77,7 @@ _real_div = binary("RealDiv", torch.true_divide, ANALYTIC, "Returns x / y elemen
 
 @find_op("AddV2").gradient
 def _add_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
-    if type(x_shape) is tuple and x_shape == y_shape:
+    if isinstance(x_shape, tuple) and x_shape == y_shape:
         return grad, grad
     return lambda: sum_to(grad, x_shape, y_shape), lambda: sum_to(grad, y_shape, x_shape)
 
@@ -397,15 +397,17 @@ find_op("Rsqrt").gradient(lambda grad, y: _rsqrt_grad(conjugated(y), grad))
 find_op("Reciprocal").gradient(lambda grad, y: _reciprocal_grad(conjugated(y), grad))
 
 
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Limits the elements of `t` to lie between two bounds.
 
     Args:
-        t: A tensor.
+        t: A tensor, or slices of one, which stay slices.
         clip_value_min: The least value allowed: a number, or a tensor that broadcasts to the shape of `t`.
         clip_value_max: The greatest value allowed, likewise. Where it is less than the other, the other is returned.
         name: A name for the op.
     """
+    if isinstance(t, IndexedSlices):
+        return IndexedSlices(clip_by_value(t.values, clip_value_min, clip_value_max, name), t.indices, t.dense_shape)
     with Composed(name, "clip_by_value") as last:
         clipped = maximum(minimum(t, clip_value_max), clip_value_min, last)
     _shape_of(t).assert_is_compatible_with(clipped.shape)

@@ -125,6 +125,10 @@ class IndexedSlices:
             )
         return find_op("UnsortedSegmentSum")(self._values, self._indices, self._dense_shape[0])
 
+    def __fetched__(self) -> IndexedSlicesValue:
+        """What a session fetches for slices."""
+        return IndexedSlicesValue(self._values, self._indices, self.dense_shape)
+
     def __neg__(self) -> IndexedSlices:
         return IndexedSlices(-_tensor(self._values), self._indices, self._dense_shape)
 

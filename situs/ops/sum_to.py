@@ -49,7 +49,7 @@ def sum_to(x: Tensor, shape: Any, other: Any = None) -> Tensor:
         other: The shape of what it was broadcast with: in a graph it may tell beforehand that there is nothing to sum.
     """
     if type(x) is EagerTensor:
-        return x if x._value.shape == shape else _run(x, shape)
+        return x if isinstance(shape, tuple) and x._value.shape == shape else _run(x, shape)
     return x if _is_whole(x.shape, _known(shape), _known(other)) else _sum_to(x, shape)
 
 

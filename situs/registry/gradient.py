@@ -32,6 +32,7 @@ Rule = Callable[..., Any]
 INPUT, OUTPUT, SHAPE = "input", "output", "shape"
 NODE, SEE = "_node", "_see"
 _SHAPE_OF = "_shape"
+_NOTHING: dict[str, Any] = {}
 
 
 class Need(NamedTuple):
@@ -50,7 +51,7 @@ class GradientRule:
         attr_names: The attributes and dtypes that it may ask for.
     """
 
-    __slots__ = ("attrs", "function", "needs", "takes_list", "tensor_inputs")
+    __slots__ = ("attrs", "function", "has_one", "needs", "takes_list", "tensor_inputs")
 
     def __init__(self, rule: Rule, signature: Signature, attr_names: Sequence[str]) -> None:
         self.function = rule
@@ -66,12 +67,14 @@ class GradientRule:
         if unknown:
             raise InvalidArgumentError(f"A gradient rule asks for {sorted(unknown)}; the op has {sorted(attr_names)}.")
         self.tensor_inputs = tuple(i for i, arg in enumerate(signature.inputs) if not arg.is_host)
+        self.has_one = len(self.tensor_inputs) == 1
 
     def __call__(self, grads: Sequence[Any], kept: Sequence[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
         """The gradients of the tensor inputs, from those of the results and what was kept."""
         first = list(grads) if self.takes_list else grads[0]
-        made = self.function(first, *kept, **{name: attrs[name] for name in self.attrs})
-        return (made,) if len(self.tensor_inputs) == 1 else tuple(made)
+        by_name = {name: attrs[name] for name in self.attrs} if self.attrs else _NOTHING
+        made = self.function(first, *kept, **by_name)
+        return (made,) if self.has_one else tuple(made)
 
 
 def _need(name: str, signature: Signature) -> Need:

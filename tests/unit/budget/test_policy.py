@@ -408,14 +408,14 @@ def test_growth_takes_nothing(cards, asked):
 def test_a_fraction_is_bounded_and_taken_but_for_small_tensors(cards, asked):
     policy.set_fraction(0.5)
     reserve.reserve(gpus(cards)[0], 0)
-    assert (asked.fraction, asked.taken) == (0.5, 4 * GIB - 4 * GIB // 50)
+    assert (asked.fraction, asked.taken) == (0.5, 4 * GIB - max(64 * MIB, 4 * GIB // 100))
 
 
 def test_what_the_process_holds_already_is_part_of_its_share(cards, asked):
     policy.set_fraction(0.5)
     asked.held = GIB
     reserve.reserve(gpus(cards)[0], 0)
-    assert asked.taken == 3 * GIB - 4 * GIB // 50
+    assert asked.taken == 3 * GIB - max(64 * MIB, 4 * GIB // 100)
 
 
 def test_a_growing_fraction_is_bounded_and_not_taken(cards, asked):

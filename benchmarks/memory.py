@@ -1,0 +1,126 @@
+"""What programs hold: Situs' graphs against eager PyTorch on the same work, and what it costs to know it.
+
+    python -m benchmarks.memory [--json]
+
+Each model (``benchmarks/peers/memory_models.py``) runs in a process of its own per library, and the results are
+compared, so that the work is the same. On a card, PyTorch's allocator counts for both. Without one, Situs runs on a
+virtual GPU and its ledger counts; PyTorch's results are counted by the same rule. Figures include weights and input,
+and Situs' are of the first run and of all runs while it warms up: a program that is captured holds buffers of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.peers.memory_models import STEPS
+
+PEERS = Path(__file__).parent / "peers"
+ROOT = Path(__file__).parent.parent
+MODELS = {"cnn": "CIFAR CNN forward", "mlp": "MLP forward"}
+PEAK_BAR = 1.0  # of eager PyTorch's peak
+GROWTH_BAR = 0  # bytes more taken from the card
+COST_BAR = 0.05  # of what an eager op takes
+PLAN_BAR = 0.1  # of the measured peak
+ALIKE = 1e-3  # how far results of the same work may be apart
+MIB = 2**20
+Figures = dict[str, dict[str, Any]]
+
+
+def figures_of(peer: str, *arguments: str) -> dict[str, Any]:
+    """What a peer printed, run in a process of its own."""
+    command = [sys.executable, str(PEERS / f"memory_{peer}.py"), *arguments]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("SITUS_")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**env, "PYTHONPATH": str(ROOT)})
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def measure() -> Figures:
+    """Bytes of each model, in each library."""
+    return {title: model_figures(model) for model, title in MODELS.items()}
+
+
+def model_figures(model: str) -> dict[str, Any]:
+    """What a model holds in Situs and in PyTorch; the two must have computed the same."""
+    steps = STEPS if model == "mlp" or torch.cuda.is_available() else 0  # 1000 runs of the CNN take minutes on a CPU
+    situs, plain = figures_of("situs", model, str(steps)), figures_of("torch", model)
+    thrifty = figures_of("torch", model, "inplace")
+    _check_alike(situs.pop("result"), plain["result"])
+    return {**situs, "steps": steps, "torch": plain["peak"], "torch in place": thrifty["peak"]}
+
+
+def _check_alike(ours: list[list[float]], theirs: list[list[float]]) -> None:
+    apart = max(abs(a - b) for mine, yours in zip(ours, theirs, strict=True) for a, b in zip(mine, yours, strict=True))
+    if apart > ALIKE:
+        sys.exit(f"The results of Situs and PyTorch are {apart} apart: this is not the same work.")
+
+
+def report(figures: Figures, costs: dict[str, dict[str, float]]) -> None:
+    """Prints the figures as tables."""
+    card = f", {torch.cuda.get_device_name(0)}" if torch.cuda.is_available() else ", one virtual GPU"
+    print(f"Python {platform.python_version()}, torch {torch.__version__}{card}")
+    print(f"{'MiB at most':22}{'first run':>11}{'situs':>9}{'torch':>17}{'torch, in place':>18}   bar")
+    for title, found in figures.items():
+        _report_peak(title, found)
+    for title, found in figures.items():
+        _report_plan(title, found)
+    for title, found in figures.items():
+        if found["steps"]:
+            print(
+                f"{title}: {found['grown']} bytes more taken from the card in {found['steps']} runs   "
+                f"{_verdict(found['grown'], GROWTH_BAR)}"
+            )
+    for case, times in costs.items():
+        _report_cost(case, times)
+
+
+def _report_peak(title: str, found: dict[str, Any]) -> None:
+    cells = (f"{found[peer] / MIB:.1f} ({found['peak'] / found[peer]:.2f}x)" for peer in ("torch", "torch in place"))
+    plain, thrifty = cells
+    verdict = _verdict(found["peak"] / found["torch"], PEAK_BAR)
+    ours = f"{found['first'] / MIB:>11.1f}{found['peak'] / MIB:>9.1f}"
+    print(f"{title:22}{ours}{plain:>17}{thrifty:>18}   {verdict}")
+
+
+def _report_plan(title: str, found: dict[str, Any]) -> None:
+    if found["planned"] is None:
+        return
+    wrong = abs(found["planned"] / found["first"] - 1)
+    sizes = f"{found['planned'] / MIB:.1f} MiB predicted, {found['first'] / MIB:.1f} measured"
+    print(f"{title}: {sizes}, {wrong:.1%} apart   {_verdict(wrong, PLAN_BAR)}")
+
+
+def _report_cost(case: str, times: dict[str, float]) -> None:
+    share = times["counted"] / times["alone"] - 1
+    verdict = "" if "virtual" in case else _verdict(share, COST_BAR)  # there every tensor is entered, however small
+    print(
+        f"ledger, {case:26}{times['alone']:>7.0f} ns +{times['counted'] - times['alone']:.0f} ({share:.1%})   {verdict}"
+    )
+
+
+def _verdict(figure: float, bar: float) -> str:
+    return f"{bar} {'reached' if figure <= bar else 'MISSED'}"
+
+
+def main() -> None:
+    """Runs the benchmark from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = parser.parse_args()
+    figures, costs = measure(), figures_of("cost")
+    print(json.dumps({"bytes": figures, "ns": costs})) if arguments.json else report(figures, costs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""A model as a Situs graph, in a process of its own: prints, as JSON, what it holds, was to hold and keeps.
+
+    python memory_situs.py cnn 1000
+
+The second argument is the number of runs after warming up, over which memory must not grow.
+"""
+
+import json
+import os
+import sys
+
+import numpy as np
+import torch
+from memory_models import WARM, batch, weights
+
+if not torch.cuda.is_available():
+    os.environ["SITUS_VIRTUAL_GPUS"] = "1x4GiB"
+os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+
+import situs.compat.v1 as tf
+from situs.budget.ledger import accounts
+
+try:
+    from situs.memory.planning import plan
+except ImportError:
+    plan = None
+
+
+def model_graph(model, x):
+    """The forward pass, on the GPU."""
+    h = x
+    made = weights(model)
+    for number, (matrix, bias) in enumerate(made):
+        w, b = tf.Variable(matrix), tf.Variable(bias)
+        if matrix.ndim == 4:
+            h = tf.nn.bias_add(tf.nn.conv2d(h, w, strides=[1, 1, 1, 1], padding="SAME"), b)
+            h = tf.nn.max_pool(tf.nn.relu(h), [1, 3, 3, 1], [1, 2, 2, 1], "VALID")
+            continue
+        if h.shape.rank > 2:
+            h = tf.reshape(h, [-1, matrix.shape[0]])
+        h = tf.nn.bias_add(tf.matmul(h, w), b)
+        if number < len(made) - 1:
+            h = tf.nn.relu(h)
+    return h
+
+
+def peak():
+    """The most that tensors held since the last reset, in bytes: as PyTorch's allocator counts them, on a card."""
+    return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else accounts()[0].usage().peak
+
+
+def reserved():
+    """What is taken from the card."""
+    return torch.cuda.memory_reserved() if torch.cuda.is_available() else accounts()[0].usage().reserved
+
+
+def measure(model, steps):
+    """Bytes by what they are."""
+    data = batch(model)
+    with tf.device("/gpu:0"):
+        x = tf.placeholder(tf.float32, [None, *data.shape[1:]])
+        y = model_graph(model, x)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        planned = None if plan is None else plan(y, {x: data.shape}, session)["GPU:0"].peak
+        accounts()[0].reset_peak()
+        result = session.run(y, {x: data})
+        first = peak()
+        for _ in range(WARM):
+            session.run(y, {x: data})
+        before, settled = reserved(), peak()
+        for _ in range(steps):
+            session.run(y, {x: data})
+        figures = {"first": first, "peak": settled, "planned": planned, "grown": reserved() - before}
+        return figures | {"result": np.asarray(result)[:2].tolist()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]))))

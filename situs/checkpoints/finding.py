@@ -1,0 +1,112 @@
+"""Finding checkpoints, looking into them, and deleting them.
+
+>>> latest_checkpoint("no/such/folder") is None
+True
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from situs.checkpoints.drafts import delete_unused, draft_path
+from situs.checkpoints.layout import index_path, prefix_path, shards_on_disk
+from situs.checkpoints.reader import CheckpointReader
+from situs.checkpoints.state import get_checkpoint_state
+from situs.errors import InvalidArgumentError, NotFoundError, OpError
+from situs.files.paths import as_text, translated, without_scheme
+
+_logger = logging.getLogger("situs")
+
+
+def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
+    """The prefix of the latest checkpoint of a folder that is complete; None if there is none.
+
+    Args:
+        checkpoint_dir: The folder.
+        latest_filename: The name of the file that tells, if it is not ``checkpoint``.
+    """
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is None:
+        return None
+    for path in dict.fromkeys([state.model_checkpoint_path, *reversed(state.all_model_checkpoint_paths)]):
+        try:
+            CheckpointReader(path).open_all().close()
+            return path
+        except OpError as error:
+            _logger.warning("The checkpoint %s is not complete, and is passed over: %s", path, error)
+    return None
+
+
+def checkpoint_exists(checkpoint_prefix: Any) -> bool:
+    """Whether there is a checkpoint with this prefix."""
+    try:
+        return os.path.lexists(index_path(prefix_path(checkpoint_prefix)))
+    except InvalidArgumentError:
+        return False
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[Any]) -> list[float]:
+    """When checkpoints were saved, in seconds since 1970; those that are not there are left out."""
+    paths = [index_path(prefix_path(prefix)) for prefix in checkpoint_prefixes]
+    return [path.stat().st_mtime for path in paths if path.exists()]
+
+
+# Looking into them.
+
+
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+    """A reader of the latest checkpoint in a folder, or of the one with this prefix.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    text = as_text(ckpt_dir_or_file)
+    place = without_scheme(text)
+    if not Path(place).is_dir() or os.path.lexists(f"{place}.index"):
+        return CheckpointReader(text)
+    found = latest_checkpoint(text)
+    if found is None:
+        raise NotFoundError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {text}")
+    return CheckpointReader(found)
+
+
+def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+    """The names and shapes of all variables of a checkpoint, sorted by name."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+    """The value of one variable of a checkpoint as NumPy has it; ``"w:0"`` stands for ``"w"``."""
+    with load_checkpoint(ckpt_dir_or_file) as reader:
+        return reader.get_tensor(name.removesuffix(":0") if isinstance(name, str) else name)
+
+
+# Deleting them.
+
+
+def remove_checkpoint(
+    checkpoint_prefix: Any, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
+) -> None:
+    """Deletes the files of a checkpoint; nothing if there is none.
+
+    Args:
+        checkpoint_prefix: The part that its files have in common.
+        checkpoint_format_version: Accepted for TensorFlow's programs.
+        meta_graph_suffix: How the name of the file with its graph ends.
+    """
+    prefix = prefix_path(checkpoint_prefix)
+    with translated(prefix):
+        if not prefix.parent.is_dir():
+            return
+        buried = draft_path(prefix.parent)  # if this is not the end of it, `sweep` sees to the rest
+        try:
+            index_path(prefix).rename(buried)
+        except FileNotFoundError:
+            pass
+        prefix.with_name(f"{prefix.name}.{meta_graph_suffix}").unlink(missing_ok=True)
+        if delete_unused(prefix, shards_on_disk(prefix)):
+            buried.unlink(missing_ok=True)

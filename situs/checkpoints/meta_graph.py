@@ -1,0 +1,205 @@
+"""Graphs with their variables and collections, as messages and in files.
+
+    tf.train.export_meta_graph("model.meta")                writes the default graph
+    saver = tf.train.import_meta_graph("model.meta")        adds it to the default graph: `situs.checkpoints.meta_files`
+
+A variable is written as the names of its operations, so that the program that reads the file finds it in the same
+collections as the one that wrote it. Collections of Python's own objects are left out, with a warning.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from situs.checkpoints.drafts import write_whole
+from situs.checkpoints.layout import prefix_path
+from situs.checkpoints.messages import CollectionDef, MetaGraphDef, SaverDef, VariableDef
+from situs.errors import DTypeError, InvalidArgumentError, OpError, UnimplementedError
+from situs.files.paths import translated
+from situs.graph.context import get_default_graph
+from situs.graph.graph import Graph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.importing import import_graph_def
+from situs.proto.graph import GraphDef
+from situs.variables.symbolic import RefVariable
+
+_logger = logging.getLogger("situs")
+
+
+def export_meta_graph(
+    filename: Any = None,
+    meta_info_def: MetaGraphDef.MetaInfoDef | None = None,
+    graph_def: GraphDef | None = None,
+    saver_def: SaverDef | None = None,
+    collection_list: Iterable[str] | None = None,
+    as_text: bool = False,
+    graph: Graph | None = None,
+    export_scope: str | None = None,
+    clear_devices: bool = False,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+    save_debug_info: bool = False,
+) -> MetaGraphDef:
+    """A graph with its variables and collections as a message, and in a file if a name is given.
+
+    Args:
+        filename: The file to write.
+        meta_info_def: What else to say of it.
+        graph_def: The graph as a message, if it is not to be made from `graph`.
+        saver_def: The options of the saver of its variables.
+        collection_list: The collections to write; all by default.
+        as_text: Whether to write the message as text; else as JSON.
+        graph: The graph; the default one if it is not given.
+        export_scope: Not supported.
+        clear_devices: Whether to leave out the devices that were asked for.
+        clear_extraneous_savers: Accepted, as savers are no part of graphs.
+        strip_default_attrs: Accepted for TensorFlow's programs.
+        save_debug_info: Accepted for TensorFlow's programs.
+
+    Raises:
+        InvalidArgumentError: the graph holds a Python object, such as the function of a ``py_func``.
+    """
+    if export_scope is not None:
+        raise UnimplementedError("A graph is exported as a whole: build what you need in a graph of its own.")
+    graph = get_default_graph() if graph is None else graph
+    made = MetaGraphDef()
+    if meta_info_def is not None:
+        made.meta_info_def.CopyFrom(meta_info_def)
+    made.meta_info_def.meta_graph_version = made.meta_info_def.meta_graph_version or "situs"
+    made.graph_def.CopyFrom(graph.as_graph_def() if graph_def is None else graph_def)
+    if clear_devices:
+        _clear_devices(made.graph_def)
+    if saver_def is not None:
+        made.saver_def.CopyFrom(saver_def)
+    names = graph.get_all_collection_keys() if collection_list is None else collection_list
+    for name in names:
+        _add_collection(made, name, graph.get_collection(name))
+    if filename is not None:
+        path = prefix_path(filename)
+        with translated(path):
+            write_whole(path, str(made).encode() if as_text else made.SerializeToString())
+    return made
+
+
+def _clear_devices(content: GraphDef) -> None:
+    functions = [function.node_def for function in content.library.function]
+    for nodes in [content.node, *functions]:
+        for node in nodes:
+            node.device = ""
+
+
+# Collections.
+
+
+def _add_collection(made: MetaGraphDef, name: Any, items: list[Any]) -> None:
+    if not isinstance(name, str) or not items:
+        return
+    for fits, kind, write in _KINDS:
+        if all(fits(item) for item in items):
+            values = getattr(made.collection_def[name], kind).value
+            values.extend([write(item) for item in items])
+            return
+    _logger.warning("The collection '%s' is not written: it holds objects of this process.", name)
+
+
+def _variable_bytes(variable: RefVariable) -> bytes:
+    message = VariableDef(
+        variable_name=variable.name,
+        initializer_name=variable.initializer.name,
+        snapshot_name=_name(variable.value()),
+        initial_value_name=_name(variable.initial_value),
+        trainable=variable.trainable,
+    )
+    return message.SerializeToString()
+
+
+def _name(tensor: Any) -> str:
+    return tensor.name  # type: ignore[no-any-return]
+
+
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda item: isinstance(item, kinds) and not isinstance(item, bool)
+
+
+_KINDS: tuple[tuple[Callable[[Any], bool], str, Callable[[Any], Any]], ...] = (
+    (_is(RefVariable), "bytes_list", _variable_bytes),
+    (_is(SymbolicTensor, Operation), "node_list", lambda item: item.name),
+    (_is(str, bytes), "bytes_list", lambda item: item.encode() if isinstance(item, str) else item),
+    (_is(int), "int64_list", int),
+    (_is(float), "float_list", float),
+)
+
+
+# Back into a graph.
+
+
+def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None) -> list[Any]:
+    """Adds a graph with its collections to the default graph, and returns its variables.
+
+    Args:
+        content: The message.
+        clear_devices: Whether to forget the devices that were asked for.
+        import_scope: What to put before the names, with a slash.
+
+    Raises:
+        InvalidArgumentError: the message is malformed.
+    """
+    if not isinstance(content, MetaGraphDef):
+        raise DTypeError(f"A graph is imported from a MetaGraphDef or its file, got {type(content).__name__}.")
+    if clear_devices:
+        content = content.__copy__()
+        _clear_devices(content.graph_def)
+    graph = get_default_graph()
+    import_graph_def(content.graph_def, name=import_scope or "")
+    variables: dict[str, Any] = {}  # one object for a variable, however many collections it is in
+    for name, collection in content.collection_def.items():
+        for item in _items(graph, collection, f"{import_scope}/" if import_scope else "", variables):
+            graph.add_to_collection(name, item)
+    return list(variables.values())
+
+
+def _items(graph: Graph, collection: CollectionDef, scope: str, variables: dict[str, Any]) -> list[Any]:
+    kind = collection.WhichOneof("kind")
+    values = [] if kind is None else list(getattr(collection, kind).value)
+    if kind == "node_list":
+        return [graph.as_graph_element(scope + name) for name in values]
+    if kind != "bytes_list":
+        return values
+    return [_from_bytes(graph, value, scope, variables) for value in values]
+
+
+def _from_bytes(graph: Graph, content: bytes, scope: str, variables: dict[str, Any]) -> Any:
+    """A variable, or the string that the bytes are if they describe none."""
+    try:
+        message = VariableDef.FromString(content)
+    except OpError:
+        return _as_string(content)
+    if not message.variable_name:
+        return _as_string(content)
+    if message.variable_name not in variables:
+        variables[message.variable_name] = _variable(graph, message, scope)
+    return variables[message.variable_name]
+
+
+def _as_string(content: bytes) -> str | bytes:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content
+
+
+def _variable(graph: Graph, message: VariableDef, scope: str) -> RefVariable:
+    """A variable out of operations that are there."""
+    state = graph.as_graph_element(scope + message.variable_name)
+    if not isinstance(state, SymbolicTensor) or state.op.type != "Variable":
+        raise InvalidArgumentError(f"'{message.variable_name}' is called a variable, but is none in this graph.")
+    found = object.__new__(RefVariable)
+    found._variable, found._shape = state, state.shape
+    found._initializer = graph.as_graph_element(scope + message.initializer_name)
+    found._snapshot = graph.as_graph_element(scope + message.snapshot_name)
+    found._initial_value = graph.as_graph_element(scope + message.initial_value_name)
+    found.trainable, found.constraint = message.trainable, None
+    return found

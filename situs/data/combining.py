@@ -1,0 +1,255 @@
+"""Several datasets as one: zip, concatenate, choose_from_datasets, sample_from_datasets.
+
+zip((a, b))                    (a0, b0) (a1, b1) ...        as long as both have elements
+a.concatenate(b)               a0 a1 ... b0 b1 ...
+choose_from_datasets([a, b], choices)                       the next of the one whose number comes
+"""
+
+from __future__ import annotations
+
+import builtins
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from situs import dtype as dt
+from situs.data.element import Spec, joined
+from situs.data.face import Face, node_of
+from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
+from situs.data.seeding import order_seed, seed_for
+from situs.data.table import Side
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.form import LEAF, Form, take_apart
+
+
+class Combining(Face):
+    """Several datasets as one."""
+
+    @classmethod
+    def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Self:
+        """A dataset whose elements have an element of each of some datasets, in the structure that these are given in.
+
+        Args:
+            args: The datasets one by one, or one tuple or dictionary of datasets.
+            datasets: The same, as a keyword.
+            name: Accepted for TensorFlow's programs.
+        """
+        if not args and datasets is None:
+            raise DTypeError("Must pass at least one dataset to `zip`.")
+        if args and datasets is not None:
+            raise DTypeError("Both `*args` and `datasets` cannot be set.")
+        given = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        form, found = take_apart(given)
+        _check_zipped(form, found)
+        return cls._of(Zip([dataset._node for dataset in found], form))
+
+    def concatenate(self, dataset: Any, name: str | None = None) -> Self:
+        """The elements of this dataset, and then those of another."""
+        return self._of(Concatenate(self._node, node_of(dataset, "concatenate()")))
+
+    @classmethod
+    def choose_from_datasets(
+        cls, datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = True, name: str | None = None
+    ) -> Self:
+        """Elements of some datasets, in the order in which another gives their numbers.
+
+        Args:
+            datasets: The datasets.
+            choice_dataset: A dataset of int64 scalars.
+            stop_on_empty_dataset: Whether to stop when an empty one is chosen, rather than leave it out.
+            name: Accepted for TensorFlow's programs.
+        """
+        choices = node_of(choice_dataset, "choose_from_datasets()")
+        kinds = [(leaf.dtype, leaf.shape) for leaf in choices.spec.leaves]
+        if choices.spec.form is not LEAF or kinds[0][0] is not dt.int64 or kinds[0][1].rank not in (0, None):
+            raise DTypeError(
+                "The elements of `choice_dataset` must be scalar `tf.int64` tensors, they are "
+                f"{choices.spec.structure!r}."
+            )
+        return cls._of(Choose([node_of(d, "choose_from_datasets()") for d in datasets], choices, stop_on_empty_dataset))
+
+    @classmethod
+    def sample_from_datasets(
+        cls,
+        datasets: Any,
+        weights: Any = None,
+        seed: Any = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Elements of some datasets, at random.
+
+        Args:
+            datasets: The datasets.
+            weights: How likely each is, one number for each; equally likely by default.
+            seed: Makes the choices the same in every program.
+            stop_on_empty_dataset: Whether to stop when an empty one is drawn, rather than draw from the others.
+            rerandomize_each_iteration: Whether each iteration draws anew; only without a seed by default.
+            name: Accepted for TensorFlow's programs.
+        """
+        nodes = [node_of(dataset, "sample_from_datasets()") for dataset in datasets]
+        chances = [1.0] * len(nodes) if weights is None else [float(weight) for weight in weights]
+        if len(chances) != len(nodes) or not nodes or min(chances) < 0 or not sum(chances):
+            raise InvalidArgumentError(
+                "Invalid `datasets` or `weights`. sample_from_datasets() takes at least one dataset, and a weight for "
+                f"each that is not negative, not all zero; got {len(nodes)} datasets and weights {chances}."
+            )
+        return cls._of(Sample(nodes, chances, seed_for(seed), stop_on_empty_dataset, bool(rerandomize_each_iteration)))
+
+
+def _check_zipped(form: Any, datasets: Sequence[Any]) -> None:
+    if isinstance(form, Form) and form.kind is list:
+        raise DTypeError(
+            "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects. "
+            "Python `list` is not supported and you should use `tuple` instead."
+        )
+    for dataset in datasets:
+        if not isinstance(dataset, Face):
+            raise DTypeError(
+                "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects "
+                f"but encountered object of type {type(dataset)}."
+            )
+
+
+class Zip(Node):
+    """Elements side by side."""
+
+    title = "Zip"
+
+    def __init__(self, inputs: Sequence[Node], form: Any = None) -> None:
+        outer = Form(tuple, (LEAF,) * len(inputs)) if form is None else form
+        specs = iter([node.spec for node in inputs])
+        super().__init__(joined([node.spec for node in inputs], _filled(outer, specs)), inputs)
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration of each; whole tables become one."""
+        streams = [node.start(binding) for node in self.inputs]
+        tables = [stream.table for stream in streams if stream.table is not None]
+        sizes = [stream.whole for stream in streams if stream.whole is not None]
+        if len(tables) == len(sizes) == len(streams):
+            return Stream(iter(builtins.range(min(sizes))), Side(tables), min(sizes))
+        return Stream(_zipped([stream.elements() for stream in streams]))
+
+    def cardinality(self, binding: Binding) -> int:
+        """That of the shortest."""
+        sizes = [node.cardinality(binding) for node in self.inputs]
+        if UNKNOWN in sizes:
+            return 0 if 0 in sizes else UNKNOWN
+        return min((size for size in sizes if size >= 0), default=INFINITE)
+
+
+def _filled(form: Any, specs: Iterator[Spec]) -> Any:
+    """A form with the forms of elements in the places of its leaves."""
+    if form is LEAF:
+        return next(specs).form
+    if not isinstance(form, Form):
+        return form
+    return Form(form.kind, tuple([_filled(item, specs) for item in form.items]), form.keys, form.order)
+
+
+def _zipped(streams: list[Iterator[Any]]) -> Iterator[Any]:
+    for items in builtins.zip(*streams, strict=False):
+        failed = [item for item in items if type(item) is Failure]
+        yield failed[0] if failed else tuple([value for item in items for value in item])
+
+
+class Concatenate(Node):
+    """The elements of one dataset after those of another."""
+
+    title = "Concatenate"
+
+    def __init__(self, first: Node, second: Node) -> None:
+        super().__init__(_common_spec([first, second]), (first, second))
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration of the first; that of the second begins at its end."""
+        return Stream(self._all(binding))
+
+    def _all(self, binding: Binding) -> Iterator[Any]:
+        for node in self.inputs:
+            yield from node.start(binding).elements()
+
+    def cardinality(self, binding: Binding) -> int:
+        """The sum."""
+        sizes = [node.cardinality(binding) for node in self.inputs]
+        return INFINITE if INFINITE in sizes else UNKNOWN if UNKNOWN in sizes else sum(sizes)
+
+
+def _common_spec(nodes: Sequence[Node]) -> Spec:
+    spec: Spec | None = nodes[0].spec
+    for node in nodes[1:]:
+        spec = None if spec is None else spec.merged(node.spec)
+        if spec is None:
+            raise DTypeError(
+                f"Incompatible dataset elements:\n  {nodes[0].spec.structure!r} vs.   {node.spec.structure!r}"
+            )
+    assert spec is not None
+    return spec
+
+
+class Choose(Node):
+    """The next element of the dataset whose number comes."""
+
+    title = "DirectedInterleave"
+
+    def __init__(self, nodes: Sequence[Node], choices: Node, stops: bool) -> None:
+        if not nodes:
+            raise InvalidArgumentError("Invalid `datasets`. `datasets` should not be empty.")
+        super().__init__(_common_spec(nodes), (*nodes, choices))
+        self._stops = stops
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration of each, and of the choices."""
+        *streams, choices = [node.start(binding).elements() for node in self.inputs]
+        return Stream(self._chosen(streams, choices))
+
+    def _chosen(self, streams: list[Iterator[Any]], choices: Iterator[Any]) -> Iterator[Any]:
+        for choice in choices:
+            if type(choice) is Failure:
+                yield choice
+                continue
+            number = int(choice[0])
+            if not 0 <= number < len(streams):
+                yield Failure(
+                    InvalidArgumentError(
+                        f"Selector index out of range: {number} >= {len(streams)}: there are only so many datasets."
+                    )
+                )
+                continue
+            item = next(streams[number], _END)
+            if item is not _END:
+                yield item
+            elif self._stops:
+                return
+
+
+_END = object()
+
+
+class Sample(Node):
+    """The next element of a dataset drawn at random."""
+
+    title = "SampleFrom"
+
+    def __init__(self, nodes: Sequence[Node], chances: list[float], seed: int | None, stops: bool, again: bool) -> None:
+        super().__init__(_common_spec(nodes), nodes)
+        self._chances, self._seed, self._stops, self._again = chances, seed, stops, again
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration of each."""
+        epoch = binding.memory(self).next_epoch() if self._again else 0
+        streams = [node.start(binding).elements() for node in self.inputs]
+        return Stream(self._drawn(streams, random.Random(order_seed(self._seed, epoch))))
+
+    def _drawn(self, streams: list[Iterator[Any]], generator: random.Random) -> Iterator[Any]:
+        chances = list(self._chances)
+        while sum(chances):
+            number = generator.choices(builtins.range(len(streams)), chances)[0]
+            item = next(streams[number], _END)
+            if item is not _END:
+                yield item
+            elif self._stops:
+                return
+            else:
+                chances[number] = 0.0

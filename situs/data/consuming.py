@@ -1,0 +1,178 @@
+"""A whole dataset as a value: reduce, get_single_element, cardinality.
+
+    range(5).reduce(np.int64(0), lambda state, x: state + x)        10
+
+In eager code the dataset is iterated at once. In a graph the whole iteration is one operation: it takes the tensors
+that the dataset depends on.
+
+    ReduceDataset(state, tensors it depends on)      dataset, f
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from situs import dtype as dt
+from situs.data.cursor import Cursor, binding_for
+from situs.data.element import Element, Spec, joined
+from situs.data.face import Face
+from situs.data.function import ElementFunction
+from situs.data.mapping import settled_state
+from situs.data.node import INFINITE, UNKNOWN, Binding, Node, Stream, Transformation, symbols_of
+from situs.data.sources import Tensors, components_of
+from situs.devices.scope import here
+from situs.eager.bridge import Value, host, place
+from situs.eager.tensor import wrap
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.graph import Graph
+from situs.ops.constant import constant
+from situs.ops.define import CPU, op
+from situs.ops.inner import symbolic
+from situs.registry.op import Op
+from situs.registry.signature import Arg
+from situs.shapes import SCALAR
+from situs.shapes import UNKNOWN as UNKNOWN_SHAPE
+
+
+class Consuming(Face):
+    """What becomes of a whole dataset."""
+
+    def reduce(self, initial_state: Any, reduce_func: Any, name: str | None = None) -> Any:
+        """Goes through the elements with a state: ``state = reduce_func(state, element)`` for each.
+
+        Args:
+            initial_state: What the state is at first: tensors in any structure.
+            reduce_func: The function.
+            name: A name for the operation.
+
+        Returns:
+            The last state.
+        """
+        first = Tensors(*components_of(initial_state))
+        function, state = self._settled(first.spec, reduce_func)
+        return self._consumed(_reduce, Reduction(self._node, first, function), state, name)
+
+    def _settled(self, state: Spec, reduce_func: Any) -> tuple[ElementFunction, Spec]:
+        while True:
+            function = self._function(reduce_func, "reduce", joined([state, self._node.spec]))
+            kept = settled_state(state, function.spec, "reduce_func")
+            if kept == state:
+                return function, state
+            state = kept
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """The element of a dataset that has one.
+
+        Raises:
+            InvalidArgumentError: it has none, or more.
+        """
+        return self._consumed(_single, Single(self._node), self._node.spec, name)
+
+    def _consumed(self, op_def: Op, node: Node, spec: Spec, name: str | None) -> Any:
+        """The one element of a node, as tensors: now, or as an operation of the graph being built."""
+        if here.graph is not None:
+            declared = [(leaf.dtype, leaf.shape) for leaf in spec.leaves]
+            return spec.pack(_added(here.graph, op_def, node, declared, name))
+        element = Cursor(node, Binding()).pull()
+        assert element is not None
+        pairs = zip(element, spec.leaves, strict=True)
+        return spec.pack([wrap(value, place(node.where or host(), leaf.dtype)) for value, leaf in pairs])
+
+    # How many.
+
+    def cardinality(self) -> Any:
+        """The number of elements as an int64 tensor, or ``INFINITE_CARDINALITY`` or ``UNKNOWN_CARDINALITY``."""
+        number = self._node.cardinality(Binding())
+        if here.graph is not None and number == UNKNOWN and symbols_of(self._node):
+            return _added(here.graph, _cardinality, self._node, [(dt.int64, SCALAR)], None)[0]
+        return constant(number, dt.int64)
+
+    def __len__(self) -> int:
+        number = self._node.cardinality(Binding())
+        if number == INFINITE:
+            raise DTypeError("The dataset is infinite.")
+        if number == UNKNOWN:
+            raise DTypeError("The dataset length is unknown.")
+        return number
+
+    def __bool__(self) -> bool:
+        return True
+
+    def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
+        """What a function from dataset to dataset makes of this one."""
+        made = transformation_func(self)
+        if not isinstance(made, Face):
+            raise DTypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}.")
+        return made
+
+
+# The nodes behind them: datasets of one element.
+
+
+class Reduction(Transformation):
+    """The last state of a function that goes through the elements."""
+
+    def __init__(self, input: Node, first: Tensors, function: ElementFunction) -> None:
+        super().__init__(input, function.spec, (*first.symbols, *function.captures))
+        self._first = first
+        self._function = function
+
+    def start(self, binding: Binding) -> Stream:
+        """Goes through all elements."""
+        state: Element = next(self._first.start(binding).items)
+        call = self._function.bind(binding)
+        cursor = Cursor(self.input, binding)
+        while (element := cursor.pull()) is not None:
+            state = call((*state, *element))
+        return Stream(iter([state]))
+
+    @property
+    def where(self) -> None:
+        """What functions make is on the host."""
+        return None
+
+
+class Single(Transformation):
+    """The only element."""
+
+    def start(self, binding: Binding) -> Stream:
+        """Asks for two elements: there must be no second."""
+        cursor = Cursor(self.input, binding)
+        element = cursor.pull()
+        if element is None:
+            raise InvalidArgumentError("Dataset was empty.")
+        if cursor.pull() is not None:
+            raise InvalidArgumentError("Dataset had more than one element.")
+        return Stream(iter([element]))
+
+
+# The operations.
+
+_reduce = op("ReduceDataset", "other_arguments: any* -> components: any*", stateful=True, dataset=None)
+_single = op("DatasetToSingleElement", "other_arguments: any* -> components: any*", stateful=True, dataset=None)
+_cardinality = op("DatasetCardinality", "other_arguments: any* -> cardinality: any*", stateful=True, dataset=None)
+for _declared in (_reduce, _single, _cardinality):
+    _declared.shape(lambda other_arguments, *, dataset: [UNKNOWN_SHAPE] * len(dataset.spec.leaves))
+
+
+def _added(graph: Graph, op_def: Op, node: Node, results: Sequence[Any], name: str | None) -> list[Any]:
+    """The results of an operation that does something with a whole dataset."""
+    given = [symbolic(graph, tensor) for tensor in symbols_of(node)]
+    declared = [(Arg("components", "any"), dtype, shape) for dtype, shape in results]
+    return graph.add(op_def, (given,), {"dataset": node}, {}, declared, name or op_def.name).outputs
+
+
+@_reduce.kernel(CPU)
+@_single.kernel(CPU)
+def _consume_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> list[Value]:
+    element = Cursor(dataset, binding_for(dataset, other_arguments, run)).pull(run)
+    assert element is not None
+    return list(element)
+
+
+@_cardinality.kernel(CPU)
+def _cardinality_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> list[Value]:
+    return [torch.tensor(dataset.cardinality(binding_for(dataset, other_arguments, run)), dtype=torch.int64)]

@@ -1,0 +1,163 @@
+"""Crews: threads that work ahead of whoever wants the results.
+
+    crew = Crew(2, "map")
+    job = crew.submit(work)        begins as soon as a thread is free
+    job.result(life)               waits for it
+
+The threads belong to one iteration and hold nothing but the work they are given: when the iteration is dropped, `close`
+is called, and they end with what they have in hand. They start with the first job. A `Pace` says how many elements make
+a job, so that handing them from thread to thread costs little even if the work on each takes no time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+from weakref import WeakSet
+
+from situs.data.node import Life
+
+_POLL = 0.1  # seconds between two questions whether to give up
+_AT_EXIT = 2.0  # seconds that threads get to end with the program
+_numbers = itertools.count()
+
+
+class Job:
+    """Some work, to be done by another thread."""
+
+    __slots__ = ("_done", "_error", "_made", "_work")
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work: Callable[[], Any] | None = work
+        self._made: Any = None
+        self._error: BaseException | None = None
+        self._done = threading.Lock()
+        self._done.acquire()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the result is there."""
+        return not self._done.locked()
+
+    def run(self) -> None:
+        """Does the work, in whichever thread calls this."""
+        work, self._work = self._work, None
+        assert work is not None
+        try:
+            self._made = work()
+        except BaseException as error:
+            self._error = error
+        self._done.release()
+
+    def result(self, life: Life) -> Any:
+        """What the work gave; waits until it is done.
+
+        Raises:
+            CancelledError: the iteration was closed meanwhile.
+        """
+        while not self._done.acquire(timeout=_POLL):
+            life.check()
+        self._done.release()
+        error, self._error = self._error, None
+        if error is None:
+            return self._made
+        try:
+            raise error
+        finally:
+            del self, error  # the error holds this frame, which shall not hold the error
+
+
+class Crew:
+    """Some threads, and the jobs that they have to do.
+
+    Args:
+        size: How many threads.
+        purpose: A word for their names.
+    """
+
+    def __init__(self, size: int, purpose: str) -> None:
+        self._size = size
+        self._purpose = purpose
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._open = True
+
+    def submit(self, work: Callable[[], Any]) -> Job:
+        """Hands a job to the threads."""
+        job = Job(work)
+        self._jobs.put(job)
+        if len(self._threads) < self._size:
+            self._hire()
+        return job
+
+    def _hire(self) -> None:
+        name = f"situs-data-{self._purpose}-{next(_numbers)}"
+        thread = threading.Thread(target=_work_through, args=(self._jobs,), name=name, daemon=True)
+        self._threads.append(thread)
+        _running.add(self)
+        thread.start()
+
+    def close(self) -> None:
+        """Lets the threads end; jobs that have not begun are dropped."""
+        if self._open:
+            self._open = False
+            while not self._jobs.empty():
+                self._jobs.get()
+            for _ in self._threads:
+                self._jobs.put(None)
+
+    def join(self, until: float) -> None:
+        """Waits for the threads to end, until some time of the monotonic clock."""
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+
+def _work_through(jobs: SimpleQueue[Job | None]) -> None:
+    while True:
+        job = jobs.get()
+        if job is None:
+            return
+        job.run()
+        del job  # it holds a result, and this thread may wait long for the next one
+
+
+_running: WeakSet[Crew] = WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Ends all threads with the program: one that calls PyTorch while the interpreter goes away would crash it."""
+    crews = list(_running)
+    for crew in crews:
+        crew.close()
+    until = time.monotonic() + _AT_EXIT
+    for crew in crews:
+        crew.join(until)
+
+
+class Pace:
+    """How many elements to put into a job: few where each takes long, more where it takes next to nothing.
+
+    Args:
+        most: The largest number.
+    """
+
+    __slots__ = ("_most", "size")
+    _QUICK = 100e-6  # seconds: below, handing over a job costs more than a few percent of it
+    _SLOW = 1e-3
+
+    def __init__(self, most: int = 128) -> None:
+        self._most = most
+        self.size = 1
+
+    def note(self, seconds: float) -> None:
+        """Takes into account how long a job took."""
+        if seconds < self._QUICK:
+            self.size = min(2 * self.size, self._most)
+        elif seconds > self._SLOW:
+            self.size = max(self.size // 2, 1)

@@ -1,0 +1,120 @@
+"""Cursors: one iteration of a dataset, from which elements are taken one after the other, by any number of threads.
+
+cursor = Cursor(node, Binding())
+cursor.pull()        the next element; None at the end; raises what belongs to it
+cursor.close()       ends the threads of the pipeline; so does dropping the cursor
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from situs.data.element import Element
+from situs.data.node import Binding, Failure, Node, symbols_of
+from situs.data.options import options_of
+from situs.devices.logical import Device
+from situs.eager.bridge import Value
+from situs.errors import CancelledError
+
+_END: Any = object()
+_NOTHING: Any = object()
+
+
+class Cursor:
+    """One iteration of a dataset.
+
+    Args:
+        node: The dataset.
+        binding: What it is iterated with.
+
+    Attributes:
+        where: The device that the elements are on; None for the host.
+    """
+
+    def __init__(self, node: Node, binding: Binding) -> None:
+        binding.deterministic = options_of(node).keeps_order
+        self.where: Device | None = node.where
+        self._life = binding.life
+        self._lock = threading.Lock()
+        self._next: Any = _NOTHING  # what was looked at, and not taken
+        self._items: Iterator[Any] = node.start(binding).elements()
+
+    def pull(self, run: Any = None) -> Element | None:
+        """The next element; None at the end.
+
+        Args:
+            run: The run of a session that waits for it, which may be told to stop.
+
+        Raises:
+            OpError: the element could not be made; the next one may still be.
+            CancelledError: the iteration was closed.
+        """
+        with self._lock:
+            item = self._take(run) if self._next is _NOTHING else self._next
+            self._next = _END if item is _END else _NOTHING
+        if item is _END:
+            return None
+        if type(item) is not Failure:
+            return item  # type: ignore[no-any-return]
+        error = item.take()
+        try:
+            raise error
+        finally:
+            # The error holds this frame. If the frame held the error, both would outlive the iteration, which ends
+            # its threads when it is dropped.
+            del self, item, error
+
+    def has_next(self, run: Any = None) -> bool:
+        """Whether there is another element, which stays there."""
+        with self._lock:
+            if self._next is _NOTHING:
+                self._next = self._take(run)
+            return self._next is not _END
+
+    def _take(self, run: Any) -> Any:
+        self._life.run = run
+        try:
+            item = next(self._items, _END)
+        except BaseException:  # an interrupt from the keyboard, or the end of the life: stages do not go on after that
+            self._end(_Broken())
+            raise
+        finally:
+            self._life.run = None
+        if item is _END:
+            self._end(iter(()))
+        return item
+
+    def _end(self, instead: Iterator[Any]) -> None:
+        self._items = instead  # lets go of the pipeline, and so of its threads
+
+    def close(self) -> None:
+        """Ends the iteration: its threads end, and nobody waits for it any longer."""
+        self._life.closed = True
+        if self._lock.acquire(blocking=False):  # else whoever holds it finds out by itself
+            self._end(_Broken())
+            self._lock.release()
+
+    def wake(self) -> None:
+        """Called when the session of this iteration is closed."""
+        self.close()
+
+    def __del__(self) -> None:
+        self._life.closed = True
+
+
+class _Broken:
+    """In the place of an iteration that cannot go on."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        raise CancelledError("The iterator was closed, or interrupted. Make a new one to iterate again.")
+
+
+def binding_for(node: Node, values: Sequence[Value], run: Any) -> Binding:
+    """The binding of a dataset that an operation iterates, with the values of the tensors it depends on."""
+    symbols = symbols_of(node)
+    return Binding({id(tensor): value for tensor, value in zip(symbols, values, strict=True)}, run.state)

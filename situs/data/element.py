@@ -1,0 +1,207 @@
+"""Elements: the form they have, and the kinds of the tensors in them.
+
+Between the stages of a pipeline an element is a flat tuple of values, and a `Spec` says what it stands for:
+
+    {"x": float32[3], "y": (int64[], string[])}     form     {x: *, y: (*, *)}
+                                                    leaves   float32[3], int64[], string[]
+    element                                                  (tensor, tensor, array of bytes)
+
+Tuples, named tuples and dictionaries are structure; a list is a tensor, as in TensorFlow. None stays in the form. A
+leaf may also be a dataset: the elements of ``window`` are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from situs import dtype as dt
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.structure import deeper
+from situs.ops.form import LEAF, Form, put_together, take_apart
+from situs.ops.inner import common
+from situs.shapes import SCALAR, TensorShape
+from situs.tracing.spec import TensorSpec
+
+Element = tuple[Any, ...]
+
+
+class DatasetSpec:
+    """Describes a dataset that is part of an element: what its own elements are.
+
+    Args:
+        element_spec: The TensorSpecs of its elements, in their structure.
+        dataset_shape: Accepted for TensorFlow's programs: datasets are not batched.
+    """
+
+    __slots__ = ("spec",)
+    dtype = dt.resource
+    shape = SCALAR
+
+    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+        self.spec = element_spec if isinstance(element_spec, Spec) else spec_of(element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in its elements, in their structure."""
+        return self.spec.structure
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetSpec) and self.spec == other.spec
+
+    def __hash__(self) -> int:
+        return hash((DatasetSpec, self.spec))
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self.spec.structure!r}, TensorShape([]))"
+
+
+Leaf = TensorSpec | DatasetSpec
+
+
+class Spec:
+    """The form of a dataset's elements, and the kinds of what stands in it.
+
+    Attributes:
+        form: The structure without its leaves.
+        leaves: A TensorSpec or DatasetSpec for each.
+        pack: Makes the structure from a sequence of leaves.
+    """
+
+    __slots__ = ("form", "leaves", "pack")
+
+    def __init__(self, form: Any, leaves: Sequence[Leaf]) -> None:
+        self.form = form
+        self.leaves = tuple(leaves)
+        self.pack: Callable[[Sequence[Any]], Any] = _packer(form)
+
+    @property
+    def structure(self) -> Any:
+        """The kinds in their structure, as ``element_spec`` shows them."""
+        return self.pack(self.leaves)
+
+    @property
+    def has_datasets(self) -> bool:
+        """Whether datasets are among the leaves."""
+        return any(isinstance(leaf, DatasetSpec) for leaf in self.leaves)
+
+    def with_leaves(self, leaves: Sequence[Leaf]) -> Spec:
+        """The same form, with other kinds."""
+        return Spec(self.form, leaves)
+
+    def with_shapes(self, change: Callable[[TensorShape], TensorShape]) -> Spec:
+        """The same form and dtypes, with other shapes."""
+        return self.with_leaves([TensorSpec(change(leaf.shape), leaf.dtype) for leaf in self.leaves])
+
+    def merged(self, other: Spec) -> Spec | None:
+        """What holds for the elements of both; None if form or dtypes differ."""
+        if self.form != other.form or [leaf.dtype for leaf in self.leaves] != [leaf.dtype for leaf in other.leaves]:
+            return None
+        if self.has_datasets:
+            return self if self == other else None
+        pairs = zip(self.leaves, other.leaves, strict=True)
+        return self.with_leaves([TensorSpec(common(one.shape, two.shape), one.dtype) for one, two in pairs])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spec) and (self.form, self.leaves) == (other.form, other.leaves)
+
+    def __hash__(self) -> int:
+        return hash((self.form, self.leaves))
+
+    def __repr__(self) -> str:
+        return f"Spec({self.structure!r})"
+
+
+def _packer(form: Any) -> Callable[[Sequence[Any]], Any]:
+    """A function from leaves to their structure, quick for the common forms."""
+    if form is LEAF:
+        return lambda leaves: leaves[0]
+    if isinstance(form, Form) and form.kind is tuple and all(item is LEAF for item in form.items):
+        return tuple
+    return lambda leaves: put_together(form, leaves)
+
+
+# From structures of the program's.
+
+
+def take_apart_element(structure: Any) -> tuple[Any, list[Any]]:
+    """The form of an element, and what stands in it; a list counts as one thing.
+
+    Raises:
+        InvalidArgumentError: there is nothing in it.
+    """
+    form, leaves = take_apart(_without_lists(structure, 0))
+    if not leaves:
+        raise InvalidArgumentError("Invalid `element`. `element` should not be empty.")
+    return form, [leaf.items if isinstance(leaf, _List) else leaf for leaf in leaves]
+
+
+class _List:
+    """A list, hidden from what takes structures apart."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+
+
+def _without_lists(structure: Any, depth: int) -> Any:
+    if isinstance(structure, list):
+        return _List(structure)
+    if isinstance(structure, dict):
+        below = deeper(depth)
+        items = {key: _without_lists(value, below) for key, value in structure.items()}
+        return items if isinstance(structure, defaultdict) else type(structure)(items)
+    if isinstance(structure, tuple):
+        below = deeper(depth)
+        parts = [_without_lists(item, below) for item in structure]
+        return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
+    return structure
+
+
+def spec_of(structure: Any) -> Spec:
+    """The spec for a structure of TensorSpecs and DatasetSpecs.
+
+    Raises:
+        DTypeError: something else stands in it.
+    """
+    form, leaves = take_apart(structure)
+    for leaf in leaves:
+        if not isinstance(leaf, (TensorSpec, DatasetSpec)):
+            raise DTypeError(
+                "`output_signature` must contain objects that are subclass of `tf.TypeSpec` but found "
+                f"{type(leaf)} which is not."
+            )
+    return Spec(form, [TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, TensorSpec) else leaf for leaf in leaves])
+
+
+def matched(form: Any, structure: Any, what: str) -> list[Any]:
+    """What stands in a structure at the places of a form's leaves, which may be anything, shapes for instance.
+
+    Raises:
+        DTypeError: the structure has another form.
+    """
+    if form is LEAF:
+        return [structure]
+    if not isinstance(form, Form):
+        return []
+    items = _items_like(form, structure)
+    if items is None:
+        raise DTypeError(f"{what} should have the structure {form}, got {structure!r}.")
+    return [leaf for inner, item in zip(form.items, items, strict=True) for leaf in matched(inner, item, what)]
+
+
+def _items_like(form: Form, structure: Any) -> list[Any] | None:
+    if isinstance(structure, dict):
+        known = issubclass(form.kind, dict) and set(structure) == set(form.keys)
+        return [structure[key] for key in form.keys] if known else None
+    if not isinstance(structure, (tuple, list)) or issubclass(form.kind, dict) or len(structure) != len(form.items):
+        return None
+    return list(structure)
+
+
+def joined(specs: Sequence[Spec], form: Any = None) -> Spec:
+    """The spec of elements that have one element of each part: a tuple of them, or in another form."""
+    inner = Form(tuple, tuple([spec.form for spec in specs])) if form is None else form
+    return Spec(inner, [leaf for spec in specs for leaf in spec.leaves])

@@ -1,0 +1,56 @@
+"""What all faces of datasets have in common: a node, and a way to make another dataset of another node.
+
+`situs.data.dataset` puts the families of methods together:
+
+    class Dataset(Sources, Mapping, Batching, ...)         each family is written where its nodes are
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from situs.data.element import Spec
+from situs.data.function import ElementFunction
+from situs.data.node import Node
+from situs.errors import DTypeError, shown
+
+
+class Face:
+    """A dataset as programs see it."""
+
+    _node: Node
+
+    @classmethod
+    def _of(cls, node: Node) -> Self:
+        """A dataset of this family for a node; subclasses that are one special source give their common class."""
+        made = object.__new__(cls._family())
+        made._node = node
+        return made  # type: ignore[return-value]
+
+    @classmethod
+    def _family(cls) -> type[Face]:
+        return cls
+
+    @property
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the elements, in the structure that these have."""
+        return self._node.spec.structure
+
+    def _function(self, function: Any, what: str, spec: Spec | None = None) -> ElementFunction:
+        """A function of the program's, traced for the elements of this dataset."""
+        node = self._node
+        return ElementFunction(function, node.spec if spec is None else spec, what, self._of, node.where)
+
+    def __repr__(self) -> str:
+        return f"<_{self._node.title}Dataset element_spec={self.element_spec!r}>"
+
+
+def node_of(dataset: Any, what: str) -> Node:
+    """The node of a dataset.
+
+    Raises:
+        DTypeError: it is none.
+    """
+    if not isinstance(dataset, Face):
+        raise DTypeError(f"{what} takes a tf.data.Dataset, got {shown(dataset)} of type {type(dataset).__name__!r}.")
+    return dataset._node

@@ -1,0 +1,281 @@
+"""The functions that programs give to datasets, as programs that run on elements.
+
+A function is called once, when the dataset is made, with symbolic tensors in the place of an element, and becomes a
+graph, as in a ``tf.function``. For each element the graph runs:
+
+    ds.map(lambda x, y: x * y)        graph:   (x, y) -> Mul         runs on (3., 2.), (5., 4.), ...
+
+A function may use tensors of the graph around it; they become symbols of the dataset. It may also return a dataset:
+then the graph computes the tensors that this one depends on, and running it gives the dataset with their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import ref
+
+from situs.autograph.calls import converted
+from situs.data.element import DatasetSpec, Element, Leaf, Spec, take_apart_element
+from situs.data.node import Binding, Node, Stream, symbols_of
+from situs.devices.inventory import process
+from situs.devices.logical import Device
+from situs.devices.scope import here
+from situs.eager.bridge import host
+from situs.eager.cell import Cell
+from situs.errors import CancelledError, DTypeError, InvalidArgumentError, shown
+from situs.execution.engine import Engine
+from situs.execution.program import Program
+from situs.execution.state import Run, State
+from situs.graph.function import FunctionGraph
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.constant import convert_to_tensor
+from situs.ops.form import LEAF, Form
+from situs.placement import options
+from situs.tensor import is_tensor
+from situs.tracing import function as _tracing  # noqa: F401 - gives AutoGraph the ops
+from situs.tracing.concrete import FunctionState
+from situs.tracing.hooks import creating_variables
+from situs.tracing.kind import Kind
+from situs.tracing.spec import TensorSpec
+from situs.tracing.trace import trace
+
+Face = Callable[[Node], Any]  # from a node to the dataset that programs see
+
+
+class ElementFunction:
+    """A function of elements, traced.
+
+    Args:
+        function: The program's function. It takes the parts of a tuple one by one, and any other element as it is.
+        spec: What the elements are.
+        what: What the function was given to, for messages.
+        face: Makes datasets of nodes, for a function that takes some.
+        where: The device that the elements are on; None for the host.
+
+    Attributes:
+        spec: What the function returns.
+        captures: The tensors of the graph around it that it uses.
+    """
+
+    def __init__(self, function: Any, spec: Spec, what: str, face: Face, where: Device | None = None) -> None:
+        if not callable(function):
+            raise InvalidArgumentError(
+                f"Argument `func` must be a callable. Received func={shown(function)} (of type {type(function)})"
+            )
+        self._what = what
+        self._where = where
+        self._datasets: dict[int, Node] = {}  # among what is returned, by position
+        self._state = FunctionState()
+        self._programs: dict[tuple[Device, ...], Program] = {}
+        self.spec = spec
+        traced = self._traced(function, spec, face)
+        self._graph: FunctionGraph = traced.graph
+        self._effects = traced.effects
+        self._captured = list(self._graph.captures)
+        self.captures = [tensor for tensor in self._captured if not tensor.is_ref]
+
+    # Tracing.
+
+    def _traced(self, function: Any, spec: Spec, face: Face) -> Any:
+        call = converted(function)
+
+        def flat(*leaves: Any) -> list[Any]:
+            given = spec.pack([_as_argument(*each, face) for each in zip(leaves, spec.leaves, strict=True)])
+            return self._results(call(*given) if type(given) is tuple else call(given))
+
+        kinds = [TensorSpec(leaf.shape, leaf.dtype) for leaf in spec.leaves]
+        form = Form(tuple, (Form(tuple, (LEAF,) * len(kinds)), Form(dict, ())))
+        names = [f"args_{number}" for number in range(len(kinds))]
+        with creating_variables(False, getattr(function, "__name__", "function")):
+            return trace(flat, Kind(form, kinds), names, here.graph)
+
+    def _results(self, made: Any) -> list[Any]:
+        """What a function returned, flat: its tensors, and those that its datasets depend on. Notes the spec."""
+        made = tuple(made) if type(made) is list else made
+        if made is None:
+            raise InvalidArgumentError(
+                f"The function passed to Dataset.{self._what}() returned None. It must return at least one tensor."
+            )
+        form, leaves = take_apart_element(made)
+        kinds: list[Leaf] = []
+        flat: list[Any] = []
+        for number, leaf in enumerate(leaves):
+            node = getattr(leaf, "_node", None)
+            if isinstance(node, Node):
+                self._datasets[number] = node
+                kinds.append(DatasetSpec(node.spec))
+                flat += symbols_of(node)
+            else:
+                tensor = self._as_tensor(leaf)
+                kinds.append(TensorSpec(tensor.shape, tensor.dtype))
+                flat.append(tensor)
+        self.spec = Spec(form, kinds)
+        return flat
+
+    def _as_tensor(self, leaf: Any) -> Any:
+        try:
+            return convert_to_tensor(leaf)
+        except (TypeError, ValueError):
+            if is_tensor(leaf) or isinstance(leaf, list):
+                raise
+            raise DTypeError(
+                f"Unsupported return value from function passed to Dataset.{self._what}(): {shown(leaf)}."
+            ) from None
+
+    # Running.
+
+    def bind(self, binding: Binding) -> Callable[[Element], Element]:
+        """The function, for one iteration."""
+        captured = [_captured_value(tensor, binding) for tensor in self._captured]
+        homes = tuple([value.place.device if isinstance(value, Cell) else host() for value in captured])
+        program = self._programs.get(homes) or self._programs.setdefault(homes, self._program(homes))
+        run = Run(self._state if binding.state is None else _Borrowed(binding.state))
+        execute = program.run
+        if self._datasets:
+            return self._giving_datasets(execute, run, captured, binding)
+        if not captured:
+            return lambda element: execute(run, element)
+        return lambda element: execute(run, (*element, *captured))
+
+    def _giving_datasets(
+        self, execute: Callable[..., Any], run: Run, captured: list[Any], binding: Binding
+    ) -> Callable[[Element], Element]:
+        symbols = {number: symbols_of(node) for number, node in self._datasets.items()}
+
+        def call(element: Element) -> Element:
+            made = iter(execute(run, (*element, *captured)))
+            leaves: list[Any] = []
+            for number in range(len(self.spec.leaves)):
+                if number in symbols:
+                    values = {id(tensor): next(made) for tensor in symbols[number]}
+                    leaves.append(Bound(self._datasets[number], binding.within(values)))
+                else:
+                    leaves.append(next(made))
+            return tuple(leaves)
+
+        return call
+
+    def _program(self, homes: Sequence[Device]) -> Program:
+        graph, devices = self._graph, process.devices()
+        feeds = [(tensor, self._where or host()) for tensor in graph.arguments]
+        feeds += [(graph.captures[tensor], home) for tensor, home in zip(self._captured, homes, strict=True)]
+        roots = {graph.captures[tensor]: _root(tensor) for tensor in self._captured if tensor.is_ref}
+        fixed = {tensor.op: device for tensor, device in feeds}
+        engine = Engine(graph, devices, soft=options.current.soft, default=host(), fixed=fixed)
+        return engine.program(feeds, [(tensor, host()) for tensor in graph.results], self._effects, roots)
+
+
+def _as_argument(tensor: Any, leaf: Leaf, face: Face) -> Any:
+    return face(Given(tensor, leaf.spec)) if isinstance(leaf, DatasetSpec) else tensor
+
+
+def _captured_value(tensor: SymbolicTensor, binding: Binding) -> Any:
+    """The value of a tensor from outside; of a variable, its cell."""
+    if not tensor.is_ref:
+        return binding.value(tensor)
+    variable = _root(tensor).op
+    cell = variable.attrs.get("cell")
+    if cell is not None:
+        return cell
+    if binding.state is None:
+        raise InvalidArgumentError(f"The dataset uses the variable {variable.name!r}, and is iterated in no session.")
+    return binding.state.cell(variable.attrs["shared_name"], _not_there(variable.name))
+
+
+def _root(tensor: SymbolicTensor) -> SymbolicTensor:
+    """The tensor of the outermost graph that one of a function's stands for."""
+    while isinstance(tensor.graph, FunctionGraph):
+        outside = [outer for outer, inner in tensor.graph.captures.items() if inner is tensor]
+        if not outside:
+            break
+        tensor = outside[0]
+    return tensor
+
+
+def _not_there(name: str) -> Callable[[], Cell]:
+    def refuse() -> Cell:
+        raise InvalidArgumentError(f"The dataset uses the variable {name!r}, which has not been initialized.")
+
+    return refuse
+
+
+class _Borrowed(State):
+    """The state of a session, as long as the session is there.
+
+    The threads of an iteration hold it. If they held the session's own state, which holds the iteration, neither would
+    ever go away.
+    """
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._owner = ref(state)
+        self.closed = state.closed
+
+    def _state(self) -> State:
+        found = self._owner()
+        if found is None:
+            raise CancelledError("The session of this iterator is gone.")
+        return found
+
+    def cell(self, name: str, make: Callable[[], Cell]) -> Cell:
+        """The cell of a variable of the session."""
+        return self._state().cell(name, make)
+
+    def resource(self, name: str, make: Callable[[], Any]) -> Any:
+        """What the session holds under a name."""
+        return self._state().resource(name, make)
+
+    def next_draw(self, key: Any) -> int:
+        """How often a random operation has drawn in the session."""
+        return self._state().next_draw(key)
+
+
+# Datasets as values.
+
+
+class Bound:
+    """A dataset with the values of the tensors it depends on: what stands for it in an element."""
+
+    __slots__ = ("binding", "node")
+    shape = ()
+
+    def __init__(self, node: Node, binding: Binding) -> None:
+        self.node = node
+        self.binding = binding
+
+    def start(self) -> Stream:
+        """Begins an iteration."""
+        return self.node.start(self.binding)
+
+
+class Given(Node):
+    """A dataset that a function takes: which one, is known when the function runs."""
+
+    title = "Variant"
+
+    def __init__(self, tensor: SymbolicTensor, spec: Spec) -> None:
+        super().__init__(spec, (), (tensor,))
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration of the dataset that was given."""
+        bound: Bound = binding.value(self.symbols[0])
+        return bound.start()
+
+
+class Ready(Node):
+    """A dataset that came as part of an element."""
+
+    title = "Variant"
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound.node.spec)
+        self._bound = bound
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration, with the values that came with it."""
+        return self._bound.start()
+
+    def cardinality(self, binding: Binding) -> int:
+        """The number of elements, as far as it is known."""
+        return self._bound.node.cardinality(self._bound.binding)

@@ -1,0 +1,198 @@
+"""Elements that a Python generator yields.
+
+    Dataset.from_generator(f, output_signature=tf.TensorSpec([None], tf.int32))
+
+Every iteration calls the function, and takes from what it returns as elements are wanted. What it yields is held to the
+signature: an element of another structure, dtype or shape is an error. An error that it raises arrives where the
+element would have been; nothing comes after it.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+from situs.data.element import Element, Spec, matched, spec_of
+from situs.data.face import Face
+from situs.data.node import Binding, Failure, Node, Stream
+from situs.data.sources import Tensors, components_of
+from situs.devices.scope import ROOT, build_into
+from situs.dtype import as_dtype
+from situs.eager.convert import host_to_value, to_array
+from situs.eager.tensor import to_numpy_value
+from situs.errors import (
+    DTypeError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+    shown,
+)
+from situs.ops.form import take_apart
+from situs.shapes import UNKNOWN, TensorShape
+from situs.tensor import read
+from situs.tracing.spec import TensorSpec
+
+
+class Generating(Face):
+    """Elements from Python."""
+
+    @classmethod
+    def from_generator(
+        cls,
+        generator: Any,
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Self:
+        """A dataset of what a generator yields.
+
+        Args:
+            generator: A function that returns something to iterate over; it is called for every iteration.
+            output_types: The dtypes of the elements, in their structure.
+            output_shapes: Their shapes, in the same structure; unknown by default.
+            args: Tensors to call the function with; it gets NumPy arrays.
+            output_signature: TensorSpecs in the structure of the elements, in the place of types and shapes.
+            name: Accepted for TensorFlow's programs.
+        """
+        if not callable(generator):
+            raise DTypeError("`generator` must be a Python callable.")
+        spec = _signature(output_types, output_shapes, output_signature)
+        given = None if not args else Tensors(*components_of(tuple(args)))
+        return cls._of(Generator(generator, spec, given))
+
+
+def _signature(types: Any, shapes: Any, signature: Any) -> Spec:
+    if signature is not None:
+        for name, value in (("output_types", types), ("output_shapes", shapes)):
+            if value is not None:
+                raise DTypeError(
+                    f"The `{name}` argument can not be used together with the `output_signature` argument."
+                )
+        return spec_of(signature)
+    if types is None:
+        raise DTypeError(
+            "To specify the output signature you need to provide either the `output_signature` argument or the "
+            "`output_types` argument."
+        )
+    form, leaves = take_apart(types)
+    known = [UNKNOWN] * len(leaves) if shapes is None else matched(form, shapes, "`output_shapes`")
+    pairs = zip(leaves, known, strict=True)
+    return Spec(form, [TensorSpec(TensorShape(shape), as_dtype(leaf)) for leaf, shape in pairs])
+
+
+class Generator(Node):
+    """What a generator yields."""
+
+    title = "FlatMap"  # TensorFlow's name for it
+
+    def __init__(self, generator: Callable[..., Any], spec: Spec, arguments: Tensors | None) -> None:
+        super().__init__(spec, (), () if arguments is None else arguments.symbols)
+        self._generator = generator
+        self._arguments = arguments
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration; the function is called when the first element is asked for."""
+        given: Element = () if self._arguments is None else next(self._arguments.start(binding).items)
+        return Stream(self._elements([_as_argument(value) for value in given]))
+
+    def _elements(self, arguments: Sequence[Any]) -> Iterator[Any]:
+        yielding = _called(lambda: iter(self._generator(*arguments)))
+        while not isinstance(yielding, Failure):
+            value = _called(lambda: next(yielding, _END))
+            if value is _END:
+                return
+            if isinstance(value, Failure):
+                yield value
+                return
+            yield self._checked(value)
+        yield yielding
+
+    def _checked(self, value: Any) -> Any:
+        try:
+            leaves = _leaves(self.spec, value)
+            return tuple([_component(leaf, *each) for leaf, each in zip(self.spec.leaves, leaves, strict=True)])
+        except OpError as error:
+            return Failure(error)
+
+
+_END: Any = object()
+
+
+def _as_argument(value: Any) -> Any:
+    array = to_numpy_value(value)
+    return array.copy() if array.ndim else array[()]
+
+
+def _called(call: Callable[[], Any]) -> Any:
+    """What code of the program's returns, or its failure. It runs as anywhere: no graph is being built around it."""
+    before = build_into(None, ROOT)
+    try:
+        return call()
+    except Exception as error:
+        return Failure(_translated(error))
+    finally:
+        build_into(*before)
+
+
+def _leaves(spec: Spec, value: Any) -> list[tuple[Any, Any]]:
+    """What stands in the places of an element's leaves, each with the whole for messages."""
+    try:
+        return [(leaf, value) for leaf in _at_places(spec.form, value)]
+    except (DTypeError, KeyError, TypeError):
+        raise _unlike(spec.pack([leaf.dtype for leaf in spec.leaves]), value) from None
+
+
+def _at_places(form: Any, value: Any) -> list[Any]:
+    if isinstance(value, list) and hasattr(form, "kind"):
+        raise DTypeError("a list is no structure here")
+    return matched(form, value, "the element")
+
+
+def _unlike(expected: Any, value: Any) -> DTypeError:
+    return DTypeError(
+        "`generator` yielded an element that did not match the expected structure. The expected structure was "
+        f"{expected!r}, but the yielded element was {shown(value)}."
+    )
+
+
+def _component(leaf: Any, value: Any, whole: Any) -> Any:
+    try:
+        array, _ = to_array(_as_host(value), leaf.dtype)
+    except (TypeError, ValueError):
+        raise _unlike(leaf, whole) from None
+    if not leaf.shape.is_compatible_with(array.shape):
+        raise DTypeError(
+            f"`generator` yielded an element of shape {array.shape} where an element of shape {leaf.shape} was "
+            "expected."
+        )
+    return host_to_value(array, leaf.dtype)
+
+
+def _as_host(value: Any) -> Any:
+    value = read(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+# What it raises.
+
+
+_KINDS: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
+    ((ValueError, TypeError), InvalidArgumentError),
+    ((MemoryError,), ResourceExhaustedError),
+    ((NotImplementedError,), UnimplementedError),
+)
+
+
+def _translated(error: Exception) -> OpError:
+    """The error of the dataset for one of the program's generator, with the lines it came from."""
+    kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), UnknownError)
+    own = error.__traceback__
+    while own is not None and own.tb_next is not None and own.tb_frame.f_code.co_filename == __file__:
+        own = own.tb_next  # without the frames of this file
+    text = "".join(traceback.format_exception(type(error), error, own)).rstrip()
+    return kind(f"{type(error).__name__}: {error}\n{text}\n")

@@ -1,0 +1,201 @@
+"""``iter(dataset)``: elements one after the other, in eager code and in ``tf.function``.
+
+    for x in dataset: ...                       eager: tensors
+    it = iter(dataset); it.get_next()           raises OutOfRangeError at the end; next(it) raises StopIteration
+
+An iterator made in eager code may also be used by the graph of a ``tf.function``: each run takes the next elements. One
+made inside of the function begins anew with each call. A loop over a dataset in there becomes a loop of the graph
+(`situs.data.loop`).
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+from situs import dtype as dt
+from situs.data import iterator_ops as ops
+from situs.data.cursor import Cursor
+from situs.data.element import DatasetSpec, Element, Spec
+from situs.data.function import Bound, Ready
+from situs.data.node import Binding, Node
+from situs.data.optional import Optional, OptionalValue, optional_of
+from situs.devices.scope import here
+from situs.eager.bridge import host, place
+from situs.eager.tensor import wrap
+from situs.errors import FailedPreconditionError, OutOfRangeError
+from situs.graph.function import outermost
+from situs.graph.graph import Graph
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.constant import constant
+
+Face = Callable[[Node], Any]
+_MOST = 1000  # elements that one trace takes from an iterator
+
+
+class IteratorBase(abc.ABC):
+    """What gives the elements of a dataset one after the other. ``iter(dataset)`` makes one."""
+
+    @property
+    @abc.abstractmethod
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the elements, in the structure that these have."""
+
+    @abc.abstractmethod
+    def get_next(self) -> Any:
+        """The next element.
+
+        Raises:
+            OutOfRangeError: there is none.
+        """
+
+    @abc.abstractmethod
+    def get_next_as_optional(self) -> Any:
+        """The next element, or that there is none, as a ``tf.experimental.Optional``."""
+
+    @abc.abstractmethod
+    def __next__(self) -> Any: ...
+
+    def __iter__(self) -> Any:
+        return self
+
+
+class OwnedIterator(IteratorBase):
+    """An iterator of eager code.
+
+    Args:
+        node: The dataset.
+        face: Makes datasets of nodes, for elements that have some.
+    """
+
+    def __init__(self, node: Node, face: Face) -> None:
+        self._spec = node.spec
+        self._where = node.where
+        self._cursor = Cursor(node, Binding())
+        self._as_tensors = presenter(node, face)
+        self._handles: dict[Graph, SymbolicTensor] = {}
+
+    @property
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the elements, in the structure that these have."""
+        return self._spec.structure
+
+    def __next__(self) -> Any:
+        if here.graph is not None:
+            return self.get_next()
+        element = self._cursor.pull()
+        if element is None:
+            raise StopIteration
+        return self._as_tensors(element)
+
+    def get_next(self) -> Any:
+        """The next element.
+
+        Raises:
+            OutOfRangeError: there is none.
+        """
+        if here.graph is not None:
+            return ops.add_get_next(here.graph, self._handle(here.graph), self._spec, self._where, None)
+        element = self._cursor.pull()
+        if element is None:
+            raise OutOfRangeError("End of sequence [Op:IteratorGetNext]")
+        return self._as_tensors(element)
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element, or that there is none."""
+        if here.graph is not None:
+            return optional_of(here.graph, self._handle(here.graph), self._spec, self._where)
+        element = self._cursor.pull()
+        return OptionalValue(self._spec, None if element is None else self._as_tensors(element))
+
+    def has_next(self) -> Any:
+        """A tensor that says whether there is another element; in a graph, whether its run finds one."""
+        if here.graph is not None:
+            return ops.add_has_next(here.graph, self._handle(here.graph), self._where)
+        return constant(self._cursor.has_next(), dt.bool)
+
+    def close(self) -> None:
+        """Ends the iteration and its threads; so does dropping the iterator."""
+        self._cursor.close()
+
+    def _handle(self, graph: Graph) -> SymbolicTensor:
+        """The tensor that stands for this iterator in a graph, made once in the outermost one."""
+        top = outermost(graph)
+        if top not in self._handles:
+            with top.as_default(), top.control_dependencies(None), top.colocate_with(None, ignore_existing=True):
+                attrs = {"handle": ops.Handle("", self._cursor)}
+                self._handles[top] = ops.add_handle(top, ops.iterator, (), attrs, self._where, "Iterator")
+        return graph.capture(self._handles[top])
+
+    def __repr__(self) -> str:
+        return f"<OwnedIterator element_spec={self.element_spec!r}>"
+
+
+def presenter(node: Node, face: Face) -> Callable[[Element], Any]:
+    """From an element to what programs get: tensors, and datasets, in their structure."""
+    spec, where = node.spec, node.where or host()
+    places = [place(host() if leaf.dtype is dt.string else where, _dtype(leaf)) for leaf in spec.leaves]
+    pack = spec.pack
+    if spec.has_datasets:
+        return lambda element: pack(
+            [
+                face(Ready(value)) if isinstance(value, Bound) else wrap(value, where)
+                for value, where in zip(element, places, strict=True)
+            ]
+        )
+    if len(places) == 1 and spec.pack(("x",)) == "x":
+        only = places[0]
+        return lambda element: wrap(element[0], only)
+    return lambda element: pack(list(map(wrap, element, places)))
+
+
+def _dtype(leaf: Any) -> dt.DType:
+    return dt.int64 if isinstance(leaf, DatasetSpec) else leaf.dtype  # a dataset has no place
+
+
+class FunctionIterator(IteratorBase):
+    """An iterator made while the graph of a ``tf.function`` is: each run of the graph begins an iteration.
+
+    Args:
+        node: The dataset.
+        graph: The graph.
+    """
+
+    def __init__(self, node: Node, graph: Graph) -> None:
+        self._spec: Spec = node.spec
+        self._where = node.where
+        inputs = (ops.dependencies(graph, node),)
+        self._handle = ops.add_handle(graph, ops.anonymous, inputs, {"dataset": node}, node.where, None)
+        self._taken = 0
+
+    @property
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the elements, in the structure that these have."""
+        return self._spec.structure
+
+    def get_next(self) -> Any:
+        """The next element of the run."""
+        return ops.add_get_next(self._graph(), self._handle, self._spec, self._where, None)
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element of the run, or that there is none."""
+        return optional_of(self._graph(), self._handle, self._spec, self._where)
+
+    def has_next(self) -> Any:
+        """A tensor that says whether the run finds another element."""
+        return ops.add_has_next(self._graph(), self._handle, self._where)
+
+    def __next__(self) -> Any:
+        self._taken += 1
+        if self._taken > _MOST:
+            raise FailedPreconditionError(
+                f"{_MOST} elements of a dataset were taken while the graph of a function was made. A Python loop over "
+                "a dataset does not end there: let AutoGraph convert it, or iterate outside of the function."
+            )
+        return self.get_next()
+
+    def _graph(self) -> Graph:
+        graph = here.graph or self._handle.graph
+        assert isinstance(graph, Graph)
+        return graph

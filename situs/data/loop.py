@@ -1,0 +1,44 @@
+"""Loops over datasets in ``tf.function``.
+
+    for x in dataset: ...        becomes     while IteratorHasNext(it):
+                                                 x = IteratorGetNext(it)
+
+`walk` is what AutoGraph asks about what a ``for`` goes through.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from situs.autograph import hooks
+from situs.data.face import Face
+from situs.data.iterator import FunctionIterator, OwnedIterator
+from situs.devices.scope import here
+from situs.graph.function import outermost
+
+
+class Walk(NamedTuple):
+    """How a loop of a graph goes through something.
+
+    Attributes:
+        more: Gives a tensor that says whether there is another element.
+        element: Gives the next element.
+    """
+
+    more: Any
+    element: Any
+
+
+def walk(iterated: Any) -> Walk | None:
+    """How a loop of the graph being built goes through a dataset or an iterator; None for everything else."""
+    if here.graph is None or not outermost(here.graph).compares_elements:
+        return None
+    if isinstance(iterated, Face):
+        iterated = FunctionIterator(iterated._node, here.graph)
+    if isinstance(iterated, (FunctionIterator, OwnedIterator)):
+        return Walk(iterated.has_next, iterated.get_next)
+    return None
+
+
+if hasattr(hooks.Hooks, "__dataclass_fields__") and "walk" in hooks.Hooks.__dataclass_fields__:
+    hooks.install(walk=walk)

@@ -1,0 +1,216 @@
+"""Datasets of datasets, flattened: flat_map and interleave.
+
+    range(3).flat_map(lambda x: from_tensors(x).repeat(2))                     0 0 1 1 2 2
+    range(3).interleave(lambda x: from_tensors(x).repeat(2), cycle_length=2)   0 1 0 1 2 2
+
+A cycle has so many places; each has the dataset of one element, and gives a block of elements in its turn. A place
+whose dataset has ended takes the next element. With ``num_parallel_calls`` the datasets read ahead, in threads; the
+order stays the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Self
+
+from situs.data.crew import Crew
+from situs.data.element import DatasetSpec, Element
+from situs.data.face import Face
+from situs.data.function import Bound, ElementFunction
+from situs.data.mapping import Computed, as_calls, as_order, workers_for
+from situs.data.node import (
+    AUTOTUNE,
+    Binding,
+    Failure,
+    Node,
+    Number,
+    Stream,
+    as_number,
+    guarded,
+    positive,
+)
+from situs.data.parallel import read_ahead
+from situs.devices.logical import Device
+from situs.errors import DTypeError
+from situs.ops.form import LEAF
+
+Opened = Iterator[Any] | Failure
+
+
+class Nesting(Face):
+    """Functions that make a dataset of each element."""
+
+    def flat_map(self, map_func: Any, name: str | None = None) -> Self:
+        """The elements of the datasets that a function makes of the elements, one dataset after the other."""
+        return self._of(FlatMap(self._node, self._nested(map_func, "flat_map")))
+
+    def interleave(
+        self,
+        map_func: Any,
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """The elements of the datasets that a function makes of the elements, in turn.
+
+        Args:
+            map_func: The function; it returns a dataset.
+            cycle_length: How many datasets take turns; by default as many as there are cores.
+            block_length: How many elements one gives before the next has its turn; 1 by default.
+            num_parallel_calls: How many threads read ahead; None for none, ``AUTOTUNE`` for one a core.
+            deterministic: Accepted for TensorFlow's programs: the order does not depend on the threads.
+            name: Accepted for TensorFlow's programs.
+        """
+        as_order(deterministic)
+        cycle = as_number(AUTOTUNE if cycle_length is None else cycle_length, "cycle_length")
+        block = as_number(1 if block_length is None else block_length, "block_length")
+        function = self._nested(map_func, "interleave")
+        return self._of(Interleave(self._node, function, cycle, block, as_calls(num_parallel_calls)))
+
+    def _nested(self, map_func: Any, what: str) -> ElementFunction:
+        function = self._function(map_func, what)
+        if function.spec.form is not LEAF or not isinstance(function.spec.leaves[0], DatasetSpec):
+            raise DTypeError(
+                f"The `map_func` argument of {what}() must return a `Dataset` object. Got {function.spec.structure!r}."
+            )
+        return function
+
+
+def _inner_spec(function: ElementFunction) -> Any:
+    leaf = function.spec.leaves[0]
+    assert isinstance(leaf, DatasetSpec)
+    return leaf.spec
+
+
+class _Flattened(Computed):
+    """The elements of the datasets that a function returns."""
+
+    def __init__(self, input: Node, function: ElementFunction, *depends_on: Any) -> None:
+        super().__init__(input, function, _inner_spec(function), *depends_on)
+
+    def _open(self, binding: Binding) -> Callable[[Any], Any]:
+        """From an item to the items of its dataset; a `Failure` if there is none."""
+        call = self.function.bind(binding)
+        return guarded(lambda element: _begin(call(element)))
+
+    @property
+    def where(self) -> Device | None:
+        """What functions make is on the host."""
+        return None
+
+
+def _begin(made: Element) -> Iterator[Any]:
+    bound: Bound = made[0]
+    return bound.start().elements()
+
+
+class FlatMap(_Flattened):
+    """One dataset after the other."""
+
+    title = "FlatMap"
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        return Stream(_one_by_one(map(self._open(binding), self.input.start(binding).elements())))
+
+
+def _one_by_one(opened: Iterator[Opened]) -> Iterator[Any]:
+    for inner in opened:
+        if isinstance(inner, Failure):
+            yield inner
+        else:
+            yield from inner
+
+
+class Interleave(_Flattened):
+    """Datasets in turn."""
+
+    title = "Interleave"
+
+    def __init__(
+        self, input: Node, function: ElementFunction, cycle: Number, block: Number, calls: Number | None
+    ) -> None:
+        super().__init__(input, function, cycle, block, calls)
+        self._cycle = cycle if not isinstance(cycle, int) or cycle == AUTOTUNE else _checked_cycle(cycle)
+        self._block = _checked_block(block) if isinstance(block, int) else block
+        self._calls = calls
+        self.title = "Interleave" if calls is None else "ParallelInterleave"
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        asked = binding.number(self._cycle)
+        cycle = workers_for(asked) if asked == AUTOTUNE else _checked_cycle(asked)
+        block = _checked_block(binding.number(self._block))
+        opened = map(self._open(binding), self.input.start(binding).elements())
+        if self._calls is None:
+            return Stream(_in_turn(opened, cycle, block))
+        workers = workers_for(binding.number(self._calls))
+        return Stream(in_turn_ahead(opened, cycle, block, min(workers, 2 * cycle), binding))
+
+
+def _checked_cycle(cycle: int) -> int:
+    return positive(cycle, "cycle_length must be greater than zero")
+
+
+def _checked_block(block: int) -> int:
+    return positive(block, "block_length must be greater than zero")
+
+
+_END: Any = object()
+
+
+def _in_turn(opened: Iterator[Opened], cycle: int, block: int) -> Iterator[Any]:
+    """The items of the opened datasets, so many of which take turns."""
+    places: list[Iterator[Any] | None] = [None] * cycle
+    turn, given, active, ended = 0, 0, 0, False
+    while not ended or active:
+        place = places[turn]
+        if place is not None:
+            item = next(place, _END)
+            if item is not _END:
+                yield item
+                given += 1
+            else:
+                places[turn] = None
+                active -= 1
+            if item is _END or given == block:
+                turn, given = (turn + 1) % cycle, 0
+        elif ended:
+            turn, given = (turn + 1) % cycle, 0
+        else:
+            inner = next(opened, _END)
+            if isinstance(inner, Failure):
+                yield inner
+            elif inner is _END:
+                ended = True
+            else:
+                places[turn] = inner
+                active += 1
+
+
+def in_turn_ahead(opened: Iterator[Opened], cycle: int, block: int, workers: int, binding: Binding) -> Iterator[Any]:
+    """The same, with the datasets of the cycle, and as many after them, reading ahead."""
+    crew = Crew(workers, "interleave")
+    try:
+        reading = map(partial(_reading, crew, binding), opened)
+        yield from _in_turn(_before_their_turn(reading, cycle), cycle, block)
+    finally:
+        crew.close()
+
+
+def _reading(crew: Crew, binding: Binding, inner: Opened) -> Opened:
+    return inner if isinstance(inner, Failure) else read_ahead(inner, crew, binding.life)
+
+
+def _before_their_turn(opened: Iterator[Opened], count: int) -> Iterator[Opened]:
+    """The same datasets, so many of them opened before they are asked for."""
+    waiting: deque[Opened] = deque()
+    for inner in opened:
+        waiting.append(inner)
+        if len(waiting) > count:
+            yield waiting.popleft()
+    yield from waiting

@@ -1,0 +1,267 @@
+"""Nodes: what a dataset is made of, and what iterating one goes through.
+
+A dataset is a tree of nodes, and says only what is to be done. To iterate it is to start its nodes, from the sources
+up, each giving a `Stream` to the next:
+
+    batch(4)   <- map(f)   <- range(10)          nodes
+    (stacked)  <- (values) <- 0 1 2 3 ...        streams, made by start(binding)
+
+What goes through a stream never raises: an error that belongs to an element travels in its place, as a `Failure`, and
+is raised where the element arrives. So an iteration goes on behind an element that failed, also across threads.
+
+A node may depend on tensors of a graph: placeholders, arguments of a function. A `Binding` has their values.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from situs.data.element import Element, Spec
+from situs.data.table import Table
+from situs.devices.logical import Device
+from situs.devices.scope import here
+from situs.errors import (
+    CancelledError,
+    DTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OutOfRangeError,
+)
+from situs.execution.state import Run, State
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.attribute import as_int
+from situs.symbolic.fold import constant_value
+from situs.tensor import read
+
+AUTOTUNE = -1
+INFINITE = -1
+UNKNOWN = -2
+
+Number = int | SymbolicTensor
+
+
+class Failure:
+    """An error, in the place of the element that it belongs to."""
+
+    __slots__ = ("_error",)
+
+    def __init__(self, error: Exception) -> None:
+        self._error: Exception | None = error
+
+    @property
+    def error(self) -> Exception:
+        """The error."""
+        return self._error or CancelledError("The error of this element has been raised already.")
+
+    def take(self) -> Exception:
+        """The error, to be raised. It is not kept: it holds the frames it goes through, and so what holds this."""
+        error, self._error = self.error, None
+        return error
+
+
+def guarded(call: Callable[[Element], Any]) -> Callable[[Any], Any]:
+    """A function of elements that gives a `Failure` where it would raise, and passes on those that come in."""
+
+    def run(item: Any) -> Any:
+        if type(item) is Failure:
+            return item
+        try:
+            return call(item)
+        except OutOfRangeError as error:  # would be taken for the end of the dataset
+            return Failure(InvalidArgumentError(f"Function invocation produced OutOfRangeError: {error}"))
+        except Exception as error:
+            return Failure(error)
+
+    return run
+
+
+class Stream(NamedTuple):
+    """What goes from one node to the next while a dataset is iterated.
+
+    Attributes:
+        items: Elements, or the numbers of rows of `table`.
+        table: Where the rows are; None if the items are elements.
+        whole: How many rows there are, if the items are all of them in order.
+    """
+
+    items: Iterator[Any]
+    table: Table | None = None
+    whole: int | None = None
+
+    def elements(self) -> Iterator[Any]:
+        """The items as elements."""
+        return self.items if self.table is None else self.table.elements(self.items)
+
+
+class Memory:
+    """What a node remembers from one iteration to the next."""
+
+    def __init__(self) -> None:
+        self._epochs = itertools.count()
+        self.kept: Any = None  # a cache
+
+    def next_epoch(self) -> int:
+        """How often it has been iterated before."""
+        return next(self._epochs)
+
+
+class Life:
+    """Whether an iteration goes on; whoever waits in it asks now and then."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.run: Run | None = None  # of the session, that waits for an element now
+
+    def check(self) -> None:
+        """Raises if nobody wants the elements any more.
+
+        Raises:
+            CancelledError: the iterator was closed, or the run that waits was told to stop.
+        """
+        if self.closed:
+            raise CancelledError("The iterator was closed while somebody waited for its next element.")
+        if self.run is not None:
+            self.run.check()
+
+
+class Binding:
+    """What a dataset is iterated with.
+
+    Args:
+        values: Values of the tensors it depends on, by the identity of the tensor.
+        state: The state of the session; None in eager code.
+        life: Says when to give up.
+        deterministic: Whether stages that run in parallel keep the order where nothing else is said.
+    """
+
+    __slots__ = ("_memories", "_values", "deterministic", "life", "state")
+
+    def __init__(
+        self,
+        values: dict[int, Any] | None = None,
+        state: State | None = None,
+        life: Life | None = None,
+        deterministic: bool = True,
+    ) -> None:
+        self._values = values or {}
+        self.state = state
+        self.life = life or Life()
+        self.deterministic = deterministic
+        self._memories: dict[int, Memory] = {}
+
+    def within(self, values: dict[int, Any]) -> Binding:
+        """A binding for a dataset that a function returned for one element: it belongs to the same iteration."""
+        return Binding(values, self.state, self.life, self.deterministic)
+
+    def value(self, tensor: SymbolicTensor) -> Any:
+        """The value of a tensor.
+
+        Raises:
+            FailedPreconditionError: it has none here.
+        """
+        try:
+            return self._values[id(tensor)]
+        except KeyError:
+            raise FailedPreconditionError(
+                f"The dataset depends on {tensor!r}, which has no value outside of its graph. Iterate it inside of "
+                "the function that made it, or with make_initializable_iterator()."
+            ) from None
+
+    def number(self, number: Number) -> int:
+        """The value of a number that may be a tensor."""
+        return number if isinstance(number, int) else int(self.value(number))
+
+    def known(self, number: Number) -> int | None:
+        """The value of a number, if it is known already."""
+        if isinstance(number, int):
+            return number
+        return int(self._values[id(number)]) if id(number) in self._values else None
+
+    def memory(self, node: Node) -> Memory:
+        """What a node remembers: for good if it was made in eager code, else for the life of the iterator."""
+        return node.memory or self._memories.setdefault(id(node), Memory())
+
+
+class Node:
+    """One stage of a dataset: a source, or a transformation of others.
+
+    Args:
+        spec: What its elements are.
+        inputs: The nodes it takes elements from.
+        depends_on: What it depends on besides; tensors of a graph among these become symbols.
+    """
+
+    title = ""  # what its dataset is called when it is printed
+
+    def __init__(self, spec: Spec, inputs: Sequence[Node] = (), depends_on: Iterable[Any] = ()) -> None:
+        self.spec = spec
+        self.inputs = tuple(inputs)
+        self.symbols = tuple([item for item in depends_on if isinstance(item, SymbolicTensor)])
+        self.memory = Memory() if here.graph is None else None
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        raise NotImplementedError
+
+    def cardinality(self, binding: Binding) -> int:
+        """The number of elements, as far as it is known: `INFINITE` or `UNKNOWN` where it is not."""
+        return UNKNOWN
+
+    @property
+    def where(self) -> Device | None:
+        """The device that the elements are on; None for the host."""
+        return self.inputs[0].where if self.inputs else None
+
+
+class Transformation(Node):
+    """A node with one input, whose elements it passes on in its own way."""
+
+    def __init__(self, input: Node, spec: Spec | None = None, depends_on: Iterable[Any] = ()) -> None:
+        super().__init__(input.spec if spec is None else spec, (input,), depends_on)
+
+    @property
+    def input(self) -> Node:
+        """Where the elements come from."""
+        return self.inputs[0]
+
+
+def symbols_of(*nodes: Node) -> list[SymbolicTensor]:
+    """The tensors of a graph that nodes and all below them depend on, each once."""
+    found: dict[int, SymbolicTensor] = {}
+    pending = list(nodes)
+    while pending:
+        node = pending.pop(0)
+        found.update((id(tensor), tensor) for tensor in node.symbols)
+        pending += node.inputs
+    return list(found.values())
+
+
+# Numbers that programs give.
+
+
+def as_number(value: Any, name: str) -> Number:
+    """An integer, or a scalar of a graph that will be one.
+
+    Raises:
+        DTypeError: it is no integer.
+    """
+    value = read(value)
+    if not isinstance(value, SymbolicTensor):
+        return as_int(value, name)
+    if not value.dtype.is_integer or value.shape.rank not in (0, None):
+        raise DTypeError(f"Expected int for argument '{name}' not {value!r}.")
+    known = constant_value(value)
+    return value if known is None else int(known)
+
+
+def positive(number: int, message: str) -> int:
+    """A number that must be positive; `message` says what it is.
+
+    Raises:
+        InvalidArgumentError: it is not.
+    """
+    if number <= 0:
+        raise InvalidArgumentError(f"{message} (got {number}).")
+    return number

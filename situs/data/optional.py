@@ -1,0 +1,144 @@
+"""Optionals: an element, or that there is none.
+
+optional = iterator.get_next_as_optional()
+optional.has_value()        a bool tensor
+optional.get_value()        the element; an error if there is none
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import torch
+
+from situs import dtype as dt
+from situs.data import iterator_ops as ops
+from situs.data.element import Element, Spec
+from situs.devices.logical import Device
+from situs.devices.scope import here
+from situs.eager.bridge import Value, host
+from situs.errors import InvalidArgumentError
+from situs.graph.graph import Graph
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.constant import constant
+from situs.ops.define import CPU, GPU, op
+from situs.shapes import SCALAR, UNKNOWN
+
+_EMPTY = "The given optional does not have a value."
+
+
+class Optional(abc.ABC):
+    """An element, or that there is none."""
+
+    @abc.abstractmethod
+    def has_value(self, name: str | None = None) -> Any:
+        """A tensor that says whether there is an element."""
+
+    @abc.abstractmethod
+    def get_value(self, name: str | None = None) -> Any:
+        """The element.
+
+        Raises:
+            InvalidArgumentError: there is none.
+        """
+
+    @property
+    @abc.abstractmethod
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the element, in its structure."""
+
+
+class OptionalValue(Optional):
+    """An optional of eager code."""
+
+    def __init__(self, spec: Spec, value: Any) -> None:
+        self._spec = spec
+        self._value = value
+
+    def has_value(self, name: str | None = None) -> Any:
+        """A tensor that says whether there is an element."""
+        return constant(self._value is not None, dt.bool)
+
+    def get_value(self, name: str | None = None) -> Any:
+        """The element."""
+        if self._value is None:
+            raise InvalidArgumentError(_EMPTY)
+        return self._value
+
+    @property
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the element, in its structure."""
+        return self._spec.structure
+
+
+class OptionalTensor(Optional):
+    """An optional in a graph: known when it runs."""
+
+    def __init__(self, spec: Spec, tensor: SymbolicTensor, where: Device | None) -> None:
+        self._spec = spec
+        self._tensor = tensor
+        self._where = where
+
+    def has_value(self, name: str | None = None) -> Any:
+        """A tensor that says whether there is an element."""
+        graph = self._graph()
+        with ops.on_device(graph, self._where):
+            tensor = graph.capture(self._tensor)
+            return ops.add(graph, _has_value, (tensor,), {}, [(dt.bool, SCALAR)], name).outputs[0]
+
+    def get_value(self, name: str | None = None) -> Any:
+        """The element; the run fails if there is none."""
+        graph = self._graph()
+        kinds = [(leaf.dtype, leaf.shape) for leaf in self._spec.leaves]
+        attrs = {"output_types": tuple([leaf.dtype for leaf in self._spec.leaves])}
+        with ops.on_device(graph, self._where):
+            tensor = graph.capture(self._tensor)
+            return self._spec.pack(ops.add(graph, _get_value, (tensor,), attrs, kinds, name).outputs)
+
+    def _graph(self) -> Graph:
+        graph = here.graph or self._tensor.graph
+        assert isinstance(graph, Graph)
+        return graph
+
+    @property
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the element, in its structure."""
+        return self._spec.structure
+
+
+def optional_of(graph: Graph, handle: SymbolicTensor, spec: Spec, where: Device | None) -> OptionalTensor:
+    """Adds the operation that takes the next element of an iterator, if there is one."""
+    inputs = (graph.capture(handle),)
+    return OptionalTensor(spec, ops.add_handle(graph, _next_optional, inputs, {}, where, None), where)
+
+
+# The operations. The value of an optional is an element with its device, or None.
+
+_next_optional = op("IteratorGetNextAsOptional", "iterator: resource -> optional: resource", stateful=True)
+_next_optional.shape(lambda iterator: SCALAR)
+_has_value = op("OptionalHasValue", "optional: resource -> has_value: bool", stateful=True)
+_has_value.shape(lambda optional: SCALAR)
+_get_value = op("OptionalGetValue", "optional: resource -> components: any*", stateful=True, output_types=())
+_get_value.shape(lambda optional, *, output_types: [UNKNOWN] * len(output_types))
+
+_Held = tuple[Element | None, Device]
+
+
+@_next_optional.kernel(CPU, GPU)
+def _next_optional_kernel(iterator: ops.Handle, *, run: Any) -> _Held:
+    cursor = iterator.cursor
+    return cursor.pull(run), cursor.where or host()
+
+
+@_has_value.kernel(CPU, GPU, host_output=True)
+def _has_value_kernel(optional: _Held) -> torch.Tensor:
+    return torch.tensor(optional[0] is not None)
+
+
+@_get_value.kernel(CPU, GPU)
+def _get_value_kernel(optional: _Held, *, output_types: Any, run: Any, where: Device) -> list[Value]:
+    element, source = optional
+    if element is None:
+        raise InvalidArgumentError(_EMPTY)
+    return ops.brought(element, source, where)

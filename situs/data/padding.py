@@ -1,0 +1,157 @@
+"""Batches of elements that differ in size: padded to that of the largest, or to one that the program gives.
+
+[1] [2 2] [3 3 3]    padded_batch(3)    [[1 0 0] [2 2 0] [3 3 3]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from situs import dtype as dt
+from situs.data.batching import check_tensors, groups, leading, number_of_batches
+from situs.data.columns import padded
+from situs.data.element import Element, Leaf, Spec, matched
+from situs.data.face import Face
+from situs.data.node import Binding, Node, Number, Stream, Transformation, as_number, guarded, positive
+from situs.dtype import DType
+from situs.eager.bridge import host
+from situs.eager.convert import to_tensor
+from situs.eager.tensor import EagerTensor, to_numpy
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.attribute import as_bool
+from situs.shapes import TensorShape
+from situs.tensor import read
+from situs.tracing.spec import TensorSpec
+
+Size = int | None
+
+
+class Padding(Face):
+    """Batches of elements that differ in size."""
+
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Self:
+        """Elements padded to one size and joined into batches.
+
+        Args:
+            batch_size: How many elements make a batch.
+            padded_shapes: The shape for each component, in the structure of the elements; a dimension that is None or
+                -1 is that of the largest element of the batch. By default what is known of the shapes.
+            padding_values: What to pad with, for each component or for all; zeros and empty strings by default.
+            drop_remainder: Whether to leave out the last batch if it is smaller.
+            name: Accepted for TensorFlow's programs.
+        """
+        spec = self._node.spec
+        check_tensors(spec, "padded_batch()")
+        sizes = _sizes(spec, padded_shapes)
+        fills = _fills(spec, padding_values)
+        size, drops = as_number(batch_size, "batch_size"), as_bool(drop_remainder, "drop_remainder")
+        return self._of(PaddedBatch(self._node, size, drops, sizes, fills))
+
+
+def _sizes(spec: Spec, wanted: Any) -> list[list[Size]]:
+    """The size of each dimension of each component."""
+    if wanted is None:
+        for number, leaf in enumerate(spec.leaves):
+            if leaf.shape.rank is None:
+                raise InvalidArgumentError(
+                    f"You must provide `padded_shapes` argument because component {number} has unknown rank."
+                )
+        return [leaf.shape.as_list() for leaf in spec.leaves]
+    shapes = matched(spec.form, wanted, "`padded_shapes`")
+    return [_size(*each) for each in zip(shapes, spec.leaves, strict=True)]
+
+
+def _size(wanted: Any, leaf: Leaf) -> list[Size]:
+    shape = TensorShape(_open(wanted))
+    if shape.rank is None:
+        shape = leaf.shape
+    if shape.rank is None or leaf.shape.rank not in (None, shape.rank):
+        raise InvalidArgumentError(
+            f"The padded shape {shape} is not compatible with the corresponding input component shape {leaf.shape}."
+        )
+    for size, known in zip(shape, leaf.shape if leaf.shape.rank is not None else shape, strict=True):
+        if size is not None and known is not None and size < known:
+            raise InvalidArgumentError(
+                f"The padded shape {shape} is not compatible with the corresponding input component shape {leaf.shape}."
+            )
+    return shape.as_list()
+
+
+def _open(wanted: Any) -> Any:
+    """A shape, with None where TensorFlow's programs write -1."""
+    value = read(wanted)
+    if isinstance(value, EagerTensor):
+        value = to_numpy(value).tolist()
+    if isinstance(value, (TensorShape, type(None))) or not hasattr(value, "__iter__"):
+        return value
+    return [None if size == -1 else size for size in value]
+
+
+def _fills(spec: Spec, values: Any) -> list[Any]:
+    """What to pad each component with."""
+    alone = values is None or not isinstance(values, (tuple, dict))
+    each = [values] * len(spec.leaves) if alone else matched(spec.form, values, "`padding_values`")
+    return [_fill(value, leaf.dtype) for value, leaf in zip(each, spec.leaves, strict=True)]
+
+
+def _fill(value: Any, dtype: DType) -> Any:
+    if value is None:
+        return b"" if dtype is dt.string else 0
+    tensor = to_tensor(value, device=host())
+    if tensor.dtype is not dtype and not (type(value) in (int, float) and _fits(value, dtype)):
+        raise DTypeError(
+            f"Invalid `padding_values`. `padding_values` values type {tensor.dtype!r} does not match type {dtype!r} of "
+            "the corresponding input component."
+        )
+    if tensor.shape.rank != 0:
+        raise InvalidArgumentError(
+            f"Invalid `padding_values`. `padding_values` should be a scalar tensor, got shape {tensor.shape}."
+        )
+    return to_numpy(tensor)[()] if dtype is dt.string else to_numpy(tensor).item()
+
+
+def _fits(value: Any, dtype: DType) -> bool:
+    """Whether a number of the program's, which has no dtype of its own, may stand for one of this dtype."""
+    return dtype.is_floating or (type(value) is int and dtype.is_integer)
+
+
+class PaddedBatch(Transformation):
+    """Elements padded and joined."""
+
+    title = "PaddedBatch"
+
+    def __init__(self, input: Node, size: Number, drops: bool, sizes: list[list[Size]], fills: Sequence[Any]) -> None:
+        rows = TensorShape([leading(size, drops)])
+        leaves = [
+            TensorSpec(rows + TensorShape(shape), leaf.dtype)
+            for shape, leaf in zip(sizes, input.spec.leaves, strict=True)
+        ]
+        super().__init__(input, input.spec.with_leaves(leaves), (size,))
+        self._size = _checked(size) if isinstance(size, int) else size
+        self._drops = drops
+        self._components = list(zip(sizes, fills, [leaf.dtype for leaf in leaves], strict=True))
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        items, size = self.input.start(binding).elements(), _checked(binding.number(self._size))
+        return Stream(map(guarded(self._joined), groups(items, size, self._drops)))
+
+    def _joined(self, group: Sequence[Element]) -> Element:
+        columns = zip(*group, strict=True)
+        return tuple([padded(values, *how) for values, how in zip(columns, self._components, strict=True)])
+
+    def cardinality(self, binding: Binding) -> int:
+        """How many batches there are."""
+        return number_of_batches(self.input.cardinality(binding), binding.known(self._size), self._drops)
+
+
+def _checked(size: int) -> int:
+    return positive(size, "Batch size must be greater than zero")

@@ -1,0 +1,250 @@
+"""Stages that work ahead, in threads: prefetching, mapping in parallel, reading several datasets at once.
+
+    prefetched(items, limit)               one thread takes items before they are asked for
+    mapped(items, call, workers)           the items are taken here; a crew calls the function on them
+    read_ahead(items, crew)                one job at a time takes some more of the items
+
+All of them hand over runs of items, as many as their `Pace` says, and keep what waits in memory bounded. Their threads
+end when the stream is dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from situs.data.crew import Crew, Job, Pace
+from situs.data.node import Failure, Life
+
+Items = Iterator[Any]
+Run = tuple[list[Any], bool]  # some items, and whether they were the last
+
+
+def _taker(items: Items, pace: Pace, count: int) -> Callable[[], Run]:
+    """A job that takes `count` items."""
+
+    def take() -> Run:
+        start = time.perf_counter()
+        taken = list(islice(items, count))
+        pace.note(time.perf_counter() - start)
+        return taken, len(taken) < count
+
+    return take
+
+
+# Prefetching.
+
+
+class Limit:
+    """How many items may wait.
+
+    Args:
+        size: The number.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def note(self, ready: bool, all_ready: bool, item: Any) -> None:
+        """Takes into account whether an item was there when it was asked for, and all others as well."""
+
+
+class TunedLimit(Limit):
+    """A limit that grows while more items might help.
+
+    That is so if the buffer was full at some time and empty later: the items come in bursts, or are taken in bursts. A
+    producer that is always too slow gains nothing from a larger buffer.
+    """
+
+    MOST = 64
+    MOST_BYTES = 2**28
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self._was_full = False
+
+    def note(self, ready: bool, all_ready: bool, item: Any) -> None:
+        """Doubles the limit when the buffer is found empty after it was full."""
+        if ready:
+            self._was_full |= all_ready
+        elif self._was_full:
+            self._was_full = False
+            larger = min(2 * self.size, self.MOST)
+            if larger * _bytes_of(item) <= self.MOST_BYTES:
+                self.size = larger
+
+
+def _bytes_of(item: Any) -> int:
+    return 0 if type(item) is Failure else sum(getattr(value, "nbytes", 0) for value in item)
+
+
+def prefetched(items: Items, limit: Limit, life: Life, purpose: str = "prefetch") -> Items:
+    """The same items, taken by a thread before they are asked for."""
+    crew = Crew(1, purpose)
+    line = _Ahead(items, limit, crew)
+    taken: list[Any] = []
+    ended = False
+    try:
+        while not ended:
+            line.fill(0)
+            taken, ended = line.next(life)
+            line.fill(len(taken) - 1)  # the first of them leaves the buffer at once
+            while taken:
+                yield taken.pop(0)
+    finally:
+        crew.close()
+
+
+class _Ahead:
+    """The jobs of one thread that takes items."""
+
+    def __init__(self, items: Items, limit: Limit, crew: Crew) -> None:
+        self._items = items
+        self._limit = limit
+        self._crew = crew
+        self._pace = Pace()
+        self._jobs: deque[tuple[Job, int]] = deque()
+        self._pending = 0  # items that the jobs are to bring
+
+    def fill(self, held: int) -> None:
+        """Gives out jobs until as many items are on their way, or held already, as the limit allows."""
+        most = self._limit.size
+        while (room := most - held - self._pending) > 0:
+            count = min(self._pace.size, max(most // 2, 1), room)
+            self._jobs.append((self._crew.submit(_taker(self._items, self._pace, count)), count))
+            self._pending += count
+
+    def next(self, life: Life) -> Run:
+        """The items of the first job."""
+        job, count = self._jobs.popleft()
+        ready = job.is_done
+        taken, ended = job.result(life)
+        self._pending -= count
+        is_full = ready and (not self._jobs or self._jobs[-1][0].is_done)
+        self._limit.note(ready, is_full, taken[0] if taken else ())
+        return taken, ended
+
+
+# Mapping.
+
+
+def mapped(
+    items: Items, call: Callable[[Any], Any], workers: int, ordered: bool, life: Life, purpose: str = "map"
+) -> Items:
+    """What a function makes of the items, several at a time.
+
+    Args:
+        items: The items.
+        call: The function; it raises nothing.
+        workers: How many threads call it.
+        ordered: Whether the results come in the order of the items, rather than as they are done.
+        life: Says when to give up.
+        purpose: A word for the names of the threads.
+    """
+    crew, pace = Crew(workers, purpose), Pace()
+    line = _InOrder(life) if ordered else _AsDone(life)
+    try:
+        while True:
+            while len(line) < workers and (run := list(islice(items, pace.size))):
+                line.add(crew, _mapper(run, call, pace))
+            if not len(line):
+                return
+            yield from line.next()
+    finally:
+        crew.close()
+
+
+def _mapper(run: list[Any], call: Callable[[Any], Any], pace: Pace) -> Callable[[], list[Any]]:
+    def work() -> list[Any]:
+        start = time.perf_counter()
+        made = [call(item) for item in run]
+        pace.note(time.perf_counter() - start)
+        return made
+
+    return work
+
+
+class _InOrder:
+    """Jobs whose results are wanted in the order in which they were given out."""
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+        self._jobs: deque[Job] = deque()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def add(self, crew: Crew, work: Callable[[], list[Any]]) -> None:
+        self._jobs.append(crew.submit(work))
+
+    def next(self) -> list[Any]:
+        made: list[Any] = self._jobs.popleft().result(self._life)
+        return made
+
+
+class _AsDone:
+    """Jobs whose results are wanted as soon as they are there."""
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+        self._pending = 0
+        self._done: SimpleQueue[list[Any]] = SimpleQueue()
+
+    def __len__(self) -> int:
+        return self._pending
+
+    def add(self, crew: Crew, work: Callable[[], list[Any]]) -> None:
+        done = self._done
+        crew.submit(lambda: done.put(work()))
+        self._pending += 1
+
+    def next(self) -> list[Any]:
+        while True:
+            try:
+                made = self._done.get(timeout=0.1)
+            except Empty:
+                self._life.check()
+            else:
+                self._pending -= 1
+                return made
+
+
+_WORTH_IT = 100e-6  # seconds: quicker functions are called here, rather than by other threads
+_CONVINCED = 4  # slow calls more than quick ones; the first call, and the tenth, make programs and are always slow
+
+
+def tuned(items: Items, call: Callable[[Any], Any], workers: int, ordered: bool, life: Life) -> Items:
+    """What a function makes of the items: here as long as it is quick, by a crew from when it proves to be slow."""
+    slow = 0
+    for item in items:
+        start = time.perf_counter()
+        made = call(item)
+        slow = slow + 1 if time.perf_counter() - start > _WORTH_IT else max(slow - 1, 0)
+        yield made
+        if slow >= _CONVINCED:
+            yield from mapped(items, call, workers, ordered, life)
+            return
+
+
+# Reading ahead.
+
+
+def read_ahead(items: Items, crew: Crew, life: Life) -> Items:
+    """The same items, the next of them taken by a crew that also serves others. The first job begins at once."""
+    pace = Pace(16)
+    first = crew.submit(_taker(items, pace, pace.size))
+    return _reading(items, crew, life, pace, first)
+
+
+def _reading(items: Items, crew: Crew, life: Life, pace: Pace, job: Job) -> Items:
+    while True:
+        taken, ended = job.result(life)
+        if not ended:
+            job = crew.submit(_taker(items, pace, pace.size))
+        yield from taken
+        if ended:
+            return

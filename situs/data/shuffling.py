@@ -1,0 +1,96 @@
+"""Shuffling: a buffer that is kept full, and of which an item at random goes on.
+
+    items 0 1 2 3 4 ...  ->  buffer [0 2 4]  ->  1, 3, ...
+
+Items may be the numbers of rows of a table: then the buffer holds integers. With a seed the order is the same in every
+program, on every machine and Python; it is not TensorFlow's.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, Self
+
+from situs.data.face import Face
+from situs.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
+from situs.data.seeding import order_seed, seed_for
+from situs.errors import InvalidArgumentError
+from situs.mixing import unpredictable
+from situs.ops.attribute import as_bool
+
+
+class Shuffling(Face):
+    """Elements in another order."""
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: Any = None,
+        reshuffle_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """The elements at random, from a buffer that holds so many.
+
+        Args:
+            buffer_size: How many elements to choose from; as many as there are for a uniform order.
+            seed: Makes the order the same in every program.
+            reshuffle_each_iteration: Whether every iteration has an order of its own, as it has by default.
+            name: Accepted for TensorFlow's programs.
+        """
+        again = True if reshuffle_each_iteration is None else as_bool(reshuffle_each_iteration, "reshuffle")
+        return self._of(Shuffle(self._node, as_number(buffer_size, "buffer_size"), seed_for(seed), again))
+
+
+class Shuffle(Transformation):
+    """The items of another node in another order."""
+
+    title = "Shuffle"
+
+    def __init__(self, input: Node, size: Number, seed: int | None, again: bool) -> None:
+        super().__init__(input, None, (size,))
+        self._size = _checked(size) if isinstance(size, int) else size
+        self._again = again
+        self._seed = unpredictable() if seed is None and not again else seed
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration, in an order of its own."""
+        stream, size = self.input.start(binding), _checked(binding.number(self._size))
+        epoch = binding.memory(self).next_epoch() if self._again else 0
+        draw = random.Random(order_seed(self._seed, epoch)).random
+        return Stream(_shuffled(stream.items, size, draw), stream.table)
+
+    def cardinality(self, binding: Binding) -> int:
+        """As many as there were."""
+        return self.input.cardinality(binding)
+
+
+def _checked(size: int) -> int:
+    if size <= 0 and size != UNKNOWN:
+        raise InvalidArgumentError(
+            f"buffer_size must be greater than zero or UNKNOWN_CARDINALITY, which is {UNKNOWN}; got {size}."
+        )
+    return size
+
+
+def _shuffled(items: Iterator[Any], size: int, draw: Any) -> Iterator[Any]:
+    """Items at random from a buffer of so many, or of all."""
+    buffer: list[Any] = []
+    for item in items:
+        if type(item) is Failure:
+            yield item
+        elif size < 0 or len(buffer) < size - 1:
+            buffer.append(item)
+        else:
+            buffer.append(item)
+            yield _drawn(buffer, draw)
+    while buffer:
+        yield _drawn(buffer, draw)
+
+
+def _drawn(buffer: list[Any], draw: Any) -> Any:
+    """Takes an item out of the buffer; the last one takes its place."""
+    number = int(draw() * len(buffer))
+    buffer[number], last = buffer[-1], buffer[number]
+    buffer.pop()
+    return last

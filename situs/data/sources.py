@@ -1,0 +1,259 @@
+"""Sources of elements that are in memory, or come out of nowhere: tensors, their slices, numbers in a row or at random.
+
+from_tensors((x, y))           one element
+from_tensor_slices((x, y))     an element for each row of x and y
+range(2, 10, 3)                2 5 8
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from itertools import count as count_from
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from situs import dtype as dt
+from situs.data.element import Element, Spec, take_apart_element
+from situs.data.face import Face
+from situs.data.node import INFINITE, UNKNOWN, Binding, Node, Number, Stream, as_number
+from situs.data.seeding import seed_for
+from situs.data.table import Counting, Table
+from situs.dtype import DType, as_dtype
+from situs.eager.bridge import host
+from situs.eager.convert import to_tensor
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor
+from situs.mixing import mix, unpredictable
+from situs.ops.constant import convert_to_tensor
+from situs.ops.inner import graph_for
+from situs.shapes import SCALAR
+from situs.tensor import read
+from situs.tracing.spec import TensorSpec
+
+INT64 = Spec(*take_apart_element(TensorSpec(SCALAR, dt.int64)))
+
+
+class Sources(Face):
+    """The ways to make a dataset of what is in memory."""
+
+    @classmethod
+    def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:
+        """A dataset of one element: these tensors."""
+        return cls._of(Tensors(*components_of(tensors)))
+
+    @classmethod
+    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
+        """A dataset with an element for each row of the tensors, which must have as many.
+
+        Args:
+            tensors: A tensor or array, or a tuple or dictionary of some; a list is a tensor.
+            name: Accepted for TensorFlow's programs.
+        """
+        return cls._of(Slices(*components_of(tensors)))
+
+    @classmethod
+    def range(cls, *args: Any, **kwargs: Any) -> Self:
+        """A dataset of numbers in a row: ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
+
+        Args:
+            args: The bounds.
+            kwargs: ``output_type``, int64 by default, and ``name``.
+        """
+        wanted = as_dtype(kwargs.pop("output_type", dt.int64))
+        kwargs.pop("name", None)
+        if kwargs:
+            raise DTypeError(f"Dataset.range() got an unexpected keyword argument {sorted(kwargs)[0]!r}.")
+        if not 1 <= len(args) <= 3:
+            raise InvalidArgumentError(
+                f"Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}."
+            )
+        numbers = [as_number(arg, name) for arg, name in zip(args, _BOUNDS[len(args)], strict=True)]
+        return cls._of(Range(numbers, wanted))
+
+    @classmethod
+    def random(
+        cls, seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+    ) -> Self:
+        """An endless dataset of random integers, from 0 to 2**32 - 1.
+
+        Args:
+            seed: Makes the numbers the same in every program.
+            rerandomize_each_iteration: Whether each iteration gives other numbers; only the first by default.
+            name: Accepted for TensorFlow's programs.
+        """
+        return cls._of(RandomNumbers(seed_for(seed), bool(rerandomize_each_iteration)))
+
+    @classmethod
+    def counter(cls, start: Any = 0, step: Any = 1, dtype: Any = dt.int64, name: str | None = None) -> Self:
+        """An endless dataset that counts from `start` in steps."""
+        return cls._of(Counter(as_number(start, "start"), as_number(step, "step"), as_dtype(dtype)))
+
+
+_BOUNDS = {1: ("stop",), 2: ("start", "stop"), 3: ("start", "stop", "step")}
+
+
+def components_of(structure: Any) -> tuple[Any, list[Any]]:
+    """The form of an element, and its tensors: values on the host, or tensors of a graph."""
+    form, leaves = take_apart_element(structure)
+    return form, [_component(leaf) for leaf in leaves]
+
+
+def _component(leaf: Any) -> Any:
+    """A tensor of a graph where it has to be; else a value, also while a graph is being built."""
+    leaf = read(leaf)
+    if isinstance(leaf, Face):
+        raise DTypeError("A dataset of datasets is made with window(); from_tensors() takes tensors.")
+    if isinstance(leaf, SymbolicTensor) or (isinstance(leaf, list) and graph_for([leaf]) and _has_symbols(leaf)):
+        return convert_to_tensor(leaf)
+    return to_tensor(leaf, device=host())
+
+
+def _has_symbols(values: list[Any]) -> bool:
+    return any(_has_symbols(v) if isinstance(v, list) else isinstance(read(v), SymbolicTensor) for v in values)
+
+
+def _value(component: Any, binding: Binding) -> Any:
+    return binding.value(component) if isinstance(component, SymbolicTensor) else component._value
+
+
+class Tensors(Node):
+    """One element."""
+
+    title = "Tensor"
+
+    def __init__(self, form: Any, components: Sequence[Any]) -> None:
+        super().__init__(Spec(form, [TensorSpec(c.shape, c.dtype) for c in components]), (), components)
+        self._components = components
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        element: Element = tuple([_value(component, binding) for component in self._components])
+        return Stream(iter([element]))
+
+    def cardinality(self, binding: Binding) -> int:
+        """There is one element."""
+        return 1
+
+
+class Slices(Node):
+    """The rows of tensors."""
+
+    title = "TensorSlice"
+
+    def __init__(self, form: Any, components: Sequence[Any]) -> None:
+        for component in components:
+            if component.shape.rank == 0:
+                raise InvalidArgumentError(
+                    "Unbatching a tensor is only supported for rank >= 1: from_tensor_slices() cannot slice the scalar "
+                    f"{component!r}. Use from_tensors()."
+                )
+        leaves = [TensorSpec(component.shape[1:], component.dtype) for component in components]
+        super().__init__(Spec(form, leaves), (), components)
+        self._components = components
+        self._size = _common_size([component.shape[0] for component in components])
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration over the numbers of the rows."""
+        columns = [_value(component, binding) for component in self._components]
+        size = _common_size([len(column) for column in columns])
+        assert size is not None
+        return Stream(iter(builtins.range(size)), Table(columns), size)
+
+    def cardinality(self, binding: Binding) -> int:
+        """The number of rows, if it is known."""
+        return UNKNOWN if self._size is None else self._size
+
+
+def _common_size(sizes: Sequence[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    for size in known:
+        if size != known[0]:
+            raise InvalidArgumentError(
+                f"Dimensions {known[0]} and {size} are not compatible: from_tensor_slices() takes tensors with as many "
+                "rows each."
+            )
+    return known[0] if known else None
+
+
+class Range(Node):
+    """Numbers in a row."""
+
+    title = "Range"
+
+    def __init__(self, numbers: Sequence[Number], dtype: DType) -> None:
+        super().__init__(Spec(INT64.form, [TensorSpec(SCALAR, dtype)]), (), numbers)
+        self._bounds: tuple[Number, Number, Number] = (
+            numbers[0] if len(numbers) > 1 else 0,
+            numbers[-1] if len(numbers) == 1 else numbers[1],
+            numbers[2] if len(numbers) > 2 else 1,
+        )
+        self._dtype = dtype
+        if not (dtype.is_integer or dtype.is_floating):
+            raise DTypeError(f"Dataset.range() gives integers or floats, not {dtype.name}.")
+        if self._bounds[2] == 0:
+            raise InvalidArgumentError("step must be a non-zero integer.")
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration over the positions in the sequence."""
+        start, stop, step = [binding.number(bound) for bound in self._bounds]
+        size = len(_python_range(start, stop, step))
+        return Stream(iter(builtins.range(size)), Counting(start, step, self._dtype), size)
+
+    def cardinality(self, binding: Binding) -> int:
+        """How many numbers there are, if the bounds are known."""
+        known = [binding.known(bound) for bound in self._bounds]
+        return UNKNOWN if None in known else len(_python_range(*known))
+
+
+def _python_range(*bounds: Any) -> builtins.range:
+    if not bounds[2]:
+        raise InvalidArgumentError("step must be a non-zero integer.")
+    return builtins.range(*bounds)
+
+
+class Counter(Node):
+    """Numbers in a row, without end."""
+
+    title = "Counter"
+
+    def __init__(self, start: Number, step: Number, dtype: DType) -> None:
+        super().__init__(Spec(INT64.form, [TensorSpec(SCALAR, dtype)]), (), (start, step))
+        self._start, self._step, self._dtype = start, step, dtype
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration over the positions in the sequence."""
+        table = Counting(binding.number(self._start), binding.number(self._step), self._dtype)
+        return Stream(count_from(), table)
+
+    def cardinality(self, binding: Binding) -> int:
+        """It does not end."""
+        return INFINITE
+
+
+class RandomNumbers(Node):
+    """Random integers, without end."""
+
+    title = "Random"
+    _CHUNK = 256
+
+    def __init__(self, seed: int | None, anew: bool) -> None:
+        super().__init__(INT64)
+        self._seed = unpredictable() if seed is None else seed
+        self._anew = anew
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        epoch = binding.memory(self).next_epoch() if self._anew else 0
+        return Stream(self._numbers(np.random.Generator(np.random.PCG64(mix((self._seed, epoch))))))
+
+    def _numbers(self, generator: np.random.Generator) -> Any:
+        while True:
+            for number in torch.from_numpy(generator.integers(0, 2**32, self._CHUNK)).unbind(0):
+                yield (number,)
+
+    def cardinality(self, binding: Binding) -> int:
+        """It does not end."""
+        return INFINITE

@@ -1,0 +1,280 @@
+"""Files: their names, and the lines in them.
+
+Dataset.list_files("logs/*.txt")       the names that fit a pattern
+TextLineDataset(["a.txt", "b.txt"])    the lines of the files, without their ends
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+
+from situs import dtype as dt
+from situs.data.element import Spec
+from situs.data.face import Face
+from situs.data.mapping import as_calls, workers_for
+from situs.data.nesting import in_turn_ahead
+from situs.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, as_number, guarded
+from situs.data.seeding import order_seed, seed_for
+from situs.data.sources import Slices, Tensors, components_of
+from situs.errors import DataLossError, DTypeError, InvalidArgumentError
+from situs.files.paths import local, translated
+from situs.files.tree import glob
+from situs.ops.attribute import as_bool
+from situs.ops.form import LEAF
+from situs.shapes import SCALAR
+from situs.tracing.spec import TensorSpec
+
+STRING = Spec(LEAF, [TensorSpec(SCALAR, dt.string)])
+Reader = Callable[[str], Iterator[Any]]
+
+
+class Listing(Face):
+    """Names of files."""
+
+    @classmethod
+    def list_files(
+        cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None
+    ) -> Self:
+        """The names of the files that fit a pattern, or one of several.
+
+        Args:
+            file_pattern: A pattern with ``*``, ``?`` and ``[]``, or a list of them.
+            shuffle: Whether the names come in another order in every iteration, as they do by default.
+            seed: Makes that order the same in every program.
+            name: Accepted for TensorFlow's programs.
+
+        Raises:
+            InvalidArgumentError: nothing fits, found out when the dataset is iterated in a graph.
+        """
+        mixes = True if shuffle is None else as_bool(shuffle, "shuffle")
+        return cls._of(Files(Tensors(*components_of(file_pattern)), mixes, seed_for(seed)))
+
+
+class Files(Node):
+    """The names of files that fit patterns."""
+
+    title = "Shuffle"
+
+    def __init__(self, patterns: Tensors, shuffles: bool, seed: int | None) -> None:
+        _check_strings(patterns, "file_pattern")
+        super().__init__(STRING, (), patterns.symbols)
+        self._patterns = patterns
+        self._shuffles = shuffles
+        self._seed = seed
+        if not patterns.symbols:
+            self._found(Binding())
+
+    def _found(self, binding: Binding) -> list[str]:
+        patterns = _strings(self._patterns, binding)
+        found = sorted({path for pattern in patterns for path in glob(pattern)})
+        if not found:
+            raise InvalidArgumentError(f"No files matched pattern: {', '.join(patterns)}")
+        return found
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration over what is there now."""
+        found = self._found(binding)
+        if self._shuffles:
+            random.Random(order_seed(self._seed, binding.memory(self).next_epoch())).shuffle(found)
+        return Stream(iter([(_as_value(path.encode()),) for path in found]))
+
+    def cardinality(self, binding: Binding) -> int:
+        """The number of files, as far as the patterns are known."""
+        return UNKNOWN if self._patterns.symbols else len(self._found(binding))
+
+
+def _check_strings(tensors: Tensors, name: str) -> None:
+    leaf = tensors.spec.leaves[0]
+    if tensors.spec.form is not LEAF or leaf.dtype is not dt.string:
+        raise DTypeError(f"`{name}` must be a string, or a list of strings; got {tensors.spec.structure!r}.")
+    if leaf.shape.rank is not None and leaf.shape.rank > 1:
+        raise DTypeError(f"`{name}` must be a scalar or a vector of strings; it has shape {leaf.shape}.")
+
+
+def _strings(tensors: Tensors, binding: Binding) -> list[str]:
+    value = next(tensors.start(binding).items)[0]
+    return [text.decode() for text in np.asarray(value, dtype=object).ravel().tolist()]
+
+
+def _as_value(text: bytes) -> Any:
+    return np.array(text, dtype=object)
+
+
+# Reading.
+
+
+class FileReader(Node):
+    """What is in files: the records of each, as a reader finds them.
+
+    Args:
+        names: A node that gives the names.
+        reader: From a name to what is in the file.
+        calls: How many files to read at a time; None for one after the other.
+    """
+
+    def __init__(self, names: Node, reader: Reader, calls: Number | None, title: str) -> None:
+        super().__init__(STRING, (names,), (calls,))
+        self._reader = reader
+        self._calls = calls
+        self.title = title
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        opened = map(guarded(self._records), self.inputs[0].start(binding).elements())
+        calls = None if self._calls is None else binding.number(self._calls)
+        if calls is None:
+            return Stream(_one_after_the_other(opened))
+        workers = workers_for(calls)
+        return Stream(in_turn_ahead(opened, workers, 1, workers, binding))
+
+    def _records(self, element: Any) -> Iterator[Any]:
+        return _guarded_records(self._reader(element[0][()].decode()))
+
+
+def _guarded_records(records: Iterator[bytes]) -> Iterator[Any]:
+    while True:
+        record = guarded(lambda _: next(records, _END))(())
+        if record is _END:
+            return
+        if isinstance(record, Failure):
+            yield record
+            return
+        yield (_as_value(record),)
+
+
+_END: Any = object()
+
+
+def _one_after_the_other(opened: Iterator[Any]) -> Iterator[Any]:
+    for records in opened:
+        if type(records) is Failure:
+            yield records
+        else:
+            yield from records
+
+
+def names_node(filenames: Any, what: str) -> Node:
+    """The node that gives the names of files: from a dataset of names, a list, or one name.
+
+    Raises:
+        DTypeError: they are no strings.
+    """
+    if isinstance(filenames, Face):
+        leaves = filenames._node.spec.leaves
+        if len(leaves) != 1 or leaves[0].dtype is not dt.string or leaves[0].shape.rank not in (0, None):
+            raise DTypeError(
+                f"The `filenames` argument of {what} must contain `tf.string` elements. Got a dataset of "
+                f"{filenames.element_spec!r}."
+            )
+        return filenames._node
+    tensors = Tensors(*components_of(filenames))
+    _check_strings(tensors, "filenames")
+    if tensors.spec.leaves[0].shape.rank == 0:
+        return tensors
+    return Slices(*components_of(filenames))
+
+
+def reading(filenames: Any, reader: Reader, parallel: Any, what: str) -> FileReader:
+    """The node that reads files."""
+    calls = as_calls(parallel)
+    return FileReader(names_node(filenames, what), reader, calls, what.removesuffix("Dataset"))
+
+
+# Lines.
+
+
+def lines_of(compression: Any, buffer_size: Any) -> Reader:
+    """What reads the lines of a file."""
+    kind = as_compression(compression)
+    size = -1 if buffer_size is None else as_number(buffer_size, "buffer_size")
+    return partial(_lines, compression=kind, buffering=size if isinstance(size, int) and size > 1 else -1)
+
+
+def _lines(path: str, compression: str, buffering: int) -> Iterator[bytes]:
+    with opened_file(path, compression, buffering) as file:
+        for line in file:
+            yield line.removesuffix(b"\n").replace(b"\r", b"")  # wherever they stand, as in TensorFlow
+
+
+def as_compression(compression: Any) -> str:
+    """The name of a kind of compression.
+
+    Raises:
+        InvalidArgumentError: there is no such kind.
+    """
+    kind = "" if compression is None else compression
+    if kind not in ("", "ZLIB", "GZIP"):
+        raise InvalidArgumentError(f"Unsupported compression type: {kind!r}. Use '', 'ZLIB' or 'GZIP'.")
+    return str(kind)
+
+
+@contextmanager
+def opened_file(path: str, compression: str, buffering: int = -1) -> Iterator[Any]:
+    """A file to read, with what is compressed in it as it was before.
+
+    Raises:
+        NotFoundError: there is none.
+        DataLossError: what is in it is damaged.
+    """
+    try:
+        with translated(path), _opened(path, compression, buffering) as file:
+            yield file
+    except (EOFError, zlib.error) as error:
+        raise DataLossError(f"{path}: this is not what {compression} compression gives: {error}") from None
+
+
+def _opened(path: str, compression: str, buffering: int) -> Any:
+    file = local(path).open("rb", buffering)
+    return _Inflated(file, _WINDOWS[compression]) if compression else file
+
+
+_WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}  # how zlib is told what to expect
+
+
+class _Inflated:
+    """A file of compressed bytes, read as lines or in pieces."""
+
+    def __init__(self, file: BinaryIO, window: int) -> None:
+        self._file = file
+        self._window = window
+        self._pieces = zlib.decompressobj(window)
+        self._rest = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._file.close()
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, fewer at the end of the file."""
+        while len(self._rest) < size and (piece := self._next()):
+            self._rest += piece
+        taken, self._rest = self._rest[:size], self._rest[size:]
+        return taken
+
+    def __iter__(self) -> Iterator[bytes]:
+        rest = self._rest
+        while piece := self._next():
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield line + b"\n"
+        if rest:
+            yield rest
+
+    def _next(self) -> bytes:
+        while block := self._pieces.unused_data or self._file.read(2**16):
+            if self._pieces.eof:  # another file compressed behind the first
+                self._pieces = zlib.decompressobj(self._window)
+            if made := self._pieces.decompress(block):
+                return made
+        if not self._pieces.eof:
+            raise EOFError("the file ends too early")
+        return b""
