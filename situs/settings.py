@@ -111,6 +111,11 @@ def torch_allocator() -> str:
     return os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "")
 
 
+def cublas_workspace() -> str:
+    """``CUBLAS_WORKSPACE_CONFIG``: work space of the matrix library on a card, as sizes in KiB and counts: ``:4096:8``."""
+    return os.environ.get("CUBLAS_WORKSPACE_CONFIG", "")
+
+
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")

@@ -25,10 +25,12 @@ from typing import IO
 
 from situs.checkpoints.index import LARGEST, MARK, Index
 from situs.checkpoints.layout import index_path, shard_path, shards_on_disk
+from situs.checkpoints.opening import read_plain
 from situs.errors import AbortedError, OpError
 
 _DRAFT = re.compile(r"\.situs-[0-9a-f]{16}\.tmp")
 _BUFFER = 2**20
+_NO_SYNC = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}  # file systems that keep folders otherwise
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EACCES}
 
 
@@ -76,7 +78,8 @@ class Draft:
         """Lets the file be, and forgets it if it got no name."""
         with suppress(OSError):  # what a full disk has not taken by now was reported before
             self.file.close()
-        self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # what stays is swept up by the next save
+            self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> Draft:
         return self
@@ -97,12 +100,9 @@ def _opened(folder: Path) -> tuple[Path, IO[bytes]]:
 
 
 def _name_it(draft: Path, path: Path) -> None:
-    """Moves a file to a name that is free; where there are no links, the name is only looked at before."""
+    """Gives a file a name that is free, besides its own; where there are no links, the name is only looked at."""
     try:
         os.link(draft, path, follow_symlinks=False)
-        draft.unlink()
-    except FileExistsError:
-        raise
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
@@ -113,11 +113,15 @@ def _name_it(draft: Path, path: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Waits until the names in a folder are on the disk."""
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(number)
-    finally:
-        os.close(number)
+        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -180,8 +184,8 @@ def _used_by(prefix: Path) -> set[Path]:
     if not os.path.lexists(path):
         return set()
     try:
-        return {shard_path(prefix, shard.file) for shard in Index.from_bytes(path.read_bytes(), path).shards}
-    except OpError:
+        return {shard_path(prefix, shard.file) for shard in Index.from_bytes(read_plain(path, LARGEST), path).shards}
+    except (OpError, OSError):
         return set(shards_on_disk(prefix))
 
 

@@ -1,7 +1,7 @@
 """Values as bytes and back.
 
-Numbers are stored as they lie in memory, row by row. Complex numbers are pairs of real ones, because safetensors has no
-name for them. Strings are the positions at which they end, and then their bytes:
+Numbers are stored as they lie in memory, row by row. Complex numbers are pairs of real ones: not every reader of
+safetensors knows them. Strings are the positions at which they end, and then their bytes:
 
     ["a", "bcd"]      0 1 4 (each in 8 bytes)  a b c d
 """
@@ -18,7 +18,7 @@ import torch
 from situs import dtype as dt
 from situs.dtype import DType
 from situs.eager.bridge import TORCH_DTYPE, Value
-from situs.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError
+from situs.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError, shown
 
 PIECE = 8 * 2**20  # bytes that are read, written or brought from a card at a time
 
@@ -70,6 +70,8 @@ def pieces(value: Value) -> Iterator[memoryview]:
         return
     if not value.numel():
         return  # tensors of NumPy's empty arrays have strides that cannot be viewed
+    if not value.is_contiguous() or value.is_conj() or value.is_neg():
+        value = value.cpu()  # putting it in order takes memory, of which a card may have none left
     flat = value.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
     for begin in range(0, len(flat), PIECE):
         yield _view(flat[begin : begin + PIECE].cpu())
@@ -92,12 +94,12 @@ class Vessel:
     """Memory for a value that is about to be read: fill `view`, then take `value`."""
 
     def __init__(self, dtype: DType, shape: tuple[int, ...], size: int, name: str) -> None:
-        self._dtype, self._shape, self._name = dtype, shape, name
+        self._dtype, self._shape, self._name = dtype, shape, shown(name, 300)
         numbers = (torch.uint8, (size,)) if dtype is dt.string else (TORCH_DTYPE[dtype], shape)
         try:
             self._tensor = torch.empty(numbers[1], dtype=numbers[0])
         except (RuntimeError, MemoryError) as error:
-            raise _refused(error, name, shape, size) from None
+            raise _refused(error, self._name, shape, size) from None
         self._bytes = self._tensor.reshape(-1).view(torch.uint8)
         self.view = _view(self._bytes)
 
@@ -110,14 +112,14 @@ class Vessel:
         if self._dtype is dt.string:
             return _unpacked(self._bytes.numpy(), self._shape, self._name)
         if self._dtype is dt.bool and len(self._bytes) and int(self._bytes.max()) > 1:
-            raise DataLossError(f"Variable '{self._name}' is bool, and the checkpoint has bytes that are neither.")
+            raise DataLossError(f"Variable {self._name} is bool, and the checkpoint has bytes that are neither.")
         return self._tensor
 
 
 def _refused(error: Exception, name: str, shape: tuple[int, ...], size: int) -> Exception:
     if isinstance(error, MemoryError) or "alloc" in str(error):
-        return ResourceExhaustedError(f"OOM when reading '{name}' from a checkpoint: it takes {size} bytes.")
-    return InvalidArgumentError(f"'{name}' has a shape that no tensor can have, {list(shape)}: {error}")
+        return ResourceExhaustedError(f"OOM when reading {name} from a checkpoint: it takes {size} bytes.")
+    return InvalidArgumentError(f"{name} has a shape that no tensor can have, {shown(list(shape))}: {error}")
 
 
 def _unpacked(content: np.ndarray[Any, Any], shape: tuple[int, ...], name: str) -> np.ndarray[Any, Any]:
@@ -125,7 +127,7 @@ def _unpacked(content: np.ndarray[Any, Any], shape: tuple[int, ...], name: str) 
     ends = content[: 8 * (count + 1)].view("<i8")
     payload = content[8 * (count + 1) :].tobytes()
     if ends[0] != 0 or ends[-1] != len(payload) or (np.diff(ends) < 0).any():
-        raise DataLossError(f"The strings of '{name}' do not end where the checkpoint says that they do.")
+        raise DataLossError(f"The strings of {name} do not end where the checkpoint says that they do.")
     strings = np.empty(count, dtype=object)
     for number, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
         strings[number] = payload[begin:end]

@@ -20,6 +20,7 @@ from situs.errors import InvalidArgumentError, NotFoundError, OpError
 from situs.files.paths import as_text, translated, without_scheme
 
 _logger = logging.getLogger("situs")
+_TRIED = 100  # older checkpoints that are looked at if the latest is not complete
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
@@ -32,7 +33,8 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
-    for path in dict.fromkeys([state.model_checkpoint_path, *reversed(state.all_model_checkpoint_paths)]):
+    older = list(state.all_model_checkpoint_paths)[: -_TRIED - 1 : -1]
+    for path in dict.fromkeys([state.model_checkpoint_path, *older]):
         try:
             CheckpointReader(path).open_all().close()
             return path

@@ -17,7 +17,6 @@ from situs.errors import InvalidArgumentError
 from situs.files.paths import as_text, without_scheme
 
 INDEX = ".index"
-META = ".meta"
 _SHARD = re.compile(r"data-[0-9]{5}-of-[0-9]{5}(?:-[0-9a-f]{8})?\.safetensors")
 MOST_SHARDS = 99999
 

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from situs.checkpoints.cells import full_name, is_variable
+from situs.checkpoints.index import LARGEST
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.strict_json import loads
 from situs.devices.logical import Device
@@ -178,7 +179,10 @@ def to_text(graph: ObjectGraph) -> bytes:
         {"children": node.children} if node.key is None else {"key": node.key, "full_name": node.full_name}
         for node in graph.nodes
     ]
-    return json.dumps({"nodes": nodes}, separators=(",", ":")).encode()
+    content = json.dumps({"nodes": nodes}, separators=(",", ":")).encode()
+    if len(content) >= LARGEST - 100:
+        raise InvalidArgumentError(f"{len(nodes)} objects are too many for one checkpoint. Save parts of them.")
+    return content
 
 
 def read_graph(reader: CheckpointReader) -> ObjectGraph | None:
@@ -189,6 +193,9 @@ def read_graph(reader: CheckpointReader) -> ObjectGraph | None:
     """
     if not reader.has_tensor(GRAPH_KEY):
         return None
+    size = reader.entry(GRAPH_KEY).size
+    if size > LARGEST:
+        raise DataLossError(f"The object graph of {reader.prefix} has {size} bytes; one has at most {LARGEST}.")
     value = reader.read(GRAPH_KEY)
     try:
         content = loads(value[()])

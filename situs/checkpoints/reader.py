@@ -25,7 +25,7 @@ from situs.checkpoints.opening import open_plain, read_plain
 from situs.dtype import DType
 from situs.eager.bridge import Value
 from situs.eager.tensor import to_numpy_value
-from situs.errors import DataLossError, NotFoundError, OpError
+from situs.errors import DataLossError, NotFoundError, OpError, shown
 from situs.files.paths import translated
 
 _SIDE_BY_SIDE = 8  # variables that are read at a time: so many may be on the host that belong on a card
@@ -113,8 +113,8 @@ class CheckpointReader:
             crc = _fill(number, entry.begin, vessel.view, Checksum(pool))
         if crc != entry.crc32:
             raise DataLossError(
-                f"Variable '{name}' in {self._path(entry.shard)} is damaged: the checksum of its {entry.size} bytes is "
-                "not the one they were saved with. Use an older checkpoint."
+                f"Variable {shown(name, 300)} in {self._path(entry.shard)} is damaged: the checksum of its "
+                f"{entry.size} bytes is not the one they were saved with. Use an older checkpoint."
             )
         return vessel.value()
 
@@ -125,7 +125,7 @@ class CheckpointReader:
             names: Their names.
             use: Called with the number of each and its value, in any order and from any thread.
         """
-        workers = min(len(names), len(os.sched_getaffinity(0)), _SIDE_BY_SIDE)
+        workers = min(len(names), os.cpu_count() or 1, _SIDE_BY_SIDE)
         if workers < 2 or sum(self.entry(name).size for name in names) < _WORTH_THREADS:
             for number, name in enumerate(names):
                 use(number, self.read(name))

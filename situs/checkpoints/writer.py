@@ -26,7 +26,7 @@ from typing import Any
 from situs.checkpoints.checksum import Checksum, beside
 from situs.checkpoints.drafts import Draft, delete_unused, sweep, sync_folder
 from situs.checkpoints.encoding import alignment, pieces, size_of, stored_as
-from situs.checkpoints.index import Entry, Index, Shard
+from situs.checkpoints.index import LARGEST, Entry, Index, Shard
 from situs.checkpoints.layout import index_path, shard_file, shard_path, shards_on_disk
 from situs.dtype import DType
 from situs.eager.bridge import Value
@@ -68,8 +68,7 @@ def write(prefix: Path, values: Sequence[Saved], sharded: bool = True) -> Index:
             parts = _side_by_side(_write_shard, drafts, groups, files)
             index = _index(prefix, parts)
             draft = stack.enter_context(Draft(prefix.parent))
-            draft.file.write(index.to_bytes())
-            draft.finish()
+            _write_index(draft, index)
             _commit(prefix, index, drafts, draft)
         with suppress(OSError):
             delete_unused(prefix, shards_on_disk(prefix))
@@ -174,6 +173,17 @@ def _index(prefix: Path, parts: Sequence[_Part]) -> Index:
     }
     shards = tuple(shard for shard, _ in parts)
     return Index(prefix.name, shards, {name: entries[name] for name in sorted(entries)})
+
+
+def _write_index(draft: Draft, index: Index) -> None:
+    content = index.to_bytes()
+    if len(content) > LARGEST:
+        raise InvalidArgumentError(
+            f"A checkpoint of {len(index.entries)} variables would have an index of {len(content)} bytes, and one of "
+            f"more than {LARGEST} is not read. Save parts of them by themselves."
+        )
+    draft.file.write(content)
+    draft.finish()
 
 
 def _commit(prefix: Path, index: Index, shards: Sequence[Draft], draft: Draft) -> None:

@@ -135,9 +135,7 @@ def log(assignment: Assignment) -> None:
         print(f"Executing op {assignment.op} in device {assignment.device.name}", flush=True)
 
 
-def recall(
-    op: Op, inputs: Sequence[Any], attrs: dict[str, Any], memo: dict[Any, Step]
-) -> tuple[Step, list[Any]]:
+def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any], memo: dict[Any, Step]) -> tuple[Step, list[Any]]:
     """The step that a memo has for these inputs, and their values.
 
     Raises:

@@ -101,6 +101,15 @@ def release() -> None:
     torch.cuda.empty_cache()
 
 
+def work_space(device: Device) -> int:
+    """The bytes that PyTorch keeps on a card for the matrix library, from its first product on."""
+    sizes = [int(word) for word in settings.cublas_workspace().split(":") if word.isdecimal()]
+    if not sizes or len(sizes) % 2:
+        assert device.card is not None, "only a card has work space"
+        sizes = [4096, 8] if device.card.compute_capability >= (9, 0) else [4096, 2, 16, 8]
+    return sum(size * count * 1024 for size, count in zip(sizes[::2], sizes[1::2], strict=True))
+
+
 def measured(ordinal: int) -> tuple[int, int, int]:
     """The bytes that tensors of a card hold, held at most, and that are taken from the card for them."""
     found = torch.cuda.memory_stats_as_nested_dict(ordinal)

@@ -5,16 +5,18 @@ and everything between its feeds and fetches is work of one card, its launches a
 
     feeds, variables  --copy-->  buffers  --replay-->  buffers  --copy-->  fetches
 
-A variable's value is copied in only when it has changed. What depends on the run (random numbers, assignments,
-values read on the host) is not captured, and neither is a program whose capture fails: it goes on as before.
-One thread replays at a time; another that comes meanwhile runs the program the usual way.
+The memory of a variable is captured as it is, without a buffer. If the variable gets another value, the program is
+captured once more, with a buffer for it, and from then on the value is copied in when it has changed. What depends on
+the run (random numbers, assignments, values read on the host) is not captured, and neither is a program whose capture
+fails: it goes on as before. One thread replays at a time; another that comes meanwhile runs the program the usual way.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -31,6 +33,14 @@ SHORTEST = 8  # calls: below that, copying in and out costs more than ordering t
 Function = Callable[..., tuple[Any, ...]]
 
 
+class OutdatedCapture(Exception):  # noqa: N818 -- it never leaves the program
+    """A variable has changed whose memory was captured."""
+
+    def __init__(self, changed: set[int]) -> None:
+        super().__init__()
+        self.changed = changed
+
+
 class Parts:
     """A plan in three parts: what brings values to the card, the card's work, what brings them back."""
 
@@ -41,6 +51,7 @@ class Parts:
         made = {slot for call in work for slot in call.outputs}
         used = {slot for call in work for slot in slots_in(call.inputs)}
         self.incoming = sorted(used - made)
+        self.of_variables = {slot for call in before if call.reads is not None for slot in call.outputs}
         self.device = work[0].device
 
 
@@ -83,7 +94,7 @@ def _brings(call: Call) -> bool:
 class Captured:
     """A program captured for some shapes."""
 
-    def __init__(self, plan: Plan, parts: Parts, run: Run, values: Sequence[Any]) -> None:
+    def __init__(self, plan: Plan, parts: Parts, run: Run, values: Sequence[Any], changing: set[int]) -> None:
         self.shapes = shapes_of(values)
         self._lock = threading.Lock()
         self._device = torch_device(parts.device)
@@ -96,7 +107,12 @@ class Captured:
         self._fetch = emit(Plan(parts.after, [*results, *passed], plan.outputs, plan.slots, plan.assignments)).function
         self._seen = list(self._bring(run, *values))
         self._account = parts.device.account
-        self._buffers = [self._entered(value.clone()) for value in self._seen]
+        self._incoming = parts.incoming
+        self._borrowed = parts.of_variables - changing
+        self._buffers = [
+            value if slot in self._borrowed else self._entered(value.clone())
+            for slot, value in zip(parts.incoming, self._seen, strict=True)
+        ]
         self._results = self._record(work)
 
     def _record(self, work: Function) -> tuple[Any, ...]:
@@ -108,8 +124,13 @@ class Captured:
         torch.cuda.synchronize(self._device)
         self._graph = torch.cuda.CUDAGraph()
         # "thread_local": what other threads allocate meanwhile is none of this capture's business.
-        with torch.cuda.graph(self._graph, stream=side, capture_error_mode="thread_local"):
+        with _own_work_space(), torch.cuda.graph(self._graph, stream=side, capture_error_mode="thread_local"):
             return work(None, *self._buffers)
+
+    def changed(self, brought: Sequence[Any]) -> set[int]:
+        """The variables, by slot, whose memory was captured and that have got other memory since."""
+        pairs = zip(self._incoming, brought, self._seen, strict=True)
+        return {slot for slot, value, seen in pairs if slot in self._borrowed and value is not seen}
 
     def run(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
         """Replays the launches and returns what is fetched; None if another thread is at it."""
@@ -119,6 +140,9 @@ class Captured:
             brought = self._bring(run, *values)
             if shapes_of(brought) != shapes_of(self._buffers):
                 return None  # a variable of an open shape has changed it
+            changed = self.changed(brought)
+            if changed:
+                raise OutdatedCapture(changed)
             for number, value in enumerate(brought):
                 if value is not self._seen[number]:
                     self._buffers[number].copy_(value, non_blocking=True)
@@ -142,6 +166,16 @@ class Captured:
         return value if self._account is None else enter(value, self._account, "CUDA graph")
 
 
+@contextmanager
+def _own_work_space() -> Iterator[None]:
+    """The matrix library's work space is made anew in the capture, so that it is the graph's own."""
+    torch._C._cuda_clearCublasWorkspaces()
+    try:
+        yield
+    finally:
+        torch._C._cuda_clearCublasWorkspaces()
+
+
 def _needed(plan: Plan, parts: Parts) -> set[int]:
     return set(slots_in(plan.outputs)) | {slot for call in parts.after for slot in slots_in(call.inputs)}
 
@@ -151,13 +185,20 @@ def shapes_of(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([value.shape for value in values])
 
 
-def capture(plan: Plan, run: Run, values: Sequence[Any]) -> Captured | None:
-    """A program captured for the shapes of these values; None if it cannot be."""
+def capture(plan: Plan, run: Run, values: Sequence[Any], changing: set[int]) -> Captured | None:
+    """A program captured for the shapes of these values; None if it cannot be.
+
+    Args:
+        plan: The plan.
+        run: The run.
+        values: What is fed.
+        changing: Variables, by slot, that are known to change: they are copied in, like feeds.
+    """
     parts = parts_of(plan)
     if parts is None:
         return None
     try:
-        return Captured(plan, parts, run, values)
+        return Captured(plan, parts, run, values, changing)
     except Exception as error:  # a kernel that looks at its results, for instance
         logging.getLogger("situs").debug("A program was not captured as a CUDA graph: %s", error)
         torch.cuda.synchronize()

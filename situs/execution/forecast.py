@@ -18,6 +18,7 @@ from typing import Any
 
 from situs.devices.logical import Device, in_listing_order
 from situs.eager.cell import Cell
+from situs.eager.reserve import work_space
 from situs.execution.lifetimes import Lifetimes
 from situs.execution.plan import Call, Plan, slots_in
 from situs.execution.sizes import Step, Steps, walk
@@ -97,6 +98,7 @@ def forecast(
     for cell in cells.values():
         sketches.hold(cell)
     replay = _Replay(sketches)
+    replay.keep_work_space({call.device for call in plan.calls if call.node is not None and _multiplies(call)})
     replay.play(steps, rounds)
     return tuple(replay.forecast_of(device) for device in in_listing_order(replay.peaks))
 
@@ -123,6 +125,14 @@ class _Replay:
         self._contents = {box: box.first for box in sketches.boxes.values()}
         self._persistent = [block for block in self._contents.values() if block is not None] + sketches.constants
         self._hold(self._persistent)
+        self._work_space: dict[Device, int] = {}
+
+    def keep_work_space(self, devices: Iterable[Device]) -> None:
+        """Counts what the matrix library keeps on cards, once it has been used."""
+        for device in devices:
+            if _sees_kernels(device):
+                self._work_space[device] = work_space(device)
+                self._held[device] += work_space(device)
 
     def play(self, steps: Steps, rounds: Rounds | None = None) -> None:
         """Runs a plan, in rounds or one call after the other.
@@ -193,12 +203,16 @@ class _Replay:
             device.name,
             peak.size,
             None if device.account is None else device.account.limit,
-            _others(device, there),
+            max(0, _others(device, there) - self._work_space.get(device, 0)),
             None if peak.call is None else _item_of(peak.call),
             _largest_first(run),
-            _largest_first(map(_item, there)),
+            _largest_first([*map(_item, there), *self._library(device)]),
             tuple(what for where, what in self._unknown if where is device),
         )
+
+    def _library(self, device: Device) -> list[Item]:
+        size = self._work_space.get(device)
+        return [] if size is None else [Item("", "work space of the matrix library", "", size)]
 
     def _alive(self, device: Device, peak: _Peak) -> list[Block]:
         alive: dict[Block, None] = {}
@@ -216,6 +230,10 @@ def _ended(call: Call, uses: dict[int, int]) -> list[int]:
     for slot in taken:
         uses[slot] -= 1
     return [slot for slot in (*taken, *call.outputs) if not uses.get(slot)]
+
+
+def _multiplies(call: Call) -> bool:
+    return any(word in _op_of(call) for word in ("MatMul", "Einsum", "Tensordot"))
 
 
 def _sees_kernels(device: Device) -> bool:

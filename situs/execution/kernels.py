@@ -15,12 +15,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from situs.eager.bridge import Value, torch_device
+import torch
+
+from situs.eager.binding import BoundInputs
+from situs.eager.bridge import Value, place_of, torch_device
+from situs.eager.capacity import check_fits, may_be_large
 from situs.eager.cell import Cell
 from situs.eager.counting import counted, enter_variable
+from situs.eager.tensor import wrap
 from situs.errors import InvalidArgumentError
 from situs.execution.state import Run
-from situs.graph.node import Operation
+from situs.graph.node import Operation, tensors_in
 from situs.mixing import UNPREDICTABLE, mix, unpredictable
 from situs.placement.candidates import Assignment
 from situs.shapes import TensorShape, brackets
@@ -34,6 +39,35 @@ def function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool
     Returns:
         The function, and whether it takes the `Run` as its first argument.
     """
+    function, takes_run = _function_of(node, assignment)
+    return (_fitting(function, takes_run, node, assignment) if _has_computed_sizes(node) else function), takes_run
+
+
+def _has_computed_sizes(node: Operation) -> bool:
+    pairs = zip(node.op_def.inputs, node.args, strict=True)
+    return any(arg.is_host and bool(tensors_in((value,))) for arg, value in pairs)
+
+
+def _fitting(function: Function, takes_run: bool, node: Operation, assignment: Assignment) -> Function:
+    """A function that refuses sizes, computed in the run, that no memory can hold: asking may end the process."""
+
+    def run(*values: Any) -> Any:
+        given = values[1:] if takes_run else values
+        if may_be_large(value for value in given if not isinstance(value, (torch.Tensor, list))):
+            bound = BoundInputs(tuple(_shown(value, assignment) for value in given), dict(node.types))
+            check_fits(node.op_def, bound, node.attrs, assignment)
+        return function(*values)
+
+    return run
+
+
+def _shown(value: Any, assignment: Assignment) -> Any:
+    if isinstance(value, list):
+        return [_shown(item, assignment) for item in value]
+    return wrap(value, place_of(assignment.device, value)) if isinstance(value, torch.Tensor) else value
+
+
+def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
     kernel = assignment.kernel
     lowered = None if kernel.lower is None else kernel.lower(*node.args, **node.attrs)
     if lowered is not None:

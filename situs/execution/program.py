@@ -18,7 +18,7 @@ import torch
 from situs.eager.bridge import torch_device
 from situs.eager.execute import verifying
 from situs.execution import parallel, swap
-from situs.execution.capture import CAPTURED_AFTER, Captured, capture, parts_of, shapes_of
+from situs.execution.capture import CAPTURED_AFTER, Captured, OutdatedCapture, capture, parts_of, shapes_of
 from situs.execution.emit import Function, emit
 from situs.execution.failure import explained
 from situs.execution.plan import Plan
@@ -28,6 +28,7 @@ from situs.execution.trace import Recorder
 from situs.execution.verify import checking
 
 SCRIPTED_AFTER = 10  # runs
+AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
 
 
 class Program:
@@ -50,6 +51,7 @@ class Program:
         self._runs = 0
         self._may_capture = not verifying() and parts_of(plan) is not None
         self._captured: Captured | None = None
+        self._changing: set[int] = set()  # slots of variables
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
@@ -114,11 +116,17 @@ class Program:
         if self._captured is None and self._runs >= CAPTURED_AFTER:
             with self._lock:
                 if self._captured is None:
-                    self._captured = capture(self.plan, run, values)
+                    self._captured = capture(self.plan, run, values, self._changing)
                     self._may_capture = self._captured is not None
-        if self._captured is None or self._captured.shapes != shapes_of(values):
+        captured = self._captured
+        if captured is None or captured.shapes != shapes_of(values):
             return None
-        return self._captured.run(run, values)
+        try:
+            return captured.run(run, values)
+        except OutdatedCapture as outdated:
+            self._changing |= outdated.changed
+            self._captured, self._runs = None, CAPTURED_AFTER - AGAIN_AFTER
+            return None
 
     def _function(self) -> Function:
         """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""

@@ -1,0 +1,172 @@
+"""Lines of files, and names of files. What counts as a line is TensorFlow 2.21's."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+
+import situs as tf
+from situs import errors
+from situs.data import Dataset, TextLineDataset, TFRecordDataset
+from situs.data.checksum import crc32c
+from situs.data.records import TFRecordWriter
+
+
+@pytest.fixture
+def files(tmp_path):
+    contents = {"a.txt": b"one\ntwo\r\n\nfo\rur", "b.txt": b"x\ny\n", "empty.txt": b""}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+A = [b"one", b"two", b"", b"four"]
+B = [b"x", b"y"]
+
+
+def test_lines_come_without_their_ends(files, values):
+    assert values(TextLineDataset(str(files / "a.txt"))) == A
+    assert values(TextLineDataset([str(files / name) for name in ("a.txt", "empty.txt", "b.txt")])) == A + B
+    assert values(TextLineDataset(str(files / "b.txt"))) == B
+    assert TextLineDataset(str(files / "b.txt")).element_spec == tf.TensorSpec([], tf.string)
+
+
+def test_names_may_come_from_a_dataset(files, values):
+    names = Dataset.from_tensor_slices([str(files / "b.txt"), str(files / "a.txt")])
+    assert values(TextLineDataset(names)) == B + A
+    assert values(names.flat_map(TextLineDataset)) == B + A
+    assert values(names.interleave(TextLineDataset, cycle_length=2)) == [b"x", b"one", b"y", b"two", b"", b"four"]
+
+
+def test_several_files_at_a_time(files, values):
+    ds = TextLineDataset([str(files / "a.txt"), str(files / "b.txt")], num_parallel_reads=2)
+    assert values(ds) == [b"one", b"x", b"two", b"y", b"", b"four"]
+
+
+@pytest.mark.parametrize(("kind", "compress"), [("GZIP", gzip.compress), ("ZLIB", zlib.compress)])
+def test_compressed_files(files, kind, compress, values):
+    content = b"".join(b"line %d\n" % number for number in range(20000))
+    (files / "c").write_bytes(compress(content))
+    assert values(TextLineDataset(str(files / "c"), kind)) == content.splitlines()
+    (files / "c").write_bytes(compress(content)[:-20])
+    with pytest.raises(errors.DataLossError, match=kind):
+        values(TextLineDataset(str(files / "c"), kind))
+    with pytest.raises(errors.DataLossError, match=kind):
+        values(TextLineDataset(str(files / "a.txt"), kind))
+
+
+def test_two_compressed_files_in_one(files, values):
+    (files / "c").write_bytes(gzip.compress(b"a\nb") + gzip.compress(b"c\n"))
+    assert values(TextLineDataset(str(files / "c"), "GZIP")) == [b"a", b"bc"]
+
+
+def test_a_file_that_is_missing_fails_at_its_place(files):
+    ds = TextLineDataset([str(files / "b.txt"), str(files / "nothing"), str(files / "b.txt")])
+    lines = iter(ds)
+    assert [next(lines).numpy(), next(lines).numpy()] == B
+    with pytest.raises(errors.NotFoundError, match="nothing; No such file or directory"):
+        next(lines)
+    assert [line.numpy() for line in lines] == B
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: TextLineDataset(3), TypeError, "string"),
+        (lambda: TextLineDataset([["a"]]), TypeError, "scalar or a vector"),
+        (lambda: TextLineDataset(Dataset.range(3)), TypeError, "must contain `tf.string` elements"),
+        (lambda: TextLineDataset("a", compression_type="LZMA"), ValueError, "Unsupported compression type"),
+        (lambda: TextLineDataset("a", num_parallel_reads=0), ValueError, "num_parallel_calls"),
+        (lambda: Dataset.list_files(3), TypeError, "string"),
+    ],
+)
+def test_what_is_no_name_is_refused(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_files_that_fit_a_pattern(files, values):
+    names = [str(files / name).encode() for name in ("a.txt", "b.txt", "empty.txt")]
+    assert values(Dataset.list_files(f"{files}/*.txt", shuffle=False)) == names
+    assert values(Dataset.list_files([f"{files}/b*", f"{files}/a*"], shuffle=False)) == names[:2]
+    assert sorted(values(Dataset.list_files(f"{files}/*.txt"))) == names
+    seeded = [values(Dataset.list_files(f"{files}/*", seed=1)) for _ in range(2)]
+    assert seeded[0] == seeded[1]
+    assert len(Dataset.list_files(f"{files}/*.txt")) == 3
+    with pytest.raises(errors.InvalidArgumentError, match=r"No files matched pattern: .*\.nothing"):
+        Dataset.list_files(f"{files}/*.nothing")
+
+
+# Records.
+
+# b"first", b"" and b"x" * 9 as TensorFlow 2.21 wrote them.
+RECORDS = bytes.fromhex(
+    "0500000000000000eab2043e666972737455ff23e500000000000000002903"
+    "9807d8ea82a2090000000000000037f97139787878787878787878200cba5c"
+)
+
+
+def test_a_checksum_is_castagnolis():
+    assert crc32c(b"") == 0
+    assert crc32c(b"123456789") == 0xE3069283
+    assert crc32c(bytes(32)) == 0x8A9136AA
+    assert crc32c(bytes(range(32))) == 0x46DD794E
+    long = bytes(range(256)) * 9
+    assert [crc32c(long[:n]) for n in (1, 3, 4, 5, 1023, 1024, 1025)] == [slow_crc32c(long[:n]) for n in LENGTHS]
+
+
+LENGTHS = (1, 3, 4, 5, 1023, 1024, 1025)
+
+
+def slow_crc32c(data: bytes) -> int:
+    """Bit by bit, as the definition says."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_records_are_read_as_they_were_written(tmp_path, values):
+    written = [b"first", b"", b"x" * 5000]
+    with TFRecordWriter(str(tmp_path / "r")) as writer:
+        for record in written:
+            writer.write(record)
+    assert values(TFRecordDataset(str(tmp_path / "r"))) == written
+    (tmp_path / "r.gz").write_bytes(gzip.compress((tmp_path / "r").read_bytes()))
+    assert values(TFRecordDataset([str(tmp_path / "r.gz")], "GZIP")) == written
+
+
+def test_tensorflows_records(tmp_path, values):
+    (tmp_path / "r").write_bytes(RECORDS)
+    assert values(TFRecordDataset(str(tmp_path / "r"))) == [b"first", b"", b"x" * 9]
+
+
+@pytest.mark.parametrize("position", [0, 8, 12, 17, len(RECORDS) - 1])
+def test_a_changed_byte_is_found(tmp_path, position):
+    damaged = bytearray(RECORDS)
+    damaged[position] ^= 1
+    (tmp_path / "r").write_bytes(damaged)
+    with pytest.raises(errors.DataLossError, match="corrupted record at"):
+        list(TFRecordDataset(str(tmp_path / "r")))
+
+
+@pytest.mark.parametrize("length", [3, 12, 15, len(RECORDS) - 1])
+def test_a_file_that_is_cut_off_is_found_out(tmp_path, length):
+    (tmp_path / "r").write_bytes(RECORDS[:length])
+    with pytest.raises(errors.DataLossError, match="truncated record at"):
+        list(TFRecordDataset(str(tmp_path / "r")))
+
+
+def test_a_writer_refuses_what_is_no_record(tmp_path):
+    writer = TFRecordWriter(str(tmp_path / "r"))
+    with pytest.raises(TypeError, match="bytes"):
+        writer.write("text")
+    writer.close()
+    with pytest.raises(errors.FailedPreconditionError, match="closed"):
+        writer.write(b"late")
+    with pytest.raises(errors.NotFoundError):
+        TFRecordWriter(str(tmp_path / "no" / "such"))
