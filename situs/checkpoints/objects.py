@@ -54,27 +54,35 @@ def may_hold_variables(value: Any) -> bool:
 
 def children(value: Any) -> dict[str, Any]:
     """What an object leads to directly, by name; only what may hold variables."""
+    return {name: child for name, child in _leading_on(value) if isinstance(name, str)}
+
+
+def _leading_on(value: Any) -> Iterator[tuple[Any, Any]]:
+    """The children of an object that may hold variables; the keys of a dictionary may be anything."""
     if is_variable(value):
-        return {}
-    return {name: child for name, child in _all_children(value) if may_hold_variables(child)}
+        return
+    for name, child in _all_children(value):
+        if may_hold_variables(child) and not _is_data(child):
+            yield name, child
 
 
-def _all_children(value: Any) -> Iterator[tuple[str, Any]]:
+def _all_children(value: Any) -> Iterator[tuple[Any, Any]]:
     if hasattr(type(value), "_checkpoint_children"):
         yield from list(value._checkpoint_children().items())
     elif isinstance(value, Mapping):
-        for key, child in value.items():
-            if isinstance(key, str):
-                yield key, child
-            elif may_hold_variables(child):
-                raise InvalidArgumentError(
-                    f"Unable to save the object {shown(value)}: its key {shown(key)} is no string. Use strings for the "
-                    "keys of dictionaries that hold variables."
-                )
+        yield from list(value.items())
     elif isinstance(value, (list, tuple)):
         yield from ((str(number), child) for number, child in enumerate(value))
     else:
         yield from _attributes(value).items()
+
+
+def _is_data(value: Any) -> bool:
+    """Whether a list or dictionary has nothing but numbers and strings in it, a million of them perhaps."""
+    if not isinstance(value, (list, tuple, Mapping)) or not value:
+        return False
+    kinds = set(map(type, value.values() if isinstance(value, Mapping) else value))
+    return all(issubclass(kind, _PLAIN) for kind in kinds)
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -101,6 +109,7 @@ class ObjectGraph:
 
     nodes: list[Node]
     objects: list[Any] = field(default_factory=list)  # of this program, one for each node
+    nameless: list[tuple[Any, Any, int]] = field(default_factory=list)  # dictionaries, keys that are no strings, nodes
 
     @property
     def variables(self) -> list[tuple[str, Any]]:
@@ -120,19 +129,24 @@ class ObjectGraph:
 
 
 def walk(root: Any) -> ObjectGraph:
-    """The graph of all objects that `root` leads to and that lead to variables, or are the root's own children."""
+    """The graph of all objects that `root` leads to and that may lead to variables."""
+    if is_variable(root):
+        return ObjectGraph([Node(key=VALUE[1:], full_name=full_name(root))], [root])
     graph = ObjectGraph([Node()], [root])
     numbers, paths = {id(root): 0}, [""]
     for number, value in enumerate(graph.objects):  # which grows meanwhile
-        for name, child in children(value).items():
+        for name, child in _leading_on(value):
             if id(child) not in numbers:
                 numbers[id(child)] = len(graph.objects)
-                path = f"{paths[number]}/{_escaped(name)}".removeprefix("/")
+                path = f"{paths[number]}/{_escaped(str(name))}".removeprefix("/")
                 paths.append(path)
                 graph.objects.append(child)
                 graph.nodes.append(Node(key=path + VALUE, full_name=full_name(child)) if is_variable(child) else Node())
-            graph.nodes[number].children[name] = numbers[id(child)]
-    return graph if not is_variable(root) else ObjectGraph([Node(key=VALUE[1:], full_name=full_name(root))], [root])
+            if isinstance(name, str):
+                graph.nodes[number].children[name] = numbers[id(child)]
+            else:
+                graph.nameless.append((value, name, numbers[id(child)]))
+    return graph
 
 
 def _escaped(name: str) -> str:
@@ -141,8 +155,18 @@ def _escaped(name: str) -> str:
 
 
 def pruned(graph: ObjectGraph) -> ObjectGraph:
-    """The graph without the objects that lead to no variable."""
+    """The graph without the objects that lead to no variable.
+
+    Raises:
+        InvalidArgumentError: a variable is found only by a key that is no string.
+    """
     keep = _leading_to_variables(graph.nodes)
+    for value, key, number in graph.nameless:
+        if number in keep:
+            raise InvalidArgumentError(
+                f"Unable to save the object {shown(value)}: its key {shown(key)} is no string. Use strings for the "
+                "keys of dictionaries that hold variables."
+            )
     renumbered = {number: place for place, number in enumerate(sorted(keep))}
     nodes = [
         Node(

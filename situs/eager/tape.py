@@ -12,6 +12,7 @@ records backwards.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -19,7 +20,7 @@ from situs.devices.scope import Scope, here
 from situs.dtype import DType
 from situs.eager.binding import bind
 from situs.eager.execute import execute, note, recall, wrap_results
-from situs.eager.tensor import EagerTensor, wrap
+from situs.eager.tensor import EagerTensor
 from situs.registry.gradient import INPUT, SHAPE, GradientRule
 from situs.registry.op import Op
 
@@ -132,11 +133,12 @@ _NO_ATTRS: dict[str, Any] = {}
 
 
 def _are_tensors(op: Op, inputs: tuple[Any, ...]) -> bool:
-    for arg, item in zip(op.signature.inputs, inputs, strict=False):
-        if type(item) is not EagerTensor and not arg.is_host:
-            if not arg.is_list or not all(type(tensor) is EagerTensor for tensor in item):
-                return False
-    return True
+    pairs = zip(op.signature.inputs, inputs, strict=False)
+    return all(arg.is_host or _is_tensor(item, arg.is_list) for arg, item in pairs)
+
+
+def _is_tensor(item: Any, is_list: bool) -> bool:
+    return all(type(tensor) is EagerTensor for tensor in item) if is_list else type(item) is EagerTensor
 
 
 def _run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
@@ -168,7 +170,7 @@ def _keys_of(op: Op, inputs: tuple[Any, ...]) -> Keys:
 
 
 def _touches(keys: Keys, watched: set[int]) -> bool:
-    for key in keys:
+    for key in keys:  # noqa: SIM110 -- any() would cost every op half a microsecond
         if key in watched or (type(key) is tuple and _touches(key, watched)):
             return True
     return False
@@ -195,7 +197,7 @@ def _record(
     tape.records.append(Record(op, keys, outputs, kept, complete))
 
 
-def _kept(need: Any, inputs: tuple[Any, ...], results: list[EagerTensor]) -> Any:
+def _kept(need: Any, inputs: tuple[Any, ...], results: Sequence[EagerTensor]) -> Any:
     kind, number = need
     if kind is INPUT:
         return inputs[number]

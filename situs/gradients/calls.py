@@ -3,8 +3,8 @@
     forward     the graph's program, which returns the results and the values that the gradient needs
     backward    another graph, around which the first one lies: the tensors it takes from there are those values
 
-Both are made once for each graph. The backward graph is called like any other, so it is recorded too where an outer tape asks
-for gradients of gradients.
+Both are made once for each graph. The backward graph is called like any other, so it is recorded too where an outer
+tape asks for gradients of gradients.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class GraphCall:
             states = [captured_variable(self.graph, variable) for variable in self._variables]
             while len(self._backwards) < count:
                 further = self._backwards[-1].needed if self._backwards else []
-                ends = [tensor for tensor in dict.fromkeys([*self.graph.results, *further])]
+                ends = list(dict.fromkeys([*self.graph.results, *further]))
                 self._backwards.append(_Backward(self.graph, ends, [*self._inputs, *states], self._state, self.name))
             return self._backwards[:count]
 
@@ -171,10 +171,10 @@ class _Backward:
         self.needed = list(self._back.captures)
         self._call = GraphCall(self._back, state, f"{name}_backward")
 
-    def __call__(self, grads: Sequence[Any], kept: Sequence[Any], attrs: dict[str, Any]) -> list[Any]:
+    def __call__(self, grads: Sequence[Any], kept: Sequence[EagerTensor], attrs: dict[str, Any]) -> list[Any]:
         """The gradients of the sources."""
         known = zip(grads, attrs["shapes"], self.ends, strict=True)
-        given = [zeros(shape, end.dtype) if grad is None else grad for grad, shape, end in known]
+        given: list[Any] = [zeros(shape, end.dtype) if grad is None else grad for grad, shape, end in known]
         made = iter(self._call([*given, *kept]))
         return [next(made) if connected else None for connected in self._connected]
 

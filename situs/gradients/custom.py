@@ -1,7 +1,7 @@
 """``tf.custom_gradient``: a function that says itself what its gradient is.
 
-Its results pass through one operation, ``CustomGradient``, together with its arguments and the variables that it used. The rule of that
-operation calls the function's own gradient; how the results were computed is of no concern:
+Its results pass through one operation, ``CustomGradient``, together with its arguments and the variables that it used.
+The rule of that operation calls the function's own gradient; how the results were computed is of no concern:
 
     args ----> f ----> results ----> CustomGradient ----> results
        '-----------------------------'      rule: grad_fn(grads) for args, None for what came out of f
@@ -164,7 +164,7 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return f(*args, **kwargs), pass_on
 
-    return functools.wraps(f)(custom_gradient(passing))  # type: ignore[no-any-return]
+    return functools.wraps(f)(custom_gradient(passing))
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -183,4 +183,4 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return f(*args, **kwargs), again
 
-    return functools.wraps(f)(forgetting)  # type: ignore[no-any-return]
+    return functools.wraps(f)(forgetting)

@@ -2,7 +2,8 @@
 
 The operations between the sources and the targets become records (`situs.gradients.backprop`). Each one's
 rule adds its operations under the name ``gradients/OPERATION_grad/`` and beside the operation itself: colocated with
-it if the program wants that, else asking for the device that it asked for, unless the program is in a device scope of its own.
+it if the program wants that, else asking for the device that it asked for, unless the program is in a device scope
+of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs.devices.scope import ROOT, here
-from situs.eager.tape import Keys, has_gradient
 from situs.dtype import resource
+from situs.eager.tape import Keys, has_gradient
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.gradients.backprop import backward, call_rule
 from situs.gradients.unconnected import as_choice, filled

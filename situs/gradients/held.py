@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs.dtype import resource
 from situs.eager.tape import has_gradient
 from situs.gradients.graph import differentiate
 from situs.gradients.kept import Exposed, Kept, See, View, keep_of, turn_of, turns
@@ -34,7 +35,7 @@ def _inside(view: View, grads: Sequence[Any], sources: Sequence[SymbolicTensor |
     """The gradients of tensors of a held graph, None where there are none; `grads` are those of its results."""
     results = view.held.results[: len(grads)]
     pairs = [(end, grad) for end, grad in zip(results, grads, strict=True) if grad is not None]
-    pairs = [(end, grad) for end, grad in pairs if has_gradient(end.dtype)]
+    pairs = [(end, grad) for end, grad in pairs if has_gradient(end.dtype) or end.dtype is resource]
     known = [source for source in sources if source is not None]
     found = iter(differentiate([end for end, _ in pairs], [grad for _, grad in pairs], known, see=view))
     return [None if source is None else next(found) for source in sources]
@@ -103,7 +104,10 @@ def _while_gradient(
 ) -> tuple[Any, ...]:
     keep = _see(keep_of(_node))
     starts, outside = _node.args
-    going, coming = _wanted(starts), _wanted(outside)
+    going = [
+        number for number, start in enumerate(starts) if has_gradient(start.dtype) or _is_list(start, grads[number])
+    ]
+    coming = _wanted(outside)
     first = [_or_zeros(grads[number], output[number]) for number in going]
     totals = [zeros_like(captured[number]) for number in coming]
     sources = [body.arguments[number] for number in going] + [body.captures.get(outside[number]) for number in coming]
@@ -112,12 +116,16 @@ def _while_gradient(
         given = _spread(going, state[: len(going)], len(body.results))
         view = Kept(body, _see, turn_of(keep, number))
         made = _inside(view, given, sources)
-        before = [_or_zeros(grad, view(body.arguments[i])) for grad, i in zip(made[: len(going)], going, strict=True)]
+        before = [
+            zeros_like(view(body.arguments[i])) if grad is None else read(grad)
+            for grad, i in zip(made[: len(going)], going, strict=True)
+        ]
         sums = [s if g is None else s + read(g) for s, g in zip(state[len(going) :], made[len(going) :], strict=True)]
         return [number - 1, *before, *sums]
 
     shapes = [
-        starts[number].shape if starts[number].shape == output[number].shape else TensorShape(None) for number in going
+        grad.shape if starts[number].dtype is resource else _common_shape(starts[number], output[number])
+        for number, grad in zip(going, first, strict=True)
     ]
     found = while_loop(
         lambda number, *state: number >= 0,
@@ -128,6 +136,15 @@ def _while_gradient(
     )
     made = found[1:]
     return _spread(going, made[: len(going)], len(starts)), _spread(coming, made[len(going) :], len(outside))
+
+
+def _is_list(start: SymbolicTensor, grad: Any) -> bool:
+    """Whether a variable of a loop is a list of rows (`situs.ops.rows`), whose gradient is a tensor of all rows."""
+    return start.dtype is resource and grad is not None
+
+
+def _common_shape(start: SymbolicTensor, end: SymbolicTensor) -> TensorShape:
+    return start.shape if start.shape == end.shape else TensorShape(None)
 
 
 find_op("If").gradient(_if_gradient)

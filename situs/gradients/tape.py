@@ -185,8 +185,8 @@ class GradientTape:
     ) -> Any:
         """The derivatives of each element of `target` with respect to each of `sources`.
 
-        The result for a source has the shape of the target followed by that of the source. The tape goes back once for each
-        element of the target.
+        The result for a source has the shape of the target followed by that of the source. The tape goes back once for
+        each element of the target.
         """
         return self._rows(target, sources, unconnected_gradients, _whole_seeds(_tensor(target)), _whole_rows)
 
@@ -264,12 +264,10 @@ def _whole_rows(rows: list[Any], target: Tensor, source: Any) -> Any:
 
 def _batch_seeds(target: Tensor) -> list[Any]:
     """One seed for each element of a row: 1 there in every row."""
-    batch, *rest = target.shape.as_list()
-    count = prod(rest)
-    return [
-        reshape(constant([[float(i == j) for j in range(count)]] * batch, target.dtype), target.shape)
-        for i in range(count)
-    ]
+    sizes: list[int] = [size or 0 for size in target.shape.as_list()]
+    batch, count = sizes[0], prod(sizes[1:])
+    rows = [[float(i == j) for j in range(count)] for i in range(count)]
+    return [reshape(constant([row] * batch, target.dtype), target.shape) for row in rows]
 
 
 def _batch_rows(rows: list[Any], target: Tensor, source: Any) -> Any:

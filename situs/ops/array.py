@@ -256,7 +256,7 @@ def _itself(x: Any) -> Any:
 
 _identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED)
 _stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED)
-find_op("Identity").gradient(lambda grad: grad)
+find_op("Identity").passes_gradients()
 find_op("StopGradient").stops_gradients()
 _ensure_shape = op("EnsureShape", "input: T -> output: T", shape=UNKNOWN)
 
@@ -277,7 +277,7 @@ def _ensure_shape_kernel(input: Any, shape: TensorShape) -> Any:
     return input
 
 
-_ensure_shape.gradient(lambda grad: grad)
+_ensure_shape.passes_gradients()
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:

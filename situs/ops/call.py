@@ -1,6 +1,6 @@
 """Calls of functions in graphs: one operation that holds the graph of the function.
 
-    PartitionedCall(x, y | captured)     f    the graph
+PartitionedCall(x, y | captured)     f    the graph
 """
 
 from __future__ import annotations

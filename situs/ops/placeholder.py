@@ -17,6 +17,7 @@ from situs.ops.array import identity
 from situs.ops.attribute import as_name
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
+from situs.ops.slices import IndexedSlices
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor, read
 
@@ -141,7 +142,13 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
     with name_scope(name, "tuple"):
         gate = group(*given, *([] if control_inputs is None else listed(control_inputs, "operations")))
         with control_dependencies([gate]):
-            return [None if tensor is None else identity(tensor) for tensor in tensors]
+            return [None if tensor is None else _passed(tensor) for tensor in tensors]
+
+
+def _passed(tensor: Any) -> Any:
+    if isinstance(tensor, IndexedSlices):
+        return IndexedSlices(identity(tensor.values), identity(tensor.indices), tensor.dense_shape)
+    return identity(tensor)
 
 
 __all__ = ["group", "no_op", "placeholder", "placeholder_with_default", "tuple"]

@@ -6,7 +6,8 @@ round with the loop variables, and makes one tensor of them at the end:
     begin --- While(i, state, list) --- stack
                 body:  add(list, fn(elems[i]))
 
-The list is a Python list in the host's memory; the rows in it stay on their device.
+The list is a Python list in the host's memory; the rows in it stay on their device. Its gradient is a tensor: that of
+all its rows, in their order, so the gradient of each row is a part of it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from situs.ops.form import put_together, take_apart
 from situs.ops.inner import building, graph_for, symbolic
 from situs.ops.join import stack
 from situs.ops.loop import while_loop
+from situs.registry.op import find_op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape
 from situs.tensor import Tensor, is_tensor, read
 
@@ -42,15 +44,20 @@ def _begin_kernel() -> list[Any]:
     return []
 
 
-_add = op("RowsAdd", "rows: any*, row: T -> out: resource", stateful=True)
-_add.shape(lambda rows, row: SCALAR)
+_add = op("RowsAdd", "rows: any*, row: T, place: host -> out: resource", stateful=True)
+_add.shape(lambda rows, row, place: SCALAR)
 
 
 @_add.kernel(CPU)
 @_add.kernel(GPU, T=FIXED)
-def _add_kernel(rows: list[Any], row: Any) -> Any:
+def _add_kernel(rows: list[Any], row: Any, place: int) -> Any:
     rows[0].append(row)
     return rows[0]
+
+
+@_add.gradient
+def _add_gradient(grad: Tensor, place: Any) -> tuple[list[Tensor], Any]:
+    return [grad], lambda: grad[place]
 
 
 _stack = op("RowsStack", "rows: any* -> output: dtype", stateful=True, reverse=False, row_shape=UNKNOWN)
@@ -71,6 +78,11 @@ def _stack_kernel(rows: list[Any], *, reverse: bool, row_shape: TensorShape, dty
     if not made:
         return torch.empty(_no_rows(row_shape), dtype=TORCH_DTYPE[dtype], device=device)
     return torch.stack([row.to(device) for row in made])
+
+
+@_stack.gradient
+def _stack_gradient(grad: Tensor, *, reverse: bool) -> list[Tensor]:
+    return [find_op("ReverseV2")(grad, (0,)) if reverse else grad]
 
 
 def _no_rows(row_shape: TensorShape) -> list[int]:
@@ -210,7 +222,8 @@ class Walk:
 
         def body(number: Any, state: Any, rows: Any) -> Any:
             state, made = self.turn(state, self.elems.row(number))
-            added = [_add([row], value) for row, value in zip(rows, self._kept(made), strict=True)]
+            place = first - number if self.reverse else number - first if skip else number
+            added = [_add([row], value, place) for row, value in zip(rows, self._kept(made), strict=True)]
             return number + step, state, added
 
         start = (convert_to_tensor(first, "int32"), state, [_begin() for _ in self.wanted])

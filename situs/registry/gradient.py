@@ -51,7 +51,7 @@ class GradientRule:
         attr_names: The attributes and dtypes that it may ask for.
     """
 
-    __slots__ = ("attrs", "function", "has_one", "needs", "takes_list", "tensor_inputs")
+    __slots__ = ("attrs", "function", "has_one", "needs", "takes_list", "takes_slices", "tensor_inputs")
 
     def __init__(self, rule: Rule, signature: Signature, attr_names: Sequence[str]) -> None:
         self.function = rule
@@ -60,6 +60,7 @@ class GradientRule:
         if first not in ("grad", "grads"):
             raise InvalidArgumentError(f"A gradient rule's first parameter is 'grad' or 'grads', got {first!r}.")
         self.takes_list = first == "grads"
+        self.takes_slices = False  # whether gradients that are slices stay so; else the rule gets the whole tensor
         named = [p.name for p in parameters[1:] if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self.needs = tuple(_need(name, signature) for name in named)
         self.attrs = tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)

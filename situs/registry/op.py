@@ -105,6 +105,12 @@ class Op:
         self.gradient_rule = GradientRule(rule, self.signature, names)
         return rule
 
+    def passes_gradients(self) -> None:
+        """Declares that gradients flow back through the op as they are; slices stay slices."""
+        self.gradient(lambda grad: grad)
+        assert self.gradient_rule is not None
+        self.gradient_rule.takes_slices = True
+
     def stops_gradients(self) -> None:
         """Declares that nothing flows back through the op, although its results are numbers: a step function, say."""
         nothing = (None,) * len([arg for arg in self.inputs if not arg.is_host])

@@ -69,6 +69,8 @@ class Fetches:
             return self._sequence(structure, deeper(depth))
         if isinstance(structure, Mapping):
             return self._mapping(structure, deeper(depth))
+        if hasattr(type(structure), "__fetched__"):  # slices, of which there is more than one tensor
+            return self._reader(structure.__fetched__(), deeper(depth))
         number = self._number(structure)
         return lambda values: values[number]
 

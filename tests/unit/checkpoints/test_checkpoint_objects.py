@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import logging
+import time
 import weakref
 
 import numpy as np
@@ -175,10 +176,25 @@ def test_a_name_of_the_root_cannot_be_given_again():
         Checkpoint(root, w=tf.Variable(1.0))
 
 
-def test_the_keys_of_dictionaries_are_strings(tmp_path):
-    Checkpoint(d={1: "no variable", "a": tf.Variable(1.0)}).write(tmp_path / "ck")
-    with pytest.raises(ValueError, match="its key 1 is no string"):
-        Checkpoint(d={1: tf.Variable(1.0)}).write(tmp_path / "ck")
+def test_the_keys_of_dictionaries_of_variables_are_strings(tmp_path):
+    for wrong in ({1: tf.Variable(1.0)}, {None: [Plain(v=tf.Variable(1.0))]}, {(1, 2): {"a": tf.Variable(1.0)}}):
+        with pytest.raises(ValueError, match=r"its key .* is no string"):
+            Checkpoint(net=Plain(d=wrong)).write(tmp_path / "ck")
+    assert names(tmp_path) == []
+
+
+def test_the_keys_of_other_dictionaries_are_not_looked_at(tmp_path):
+    table = {1: "a", 2: [Plain()], None: {}}
+    table[3] = table
+    assert keys(Checkpoint(d=table, v=tf.Variable(1.0)).write(tmp_path / "ck"))[1:] == [f"v{VALUE}"]
+
+
+def test_a_list_of_a_million_numbers_takes_no_time(tmp_path):
+    net = Plain(v=tf.Variable(1.0), data=list(range(10**6)), table=dict.fromkeys(map(str, range(10**5)), 0.5))
+    checkpoint = Checkpoint(net=net)
+    start = time.process_time()
+    checkpoint.write(tmp_path / "ck")
+    assert time.process_time() - start < 0.5
 
 
 # Saving.
