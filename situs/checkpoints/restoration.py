@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from situs.checkpoints.cells import full_name, is_variable, needs_session, put
-from situs.checkpoints.objects import ObjectGraph, children, walk
+from situs.checkpoints.objects import ObjectGraph, children, may_hold_variables, walk
 from situs.checkpoints.reader import CheckpointReader
 from situs.errors import InvalidArgumentError
 from situs.session.session import BaseSession
@@ -36,12 +36,14 @@ def is_waiting(parent: Any) -> bool:
 def arrived(parent: Any, name: str, child: Any) -> None:
     """Tells that an object has got a child; restorations that were waiting for it go on."""
     found = _waiting.get(id(parent))
-    if found is None or found[0]() is not parent:
+    if found is None or found[0]() is not parent or not may_hold_variables(child):
         return
     for restoration, number in reversed(list(found[1].items())):
         node = restoration.nodes[number].children.get(name)
         if node is not None:
             restoration.bind(child, node)
+            if restoration.is_complete:
+                del found[1][restoration]  # which closes the files, if nobody asks its status any more
             return
 
 
@@ -58,8 +60,10 @@ class Restoration:
     def __init__(self, reader: CheckpointReader, graph: ObjectGraph, root: Any, optional: Sequence[Any] = ()) -> None:
         self.expects_all = True
         self._bound: dict[int, Callable[[], Any]] = {}  # objects by node
+        self._used: set[str] = set()  # keys of values that have found their variables
         self._graph = graph
         self.nodes = graph.nodes
+        self._keys = {node.key for node in graph.nodes} - {None}
         self._reader = reader
         self._root = weakref.ref(root)
         self._optional = [_weakly(variable) for variable in optional]
@@ -96,9 +100,11 @@ class Restoration:
     def _bind_one(self, value: Any, number: int, found: list[tuple[Any, str]]) -> bool:
         """Binds a node to an object, and lists it if it is a variable; whether to go on with its children."""
         key = self.nodes[number].key
+        if (key is not None) != is_variable(value):
+            return False  # a variable has become an object, or the other way round
         if number not in self._bound:
             self._bound[number] = _weakly(value)
-            if key is not None and is_variable(value):
+            if key is not None:
                 found.append((value, key))
             return True
         bound = self._bound[number]()
@@ -114,8 +120,9 @@ class Restoration:
         now = [pair for pair in found if not needs_session([pair[0]])]
         self._later += [pair for pair in found if needs_session([pair[0]])]
         self._put_all(now, None)
-        for variable, _ in found:
+        for variable, key in found:
             self._restored[id(variable)] = _weakly(variable)
+            self._used.add(key)
 
     def _put_all(self, found: list[tuple[Any, str]], session: BaseSession | None) -> None:
         self._reader.read_each([key for _, key in found], lambda number, value: put(found[number][0], session, value))
@@ -133,8 +140,13 @@ class Restoration:
 
     def close(self) -> None:
         """Closes the files of the checkpoint, if nothing is left to be read."""
-        if not self._later and not self.unresolved():
+        if not self._later and self.is_complete:
             self._reader.close()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every saved value has found its variable."""
+        return len(self._used) == len(self._keys)
 
     def bound_any(self) -> bool:
         """Whether anything but the root has been found."""
@@ -142,9 +154,9 @@ class Restoration:
 
     def unresolved(self) -> list[str]:
         """The saved values that nothing in the program has taken, by the ways to them."""
-        paths = self._graph.paths()
-        numbers = [number for number, node in enumerate(self.nodes) if node.key is not None]
-        return [paths.get(number, f"node {number}") for number in numbers if number not in self._bound]
+        numbers = [n for n, node in enumerate(self.nodes) if node.key is not None and node.key not in self._used]
+        paths = self._graph.paths() if numbers else {}
+        return [paths.get(number, f"node {number}") for number in numbers]
 
     def unmatched(self) -> list[Any]:
         """The variables of the program that have got no value from here."""

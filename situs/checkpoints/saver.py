@@ -68,7 +68,7 @@ class Saver:
         max_to_keep: How many checkpoints to keep, the latest ones; 0 or None for all.
         keep_checkpoint_every_n_hours: Keeps one for ever in so many hours.
         name: Accepted for TensorFlow's programs, as nothing is added to the graph.
-        restore_sequentially: Accepted: variables are restored one after the other.
+        restore_sequentially: Accepted for TensorFlow's programs.
         saver_def: A message to take the options from.
         builder: Not supported.
         defer_build: Whether to look for the variables only when `build` is called.

@@ -2,7 +2,8 @@
 
     crew = Crew(2, "map")
     job = crew.submit(work)        begins as soon as a thread is free
-    job.result(life)               waits for it
+    job.wait(life)                 until it is done, or nobody wants it any more
+    job.result()
 
 The threads belong to one iteration and hold nothing but the work they are given: when the iteration is dropped, `close`
 is called, and they end with what they have in hand. They start with the first job. A `Pace` says how many elements make
@@ -22,7 +23,7 @@ from weakref import WeakSet
 
 from situs.data.node import Life
 
-_POLL = 0.1  # seconds between two questions whether to give up
+POLL = 0.1  # seconds between two questions whether to give up
 _AT_EXIT = 2.0  # seconds that threads get to end with the program
 _numbers = itertools.count()
 
@@ -54,15 +55,19 @@ class Job:
             self._error = error
         self._done.release()
 
-    def result(self, life: Life) -> Any:
-        """What the work gave; waits until it is done.
+    def wait(self, life: Life) -> None:
+        """Waits until the work is done.
 
         Raises:
             CancelledError: the iteration was closed meanwhile.
+            DeadlineExceededError: the run that wants the result may not wait any longer.
         """
-        while not self._done.acquire(timeout=_POLL):
+        while not self._done.acquire(timeout=POLL):
             life.check()
         self._done.release()
+
+    def result(self) -> Any:
+        """What the work gave, once it is done; raises what it raised."""
         error, self._error = self._error, None
         if error is None:
             return self._made

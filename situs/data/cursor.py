@@ -74,14 +74,14 @@ class Cursor:
             return self._next is not _END
 
     def _take(self, run: Any) -> Any:
-        self._life.run = run
+        self._life.wanted_by(run)
         try:
             item = next(self._items, _END)
-        except BaseException:  # an interrupt from the keyboard, or the end of the life: stages do not go on after that
+        except BaseException:  # closed, or an interrupt from the keyboard inside of a stage, which then cannot go on
             self._end(_Broken())
             raise
         finally:
-            self._life.run = None
+            self._life.wanted_by(None)
         if item is _END:
             self._end(iter(()))
         return item

@@ -13,6 +13,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from situs import dtype as dt
 from situs.data import iterator_ops as ops
@@ -29,6 +30,7 @@ from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant
+from situs.ops.form import LEAF
 
 Face = Callable[[Node], Any]
 _MOST = 1000  # elements that one trace takes from an iterator
@@ -74,7 +76,7 @@ class OwnedIterator(IteratorBase):
         self._where = node.where
         self._cursor = Cursor(node, Binding())
         self._as_tensors = presenter(node, face)
-        self._handles: dict[Graph, SymbolicTensor] = {}
+        self._handles: WeakKeyDictionary[Graph, SymbolicTensor] = WeakKeyDictionary()
 
     @property
     def element_spec(self) -> Any:
@@ -124,7 +126,7 @@ class OwnedIterator(IteratorBase):
         top = outermost(graph)
         if top not in self._handles:
             with top.as_default(), top.control_dependencies(None), top.colocate_with(None, ignore_existing=True):
-                attrs = {"handle": ops.Handle("", self._cursor)}
+                attrs = {"handle": ops.Borrowed(self._cursor)}
                 self._handles[top] = ops.add_handle(top, ops.iterator, (), attrs, self._where, "Iterator")
         return graph.capture(self._handles[top])
 
@@ -144,7 +146,7 @@ def presenter(node: Node, face: Face) -> Callable[[Element], Any]:
                 for value, where in zip(element, places, strict=True)
             ]
         )
-    if len(places) == 1 and spec.pack(("x",)) == "x":
+    if spec.form is LEAF:
         only = places[0]
         return lambda element: wrap(element[0], only)
     return lambda element: pack(list(map(wrap, element, places)))

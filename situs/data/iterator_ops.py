@@ -12,9 +12,11 @@ They are where the elements are: on the CPU, or on the GPU that a pipeline bring
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import torch
@@ -23,20 +25,23 @@ from situs import dtype as dt
 from situs.data.cursor import Cursor, binding_for
 from situs.data.element import Element, Spec
 from situs.data.node import Binding, Node, symbols_of
+from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import ROOT, build_into
 from situs.devices.spec import parse_spec
 from situs.eager.bridge import Value, copier, host
 from situs.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+from situs.execution.engine import Engine
+from situs.execution.prune import prune
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.inner import symbolic
+from situs.placement import options
 from situs.registry.op import Op
 from situs.registry.signature import Arg
 from situs.shapes import SCALAR, UNKNOWN
-from situs.symbolic.fold import constant_value
 
 
 class Handle:
@@ -50,6 +55,13 @@ class Handle:
     def __init__(self, name: str, cursor: Cursor | None = None) -> None:
         self.name = name
         self._cursor = cursor
+        self._lock = threading.Lock()
+
+    def begin_once(self, make: Callable[[], Cursor]) -> None:
+        """Begins an iteration, if none has begun."""
+        with self._lock:
+            if self._cursor is None:
+                self._cursor = make()
 
     def begin(self, cursor: Cursor) -> None:
         """Puts another iteration in the place of the one there is."""
@@ -77,6 +89,26 @@ class Handle:
             self._cursor.close()
 
 
+class Borrowed(Handle):
+    """Stands for an iterator of eager code. It ends when the program drops it, though graphs still know it."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__("")
+        self._weakly = ref(cursor)
+
+    @property
+    def cursor(self) -> Cursor:
+        """The iteration.
+
+        Raises:
+            FailedPreconditionError: the program has dropped the iterator.
+        """
+        found = self._weakly()
+        if found is None:
+            raise FailedPreconditionError("The iterator that this function takes elements from is gone. Keep it.")
+        return found
+
+
 # Handles.
 
 _NAMES: dict[str, Any] = {"container": "", "shared_name": "", "node_name": ""}
@@ -97,10 +129,8 @@ def _iterator_kernel(*, handle: Handle | None, run: Any, **names: str) -> Handle
 
 @one_shot.kernel(CPU, GPU)
 def _one_shot_kernel(*, dataset: Node, run: Any, **names: str) -> Handle:
-    def begin() -> Handle:
-        return Handle(_key(**names), Cursor(dataset, _constants(dataset, run)))
-
-    found: Handle = run.state.resource(_key(**names), begin)
+    found: Handle = run.state.resource(_key(**names), lambda: Handle(_key(**names)))
+    found.begin_once(lambda: Cursor(dataset, _constants(dataset, run)))
     return found
 
 
@@ -114,13 +144,13 @@ def _key(*, container: str, shared_name: str, node_name: str) -> str:
 
 
 def _constants(dataset: Node, run: Any) -> Binding:
-    """A binding with the tensors whose values are known before the graph runs."""
-    known = {id(tensor): _as_value(constant_value(tensor)) for tensor in symbols_of(dataset)}
-    return Binding(known, run.state)
-
-
-def _as_value(known: Any) -> Value:
-    return torch.as_tensor(np.asarray(known))
+    """A binding with the tensors that a dataset depends on, computed now; `check_constant` says that this can be."""
+    symbols = symbols_of(dataset)
+    if not symbols:
+        return Binding(None, run.state)
+    engine = Engine(symbols[0].graph, process.devices(), soft=options.current.soft, default=host(), pruned=True)
+    values = engine.program([], [(tensor, host()) for tensor in symbols]).run(run, [])
+    return Binding({id(tensor): value for tensor, value in zip(symbols, values, strict=True)}, run.state)
 
 
 def check_constant(dataset: Node) -> None:
@@ -129,13 +159,13 @@ def check_constant(dataset: Node) -> None:
     Raises:
         InvalidArgumentError: it depends on a placeholder, a variable or the like.
     """
-    for tensor in symbols_of(dataset):
-        if constant_value(tensor) is None:
-            kind = "placeholder" if tensor.op.type == "Placeholder" else "stateful node"
+    for node in prune([tensor.op for tensor in symbols_of(dataset)], ()):
+        fed = node.type.startswith("Placeholder")
+        if fed or node.op_def.stateful:
             raise InvalidArgumentError(
-                f"Cannot capture a {kind} (name:{tensor.op.name}, type:{tensor.op.type}) by value. A one-shot iterator "
-                "begins by itself, so its dataset cannot depend on what is fed or on variables. Use "
-                "`make_initializable_iterator()` instead."
+                f"Cannot capture a {'placeholder' if fed else 'stateful node'} (name:{node.name}, type:{node.type}) by "
+                "value. A one-shot iterator begins by itself, so its dataset cannot depend on what is fed or on "
+                "variables. Use `make_initializable_iterator()` instead."
             )
 
 

@@ -15,6 +15,7 @@ A node may depend on tensors of a graph: placeholders, arguments of a function. 
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -47,15 +48,15 @@ class Failure:
 
     __slots__ = ("_error",)
 
-    def __init__(self, error: Exception) -> None:
-        self._error: Exception | None = error
+    def __init__(self, error: BaseException) -> None:
+        self._error: BaseException | None = error
 
     @property
-    def error(self) -> Exception:
+    def error(self) -> BaseException:
         """The error."""
         return self._error or CancelledError("The error of this element has been raised already.")
 
-    def take(self) -> Exception:
+    def take(self) -> BaseException:
         """The error, to be raised. It is not kept: it holds the frames it goes through, and so what holds this."""
         error, self._error = self.error, None
         return error
@@ -112,18 +113,23 @@ class Life:
 
     def __init__(self) -> None:
         self.closed = False
-        self.run: Run | None = None  # of the session, that waits for an element now
+        self._waiting: tuple[int, Run] | None = None  # the thread of a session's run that wants an element now
+
+    def wanted_by(self, run: Run | None) -> None:
+        """Notes the run that this thread wants an element for; None when it has it."""
+        self._waiting = None if run is None else (threading.get_ident(), run)
 
     def check(self) -> None:
-        """Raises if nobody wants the elements any more.
+        """Raises if this thread should not wait any longer.
 
         Raises:
             CancelledError: the iterator was closed, or the run that waits was told to stop.
+            DeadlineExceededError: the time limit of the run passed.
         """
         if self.closed:
             raise CancelledError("The iterator was closed while somebody waited for its next element.")
-        if self.run is not None:
-            self.run.check()
+        if self._waiting is not None and self._waiting[0] == threading.get_ident():
+            self._waiting[1].check()
 
 
 class Binding:

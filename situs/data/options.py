@@ -79,14 +79,14 @@ class _Fields:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @staticmethod
-    def _is_empty(value: Any) -> bool:
-        return isinstance(value, _Fields) and value == type(value)()
-
     def __repr__(self) -> str:
-        values = {name: getattr(self, name) for name in self._names}
-        said = [f"{name}={value!r}" for name, value in values.items() if value is not None and not self._is_empty(value)]
+        values = [(name, getattr(self, name)) for name in self._names]
+        said = [f"{name}={value!r}" for name, value in values if not _is_empty(value)]
         return f"{type(self).__name__}({', '.join(said)})"
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, _Fields) and value == type(value)())
 
 
 class AutotuneOptions(_Fields):

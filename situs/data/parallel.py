@@ -13,12 +13,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from situs.data.crew import Crew, Job, Pace
+from situs.data.crew import POLL, Crew, Job, Pace
 from situs.data.node import Failure, Life
+from situs.errors import OpError
 
 Items = Iterator[Any]
 Run = tuple[list[Any], bool]  # some items, and whether they were the last
@@ -85,30 +87,48 @@ def _bytes_of(item: Any) -> int:
 def prefetched(items: Items, limit: Limit, life: Life, purpose: str = "prefetch") -> Items:
     """The same items, taken by a thread before they are asked for."""
     crew = Crew(1, purpose)
-    line = _Ahead(items, limit, crew)
-    taken: list[Any] = []
+    line = _Ahead(items, limit, crew, life)
     ended = False
     try:
         while not ended:
             line.fill(0)
-            taken, ended = line.next(life)
-            line.fill(len(taken) - 1)  # the first of them leaves the buffer at once
+            while (failure := interrupted(line.wait, life)) is not None:
+                yield failure
+            taken, ended = line.next()
+            if not ended:
+                line.fill(len(taken) - 1)  # the first of them leaves the buffer at once
             while taken:
                 yield taken.pop(0)
     finally:
         crew.close()
 
 
+def interrupted(wait: Callable[[], None], life: Life) -> Failure | None:
+    """Waits; if something else comes up, such as a time limit or the keyboard, that, in the place of an element.
+
+    A stage that passed it on as an error would be over. So it only passes it on, and waits again for the next one.
+    """
+    try:
+        wait()
+    except (OpError, KeyboardInterrupt) as error:
+        if life.closed:
+            raise
+        return Failure(error)
+    return None
+
+
 class _Ahead:
     """The jobs of one thread that takes items."""
 
-    def __init__(self, items: Items, limit: Limit, crew: Crew) -> None:
+    def __init__(self, items: Items, limit: Limit, crew: Crew, life: Life) -> None:
         self._items = items
         self._limit = limit
         self._crew = crew
+        self._life = life
         self._pace = Pace()
         self._jobs: deque[tuple[Job, int]] = deque()
         self._pending = 0  # items that the jobs are to bring
+        self._was_ready = False
 
     def fill(self, held: int) -> None:
         """Gives out jobs until as many items are on their way, or held already, as the limit allows."""
@@ -118,14 +138,19 @@ class _Ahead:
             self._jobs.append((self._crew.submit(_taker(self._items, self._pace, count)), count))
             self._pending += count
 
-    def next(self, life: Life) -> Run:
+    def wait(self) -> None:
+        """Waits for the first job."""
+        job, _ = self._jobs[0]
+        self._was_ready = job.is_done
+        job.wait(self._life)
+
+    def next(self) -> Run:
         """The items of the first job."""
         job, count = self._jobs.popleft()
-        ready = job.is_done
-        taken, ended = job.result(life)
+        taken, ended = job.result()
         self._pending -= count
-        is_full = ready and (not self._jobs or self._jobs[-1][0].is_done)
-        self._limit.note(ready, is_full, taken[0] if taken else ())
+        is_full = self._was_ready and (not self._jobs or self._jobs[-1][0].is_done)
+        self._limit.note(self._was_ready, is_full, taken[0] if taken else ())
         return taken, ended
 
 
@@ -153,6 +178,8 @@ def mapped(
                 line.add(crew, _mapper(run, call, pace))
             if not len(line):
                 return
+            while (failure := interrupted(line.wait, life)) is not None:
+                yield failure
             yield from line.next()
     finally:
         crew.close()
@@ -181,8 +208,11 @@ class _InOrder:
     def add(self, crew: Crew, work: Callable[[], list[Any]]) -> None:
         self._jobs.append(crew.submit(work))
 
+    def wait(self) -> None:
+        self._jobs[0].wait(self._life)
+
     def next(self) -> list[Any]:
-        made: list[Any] = self._jobs.popleft().result(self._life)
+        made: list[Any] = self._jobs.popleft().result()
         return made
 
 
@@ -193,6 +223,7 @@ class _AsDone:
         self._life = life
         self._pending = 0
         self._done: SimpleQueue[list[Any]] = SimpleQueue()
+        self._first: list[Any] = []
 
     def __len__(self) -> int:
         return self._pending
@@ -202,15 +233,17 @@ class _AsDone:
         crew.submit(lambda: done.put(work()))
         self._pending += 1
 
-    def next(self) -> list[Any]:
-        while True:
+    def wait(self) -> None:
+        while not self._first:
             try:
-                made = self._done.get(timeout=0.1)
+                self._first = self._done.get(timeout=POLL)
             except Empty:
                 self._life.check()
-            else:
-                self._pending -= 1
-                return made
+
+    def next(self) -> list[Any]:
+        made, self._first = self._first, []
+        self._pending -= 1
+        return made
 
 
 _WORTH_IT = 100e-6  # seconds: quicker functions are called here, rather than by other threads
@@ -242,7 +275,9 @@ def read_ahead(items: Items, crew: Crew, life: Life) -> Items:
 
 def _reading(items: Items, crew: Crew, life: Life, pace: Pace, job: Job) -> Items:
     while True:
-        taken, ended = job.result(life)
+        while (failure := interrupted(partial(job.wait, life), life)) is not None:
+            yield failure
+        taken, ended = job.result()
         if not ended:
             job = crew.submit(_taker(items, pace, pace.size))
         yield from taken

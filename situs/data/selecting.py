@@ -7,6 +7,7 @@ range(2).repeat(2)             0 1 0 1
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -238,6 +239,9 @@ def _key(element: Element) -> Any:
     return array.shape, tuple(array.ravel().tolist())
 
 
+_logger = logging.getLogger("situs")
+
+
 class IgnoreErrors(Transformation):
     """The elements that could be made."""
 
@@ -252,10 +256,8 @@ class IgnoreErrors(Transformation):
         return Stream(self._without_errors(self.input.start(binding).elements()))
 
     def _without_errors(self, items: Iterator[Any]) -> Iterator[Any]:
-        import logging
-
         for item in items:
             if type(item) is not Failure or not isinstance(item.error, OpError):
                 yield item
             elif self._log:
-                logging.getLogger("situs").warning("An element of a dataset was left out: %s", item.error)
+                _logger.warning("An element of a dataset was left out: %s", item.error)

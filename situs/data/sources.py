@@ -1,13 +1,16 @@
 """Sources of elements that are in memory, or come out of nowhere: tensors, their slices, numbers in a row or at random.
 
-from_tensors((x, y))           one element
-from_tensor_slices((x, y))     an element for each row of x and y
-range(2, 10, 3)                2 5 8
+    from_tensors((x, y))           one element
+    from_tensor_slices((x, y))     an element for each row of x and y
+    range(2, 10, 3)                2 5 8
+
+Values are taken over when the dataset is made; tensors of a graph are read when it is iterated.
 """
 
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Sequence
 from itertools import count as count_from
 from typing import Any, Self
@@ -226,7 +229,7 @@ class Counter(Node):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration over the positions in the sequence."""
         table = Counting(binding.number(self._start), binding.number(self._step), self._dtype)
-        return Stream(count_from(), table)
+        return Stream(count_from(), table, sys.maxsize)
 
     def cardinality(self, binding: Binding) -> int:
         """It does not end."""

@@ -6,6 +6,7 @@ TextLineDataset(["a.txt", "b.txt"])    the lines of the files, without their end
 
 from __future__ import annotations
 
+import os
 import random
 import zlib
 from collections.abc import Callable, Iterator
@@ -54,7 +55,7 @@ class Listing(Face):
             InvalidArgumentError: nothing fits, found out when the dataset is iterated in a graph.
         """
         mixes = True if shuffle is None else as_bool(shuffle, "shuffle")
-        return cls._of(Files(Tensors(*components_of(file_pattern)), mixes, seed_for(seed)))
+        return cls._of(Files(Tensors(*components_of(_as_texts(file_pattern))), mixes, seed_for(seed)))
 
 
 class Files(Node):
@@ -174,11 +175,17 @@ def names_node(filenames: Any, what: str) -> Node:
                 f"{filenames.element_spec!r}."
             )
         return filenames._node
-    tensors = Tensors(*components_of(filenames))
+    components = components_of(_as_texts(filenames))
+    tensors = Tensors(*components)
     _check_strings(tensors, "filenames")
-    if tensors.spec.leaves[0].shape.rank == 0:
-        return tensors
-    return Slices(*components_of(filenames))
+    return tensors if tensors.spec.leaves[0].shape.rank == 0 else Slices(*components)
+
+
+def _as_texts(names: Any) -> Any:
+    """Names of files, with strings in the place of paths."""
+    if isinstance(names, (list, tuple)):
+        return [_as_texts(name) for name in names]
+    return os.fspath(names) if isinstance(names, os.PathLike) else names
 
 
 def reading(filenames: Any, reader: Reader, parallel: Any, what: str) -> FileReader:

@@ -42,12 +42,13 @@ def counted(function: Function, device: Device, op: str, made_at: Origin | None 
     if account is None:
         return function
     find = origin if made_at is None else lambda: made_at
+    tensor = torch.Tensor  # looked up once, not for every op
 
     @wraps(function, updated=())
     def run(*values: Any, **attrs: Any) -> Any:
         try:
             made = function(*values, **attrs)
-            if type(made) is torch.Tensor and made.nbytes < account.listed_from:
+            if type(made) is tensor and made.nbytes < account.listed_from:
                 return made  # as `enter` would, 100 ns sooner: on a card that is the way of most ops
             return enter(made, account, op, find)
         except SHORTAGES as error:

@@ -118,7 +118,7 @@ class Captured:
     def _record(self, work: Function) -> tuple[Any, ...]:
         side = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream(self._device))
-        with torch.cuda.stream(side):
+        with _own_work_space(), torch.cuda.stream(side):
             work(None, *self._buffers)  # once for what kernels set up when they are first used
         torch.cuda.current_stream(self._device).wait_stream(side)
         torch.cuda.synchronize(self._device)
@@ -168,7 +168,7 @@ class Captured:
 
 @contextmanager
 def _own_work_space() -> Iterator[None]:
-    """The matrix library's work space is made anew in the capture, so that it is the graph's own."""
+    """Lets go of the matrix library's work space before and after: each stream has one, and a graph needs its own."""
     torch._C._cuda_clearCublasWorkspaces()
     try:
         yield

@@ -72,6 +72,9 @@ def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, boo
     lowered = None if kernel.lower is None else kernel.lower(*node.args, **node.attrs)
     if lowered is not None:
         return _counted(lowered, node, assignment), False
+    on_cells = getattr(kernel.function, "on_cells", None)
+    if on_cells is not None:  # it writes into what variables hold: see situs.variables.in_place
+        return on_cells(node.attrs), False
     bound = dict(node.attrs)
     if kernel.takes_device:
         bound["device"] = torch_device(assignment.device)

@@ -159,11 +159,15 @@ class Planner:
         outputs = [builder.fetch(tensor, device) for tensor, device in fetches]
         waited_for = {other for node in nodes for other in node.control_inputs}
         calls = _needed(builder.calls, outputs, waited_for | set(targets))
+        used = {call.node: placed[call.node] for call in calls if call.node is not None}
+        if builder.changes_state:
+            from situs.execution.fuse import join
+
+            calls = join(calls, outputs, builder.root)
         if builder.may_fold:
             from situs.execution.reuse import overwrite
 
             overwrite(calls, outputs, placed)
-        used = {call.node: placed[call.node] for call in calls if call.node is not None}
         return Plan(calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed, builder.may_fold)
 
 

@@ -227,10 +227,7 @@ def _strided_slice_kernel(input: torch.Tensor, begin: Any, end: Any, strides: An
 
 def _is_simple(index: list[Any]) -> bool:
     """Whether PyTorch takes the index as it is."""
-    for entry in index:
-        if type(entry) is builtins.slice and not 0 < entry.step < _FAR:
-            return False
-    return True
+    return all(type(entry) is not builtins.slice or 0 < entry.step < _FAR for entry in index)
 
 
 def _forwards(index: list[Any], input: torch.Tensor) -> tuple[tuple[Any, ...], list[int]]:

@@ -11,8 +11,8 @@ and would make as many new values; so it writes into a value that the cell alone
       put back
 
 Whether a value is held by anything else, Python and PyTorch count: references to the tensor, and tensors that share
-its memory. What PyTorch did not allocate itself (a NumPy array's memory, another library's) may have readers that nobody
-counts, and is copied too.
+its memory. Memory that PyTorch did not allocate itself (a NumPy array's, another library's) may have readers that
+nobody counts, so it is copied too.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from situs.eager.cell import Cell
-from situs.eager.counting import enter, enter_variable
+from situs.eager.counting import SHORTAGES, counted, enter_variable, make_room
 
+T = TypeVar("T")
 Write = Callable[[list[torch.Tensor]], None]
 
 _acquiring = threading.Lock()  # held while the locks of several cells are taken: two threads cannot wait for each other
@@ -43,13 +44,15 @@ def rewrite(cells: Sequence[Cell], write: Write) -> None:
     Raises:
         FailedPreconditionError: a cell has no value yet.
     """
-    with _acquiring:
-        for cell in cells:
-            cell.lock.acquire()
+    held: list[Cell] = []
     try:
+        with _acquiring:
+            for cell in cells:
+                cell.lock.acquire()
+                held.append(cell)
         _rewrite_locked(cells, write)
     finally:
-        for cell in cells:
+        for cell in held:
             cell.lock.release()
 
 
@@ -77,21 +80,32 @@ def _being_written() -> Any:
 
 
 def _copied(cell: Cell, value: torch.Tensor) -> torch.Tensor:
-    copy = value.clone()
     device = cell.place.device
-    if device.account is not None:
-        enter(copy, device.account, "Variable")
-        enter_variable(copy, device, cell.name)
+    copy: torch.Tensor = counted(torch.clone, device, "Variable")(value)
+    enter_variable(copy, device, cell.name)
     return copy
 
 
+def with_room(cell: Cell, make: Callable[[], T]) -> T:
+    """What a function makes on the device of a cell; made again if there was no room, and some was found."""
+    try:
+        return make()
+    except SHORTAGES:
+        account = cell.place.device.account
+        if account is None or not make_room(account):
+            raise
+    return make()
+
+
 # Who else holds a value.
+
+_uses: Callable[[torch.Tensor], int] = torch.Tensor._use_count  # type: ignore[attr-defined]
 
 
 def _counts(value: torch.Tensor) -> tuple[int, int, int]:
     """References to a tensor, from Python and from PyTorch, and tensors in its memory."""
     memory = value.untyped_storage()
-    return sys.getrefcount(value), value._use_count(), torch._C._storage_Use_Count(memory._cdata)  # type: ignore[attr-defined]
+    return sys.getrefcount(value), _uses(value), torch._C._storage_Use_Count(memory._cdata)
 
 
 def _is_alone(value: torch.Tensor) -> bool:
@@ -99,8 +113,8 @@ def _is_alone(value: torch.Tensor) -> bool:
     memory = value.untyped_storage()
     return (
         sys.getrefcount(value) == _ALONE[0]
-        and value._use_count() == _ALONE[1]  # type: ignore[attr-defined]
-        and torch._C._storage_Use_Count(memory._cdata) == _ALONE[2]  # type: ignore[attr-defined]
+        and _uses(value) == _ALONE[1]
+        and torch._C._storage_Use_Count(memory._cdata) == _ALONE[2]
         and memory.resizable()
         and memory.nbytes() == value.nbytes
     )
