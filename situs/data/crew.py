@@ -31,10 +31,11 @@ _numbers = itertools.count()
 class Job:
     """Some work, to be done by another thread."""
 
-    __slots__ = ("_done", "_error", "_made", "_work")
+    __slots__ = ("_done", "_error", "_made", "_report", "_work")
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    def __init__(self, work: Callable[[], Any], report: SimpleQueue[Job] | None = None) -> None:
         self._work: Callable[[], Any] | None = work
+        self._report = report
         self._made: Any = None
         self._error: BaseException | None = None
         self._done = threading.Lock()
@@ -54,6 +55,8 @@ class Job:
         except BaseException as error:
             self._error = error
         self._done.release()
+        if self._report is not None:
+            self._report.put(self)
 
     def wait(self, life: Life) -> None:
         """Waits until the work is done.
@@ -90,14 +93,17 @@ class Crew:
         self._purpose = purpose
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()  # several threads may hand out work
         self._open = True
 
-    def submit(self, work: Callable[[], Any]) -> Job:
-        """Hands a job to the threads."""
-        job = Job(work)
-        self._jobs.put(job)
-        if len(self._threads) < self._size:
-            self._hire()
+    def submit(self, work: Callable[[], Any], report: SimpleQueue[Job] | None = None) -> Job:
+        """Hands a job to the threads; it is put into `report` when it is done."""
+        job = Job(work, report)
+        with self._lock:
+            if self._open:
+                self._jobs.put(job)
+                if len(self._threads) < self._size:
+                    self._hire()
         return job
 
     def _hire(self) -> None:
@@ -109,7 +115,9 @@ class Crew:
 
     def close(self) -> None:
         """Lets the threads end; jobs that have not begun are dropped."""
-        if self._open:
+        with self._lock:
+            if not self._open:
+                return
             self._open = False
             while not self._jobs.empty():
                 self._jobs.get()

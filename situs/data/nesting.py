@@ -10,7 +10,6 @@ order stays the same.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Self
@@ -31,7 +30,7 @@ from situs.data.node import (
     guarded,
     positive,
 )
-from situs.data.parallel import read_ahead
+from situs.data.parallel import Limit, prefetched, read_ahead
 from situs.devices.logical import Device
 from situs.errors import DTypeError
 from situs.ops.form import LEAF
@@ -193,24 +192,17 @@ def _in_turn(opened: Iterator[Opened], cycle: int, block: int) -> Iterator[Any]:
 
 
 def in_turn_ahead(opened: Iterator[Opened], cycle: int, block: int, workers: int, binding: Binding) -> Iterator[Any]:
-    """The same, with the datasets of the cycle, and as many after them, reading ahead."""
+    """The same, with the datasets of the cycle, and as many after them, reading ahead.
+
+    One thread opens datasets, so that a source of slow elements does not hold up the others, which read.
+    """
     crew = Crew(workers, "interleave")
     try:
-        reading = map(partial(_reading, crew, binding), opened)
-        yield from _in_turn(_before_their_turn(reading, cycle), cycle, block)
+        reading = prefetched(map(partial(_reading, crew, binding), opened), Limit(cycle), binding.life, "open")
+        yield from _in_turn(reading, cycle, block)
     finally:
         crew.close()
 
 
 def _reading(crew: Crew, binding: Binding, inner: Opened) -> Opened:
     return inner if isinstance(inner, Failure) else read_ahead(inner, crew, binding.life)
-
-
-def _before_their_turn(opened: Iterator[Opened], count: int) -> Iterator[Opened]:
-    """The same datasets, so many of them opened before they are asked for."""
-    waiting: deque[Opened] = deque()
-    for inner in opened:
-        waiting.append(inner)
-        if len(waiting) > count:
-            yield waiting.popleft()
-    yield from waiting

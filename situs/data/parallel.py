@@ -1,7 +1,7 @@
 """Stages that work ahead, in threads: prefetching, mapping in parallel, reading several datasets at once.
 
     prefetched(items, limit)               one thread takes items before they are asked for
-    mapped(items, call, workers)           the items are taken here; a crew calls the function on them
+    mapped(items, call, workers)           a crew takes items and calls the function on them
     read_ahead(items, crew)                one job at a time takes some more of the items
 
 All of them hand over runs of items, as many as their `Pace` says, and keep what waits in memory bounded. Their threads
@@ -10,6 +10,8 @@ end when the stream is dropped.
 
 from __future__ import annotations
 
+import itertools
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -165,34 +167,60 @@ def mapped(
     Args:
         items: The items.
         call: The function; it raises nothing.
-        workers: How many threads call it.
+        workers: How many threads take items and call it.
         ordered: Whether the results come in the order of the items, rather than as they are done.
         life: Says when to give up.
         purpose: A word for the names of the threads.
     """
-    crew, pace = Crew(workers, purpose), Pace()
+    crew, work = Crew(workers, purpose), _Work(items, call)
     line = _InOrder(life) if ordered else _AsDone(life)
+    ended = False
     try:
         while True:
-            while len(line) < workers and (run := list(islice(items, pace.size))):
-                line.add(crew, _mapper(run, call, pace))
+            while len(line) < workers and not ended:
+                line.add(crew, work.next_job())
             if not len(line):
                 return
             while (failure := interrupted(line.wait, life)) is not None:
                 yield failure
-            yield from line.next()
+            made, was_last = line.next()
+            ended |= was_last
+            yield from made
     finally:
         crew.close()
 
 
-def _mapper(run: list[Any], call: Callable[[Any], Any], pace: Pace) -> Callable[[], list[Any]]:
-    def work() -> list[Any]:
-        start = time.perf_counter()
-        made = [call(item) for item in run]
-        pace.note(time.perf_counter() - start)
-        return made
+class _Work:
+    """Jobs that take items, one job after the other, and call a function on them, side by side."""
 
-    return work
+    def __init__(self, items: Items, call: Callable[[Any], Any]) -> None:
+        self._items = items
+        self._call = call
+        self._pace = Pace()
+        self._turn = threading.Condition()
+        self._given = itertools.count()
+        self._taking = 0  # the number of the job that may take items now
+
+    def next_job(self) -> Callable[[], Run]:
+        """Another job."""
+        return partial(self._work, next(self._given))
+
+    def _work(self, number: int) -> Run:
+        count = self._pace.size
+        taken = self._take(number, count)
+        start = time.perf_counter()
+        made = [self._call(item) for item in taken]
+        self._pace.note(time.perf_counter() - start)
+        return made, len(taken) < count
+
+    def _take(self, number: int, count: int) -> list[Any]:
+        with self._turn:
+            self._turn.wait_for(lambda: self._taking == number)
+            try:
+                return list(islice(self._items, count))
+            finally:
+                self._taking += 1
+                self._turn.notify_all()
 
 
 class _InOrder:
@@ -205,14 +233,14 @@ class _InOrder:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    def add(self, crew: Crew, work: Callable[[], list[Any]]) -> None:
+    def add(self, crew: Crew, work: Callable[[], Run]) -> None:
         self._jobs.append(crew.submit(work))
 
     def wait(self) -> None:
         self._jobs[0].wait(self._life)
 
-    def next(self) -> list[Any]:
-        made: list[Any] = self._jobs.popleft().result()
+    def next(self) -> Run:
+        made: Run = self._jobs.popleft().result()
         return made
 
 
@@ -222,27 +250,28 @@ class _AsDone:
     def __init__(self, life: Life) -> None:
         self._life = life
         self._pending = 0
-        self._done: SimpleQueue[list[Any]] = SimpleQueue()
-        self._first: list[Any] = []
+        self._done: SimpleQueue[Job] = SimpleQueue()
+        self._first: Job | None = None
 
     def __len__(self) -> int:
         return self._pending
 
-    def add(self, crew: Crew, work: Callable[[], list[Any]]) -> None:
-        done = self._done
-        crew.submit(lambda: done.put(work()))
+    def add(self, crew: Crew, work: Callable[[], Run]) -> None:
+        crew.submit(work, self._done)
         self._pending += 1
 
     def wait(self) -> None:
-        while not self._first:
+        while self._first is None:
             try:
                 self._first = self._done.get(timeout=POLL)
             except Empty:
                 self._life.check()
 
-    def next(self) -> list[Any]:
-        made, self._first = self._first, []
+    def next(self) -> Run:
+        assert self._first is not None
+        job, self._first = self._first, None
         self._pending -= 1
+        made: Run = job.result()
         return made
 
 

@@ -65,9 +65,20 @@ def _bring_to_host(updates: Iterable[Call]) -> None:
     """Has constants that steer updates lie on the host, where kernels can read them without waiting for a card."""
     known: dict[int, Literal] = {}
     for call in updates:
-        for number, source in enumerate(call.inputs):
-            if isinstance(source, Literal) and isinstance(source.value, torch.Tensor) and not source.value.ndim:
+        for number, source in _steering(call):
+            if isinstance(source, Literal) and _is_scalar(source.value):
                 call.inputs[number] = known.setdefault(id(source), Literal(source.value.cpu()))
+
+
+def _steering(call: Call) -> list[tuple[int, Source]]:
+    """The inputs that are the same for updates that are joined."""
+    function: Update = call.function  # type: ignore[assignment]
+    own = {*range(function.states), function.joint}
+    return [(number, source) for number, source in enumerate(call.inputs) if number not in own]
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and not value.ndim
 
 
 # Which updates go together.
@@ -125,9 +136,7 @@ class _Groups:
         kind = getattr(call.function, "kind", None)
         if kind is None or not self.used.isdisjoint(call.outputs):
             return None
-        function: Update = call.function  # type: ignore[assignment]
-        own = {*range(function.states), function.joint}
-        steering = [_identity(source) for number, source in enumerate(call.inputs) if number not in own]
+        steering = [_identity(source) for _, source in _steering(call)]
         return kind, call.device, call.node.types["T"] if call.node else None, tuple(steering)
 
 
@@ -153,9 +162,7 @@ def _identity(source: Source) -> Hashable:
     if isinstance(source, Slot):
         return source
     if isinstance(source, Literal):
-        value = source.value
-        scalar = isinstance(value, torch.Tensor) and not value.ndim
-        return (value.dtype, value.item()) if scalar else id(source)
+        return (source.value.dtype, source.value.item()) if _is_scalar(source.value) else id(source)
     return tuple(_identity(item) for item in source)
 
 

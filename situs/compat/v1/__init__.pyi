@@ -5,6 +5,7 @@ from situs import errors as errors
 from situs import experimental as experimental
 from situs import memory as memory
 from situs import test as test
+from situs.checkpoints.messages import MetaGraphDef as MetaGraphDef
 from situs.compat.v1 import app as app
 from situs.compat.v1 import bitwise as bitwise
 from situs.compat.v1 import debugging as debugging

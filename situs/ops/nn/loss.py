@@ -24,7 +24,12 @@ from situs.ops.gather import where
 from situs.ops.math import add, divide, exp, log, multiply, negative, sigmoid, subtract
 from situs.ops.naming import Composed
 from situs.ops.nn.activation import log_softmax, softplus
-from situs.ops.nn.loss_gradient import computed_in, softmax_cross_entropy_grad, sparse_cross_entropy_grad
+from situs.ops.nn.loss_gradient import (
+    asked_of_softmax,
+    computed_in,
+    softmax_cross_entropy_grad,
+    sparse_cross_entropy_grad,
+)
 from situs.ops.spelling import renamed
 from situs.ops.sum_to import sum_to
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
@@ -158,7 +163,7 @@ def _check_rows(features: torch.Tensor, labels: torch.Tensor) -> None:
 
 
 def _picked(features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    scores = torch.log_softmax(features, -1, dtype=computed_in(features.dtype))
+    scores = torch.log_softmax(features, -1, dtype=asked_of_softmax(features))
     return _negative(scores.gather(-1, labels.long().unsqueeze(-1)).squeeze(-1)).to(features.dtype)
 
 

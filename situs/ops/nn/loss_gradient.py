@@ -29,6 +29,15 @@ def computed_in(dtype: torch.dtype) -> torch.dtype:
     return torch.float32 if dtype.itemsize == 2 else dtype
 
 
+def asked_of_softmax(features: torch.Tensor) -> torch.dtype:
+    """The dtype to ask for where a result of softmax needs no more precision than the logits have.
+
+    A card computes it in float32 inside and rounds the result; the CPU rounds on the way. Of 8 x 512 rows of 50,257
+    16-bit logits, float32 in memory costs a card 3 ms.
+    """
+    return features.dtype if features.is_cuda else computed_in(features.dtype)
+
+
 # Labels that are distributions.
 
 _softmax_cross_entropy_grad = op(
@@ -100,7 +109,7 @@ def _sparse_grad_on_gpu(gradients: torch.Tensor, features: torch.Tensor, labels:
 
 
 def _at_labels(gradients: torch.Tensor, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    difference = torch.softmax(features, -1, dtype=computed_in(features.dtype))
+    difference = torch.softmax(features, -1, dtype=asked_of_softmax(features))
     difference.scatter_(-1, labels.long().unsqueeze(-1), -1, reduce="add")
     return difference.mul_(gradients.unsqueeze(-1)).to(features.dtype)
 

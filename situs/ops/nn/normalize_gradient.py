@@ -70,12 +70,25 @@ def _batch_norm_grad_kernel(
         return torch.zeros_like(x), torch.zeros_like(scale), torch.zeros_like(scale)
     n = SPATIAL[data_format]
     y, images = (channels_first(each, n, data_format) for each in (y_backprop.contiguous(), x))
-    moments, none = (reserve_space_1, reserve_space_2), (None, None)
-    running, of_batch = (none, moments) if is_training else (moments, none)
-    dx, ds, do = _aten.native_batch_norm_backward.default(
-        y, images, scale, *running, *of_batch, is_training, epsilon, [True, True, True]
-    )
+    if not is_training:
+        dx, ds, do = _with_given_moments(y, images, scale, reserve_space_1, (reserve_space_2 + epsilon).rsqrt())
+    else:
+        moments = reserve_space_1, reserve_space_2
+        dx, ds, do = _aten.native_batch_norm_backward.default(
+            y, images, scale, None, None, *moments, True, epsilon, [True, True, True]
+        )
     return as_given(dx, n, data_format), ds, do
+
+
+def _with_given_moments(
+    y: torch.Tensor, x: torch.Tensor, scale: torch.Tensor, mean: torch.Tensor, deviation: torch.Tensor
+) -> tuple[torch.Tensor, ...]:
+    """On a card PyTorch has no kernel for this."""
+    over, rest = (-1, *[1] * (x.ndim - 2)), (0, *range(2, x.ndim))
+    wide = y.float()
+    normal = (x.float() - mean.view(over)).mul_(deviation.view(over))
+    dx = (wide * (scale * deviation).view(over)).to(x.dtype)
+    return dx, (wide * normal).sum(rest), wide.sum(rest)
 
 
 def batch_norm_grad(

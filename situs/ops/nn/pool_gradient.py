@@ -117,22 +117,40 @@ def _avg_grad_kernel(
     y = _as_laid_out(grad, n, data_format)
     windows, laid = lay(tuple(made.shape[-n:]), ksize, data_format, **window)
     windows, laid = (windows if n > 1 else (1, *windows)), laid.lifted()
-    fit = fit_to(tuple(made.shape[2:]), windows, laid)
-    if n == 3 or fit is None or not fit.exact or max(laid.dilations) > 1:
+    if n == 3 or max(laid.dilations) > 1:
         return as_given(_spread(y, made.zero_(), windows, laid), n, data_format)
-    _aten.avg_pool2d_backward.grad_input(
-        y, made, windows, laid.strides, fit.margins, fit.beyond, False, None, grad_input=made
-    )
+    fit = fit_to(tuple(made.shape[2:]), windows, laid)
+    if fit is None or not fit.exact or any(fit.margins):
+        return as_given(_spread_at_once(y, made, windows, laid), n, data_format)
+    back = _aten.avg_pool2d_backward.grad_input
+    back(y, made, windows, laid.strides, fit.margins, fit.beyond, False, None, grad_input=made)
     return as_given(made, n, data_format)
 
 
+def _spread_at_once(y: torch.Tensor, x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
+    """The same with the padding made part of the tensor.
+
+    PyTorch lacks padding on one side, and up to 2.12 gets any padding wrong if channels are last, on a card
+    (its issue 188344).
+    """
+    shares, padded = y / _counts(x, windows, laid), functional.pad(x, laid.amounts())
+    back = _aten.avg_pool2d_backward.grad_input
+    back(shares, padded, windows, laid.strides, (0, 0), False, False, 1, grad_input=padded)
+    return _inner(padded, x, laid)
+
+
 def _spread(y: torch.Tensor, x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
-    """Adds to zeros what each window has for its elements: for windows that PyTorch does not have."""
+    """The same one element of the windows after the other: for volumes, and for windows with gaps."""
     shares, padded = y / _counts(x, windows, laid), functional.pad(x, laid.amounts())
     steps = list(zip(laid.counts, laid.strides, laid.dilations, strict=True))
     for offsets in product(*map(range, windows)):
         each = [_every(offset, *step) for offset, step in zip(offsets, steps, strict=True)]
         padded[(slice(None), slice(None), *each)] += shares
+    return _inner(padded, x, laid)
+
+
+def _inner(padded: torch.Tensor, x: torch.Tensor, laid: Slide) -> torch.Tensor:
+    """What of a padded tensor is the tensor itself."""
     for dim, (before, size) in enumerate(zip(laid.before, x.shape[2:], strict=True), start=2):
         padded = padded.narrow(dim, before, size)
     return padded

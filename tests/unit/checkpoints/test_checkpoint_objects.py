@@ -7,6 +7,7 @@ import json
 import logging
 import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -435,6 +436,43 @@ def test_lists_that_have_grown_are_seen_when_the_status_is_asked(tmp_path):
     xs.append(tf.Variable(0.0))
     status.assert_consumed()
     assert xs[1].numpy() == 2.0
+
+
+def test_what_is_no_variable_takes_no_value(tmp_path):
+    path = Checkpoint(step=tf.Variable(7), net=Plain(w=tf.Variable(1.0))).write(tmp_path / "ck")
+    checkpoint = Checkpoint(net=tf.Variable(3.0))  # which was an object
+    status = checkpoint.read(path)
+    checkpoint.step = 5
+    checkpoint.step = Plain()
+    with pytest.raises(AssertionError):
+        status.assert_consumed()
+    checkpoint.step = tf.Variable(0)
+    assert checkpoint.step.numpy() == 7
+    assert checkpoint.net.numpy() == 3.0
+    with pytest.raises(AssertionError, match=r"Found 1 Python objects|\(root\)\.net\.w"):
+        status.expect_partial().assert_consumed()
+
+
+def test_a_late_variable_that_does_not_fit_is_an_error_where_it_is_attached(tmp_path):
+    path = Checkpoint(step=tf.Variable(7)).write(tmp_path / "ck")
+    checkpoint = Checkpoint()
+    status = checkpoint.read(path).expect_partial()
+    with pytest.raises(ValueError, match="Received incompatible tensor"):
+        checkpoint.step = tf.Variable([1, 2])
+    with pytest.raises(AssertionError):
+        status.assert_consumed()
+
+
+def test_nothing_is_waited_for_when_everything_has_arrived(tmp_path):
+    path = Checkpoint(a=tf.Variable(1.0), b=tf.Variable(2.0)).write(tmp_path / "ck")
+    files = len(list(Path("/proc/self/fd").iterdir()))
+    checkpoint = Checkpoint()
+    checkpoint.read(path)
+    checkpoint.a, checkpoint.b = tf.Variable(0.0), tf.Variable(0.0)
+    assert (checkpoint.a.numpy(), checkpoint.b.numpy()) == (1.0, 2.0)
+    assert not _waiting[id(checkpoint)][1]
+    gc.collect()
+    assert len(list(Path("/proc/self/fd").iterdir())) == files
 
 
 def test_a_value_is_restored_once(tmp_path):

@@ -42,6 +42,14 @@ def test_taking_in_a_loop_of_the_graph():
     assert int(total(tf.constant(4))) == 3 + 4 + 5 + 6
 
 
+def test_an_iterator_ends_when_it_is_dropped_though_a_graph_knows_it(ended):
+    step = tf.function(lambda source: next(source))
+    elements = iter(Dataset.range(100).map(lambda x: x).prefetch(2))
+    assert int(step(elements)) == 0
+    del elements
+    assert ended()
+
+
 def test_the_end_is_an_error_of_the_run():
     elements = iter(Dataset.range(1))
     step = tf.function(lambda: elements.get_next())

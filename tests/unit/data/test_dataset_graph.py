@@ -91,10 +91,13 @@ def test_a_one_shot_iterator_depends_on_nothing_that_a_run_decides():
 
 
 def test_constants_may_be_depended_on():
-    stop, one = tf.constant(2, tf.int64), tf.constant(1, tf.int64)
+    stop, one = tf.constant(2, tf.int64), tf.constant(1, tf.int64) * 1
     element = v1.make_one_shot_iterator(Dataset.range(stop).map(lambda x: x + one)).get_next()
+    rows = v1.make_one_shot_iterator(Dataset.from_tensor_slices((tf.constant([[0.5], [1.5]]) * 2.0, ["a", "b"])))
+    row = rows.get_next()
     with tf.Session() as sess:
         assert run_all(sess, element) == [1, 2]
+        assert [(x.tolist(), y) for x, y in run_all(sess, row)] == [([1.0], b"a"), ([3.0], b"b")]
 
 
 def test_python_cannot_iterate_a_dataset_of_a_graph():
@@ -339,6 +342,8 @@ def test_a_run_that_waits_gives_up(how, ended):
     waiting.join(LIMIT)
     assert outcome == [{"closed": "CancelledError", "timed out": "DeadlineExceededError"}[how]]
     going_on.set()
+    if how == "timed out":
+        assert sess.run(element) == 2
     sess.close()
     assert ended()
 

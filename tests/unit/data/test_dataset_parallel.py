@@ -222,6 +222,31 @@ def test_datasets_are_read_at_the_same_time(values, ended):
     assert ended()
 
 
+@pytest.mark.parametrize(
+    "ahead",
+    [
+        lambda ds: ds.prefetch(4),
+        lambda ds: ds.map(lambda x: x, num_parallel_calls=4),
+        lambda ds: ds.map(sleeping(0.0), num_parallel_calls=4, deterministic=False),
+        lambda ds: ds.interleave(lambda x: Dataset.from_tensors(x), cycle_length=3, num_parallel_calls=2),
+        lambda ds: ds.interleave(lambda x: Dataset.from_tensors(x), cycle_length=1, num_parallel_calls=1),
+    ],
+)
+def test_an_element_that_is_ready_does_not_wait_for_the_next(ahead, ended):
+    going_on = threading.Event()
+
+    def blocked():
+        yield 0
+        assert going_on.wait(LIMIT)
+        yield 1
+
+    elements = iter(ahead(Dataset.from_generator(blocked, tf.int64, [])))
+    assert int(next(elements)) == 0
+    going_on.set()
+    assert [int(x) for x in elements] == [1]
+    assert ended()
+
+
 # Their end.
 
 
@@ -324,19 +349,42 @@ def test_closing_wakes_whoever_waits(ended):
     assert ended()
 
 
-def test_an_interrupt_from_the_keyboard_ends_the_iteration(ended):
-    def slow():
+@pytest.mark.parametrize(
+    "ahead",
+    [
+        lambda ds: ds.prefetch(1),
+        lambda ds: ds.prefetch(1).prefetch(2),
+        lambda ds: ds.prefetch(1).map(lambda x: x, num_parallel_calls=2).prefetch(1),
+        lambda ds: ds.map(sleeping(0.0), num_parallel_calls=2, deterministic=False).prefetch(1),
+    ],
+)
+def test_an_interrupt_from_the_keyboard_loses_nothing(ahead, ended):
+    going_on = threading.Event()
+
+    def blocked():
         yield 0
-        time.sleep(1.0)
+        going_on.wait(LIMIT)
         yield 1
 
-    elements = iter(Dataset.from_generator(slow, tf.int64).prefetch(1))
-    next(elements)
+    elements = iter(ahead(Dataset.from_generator(blocked, tf.int64)))
+    assert int(next(elements)) == 0
     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         next(elements)
-    assert time.perf_counter() - start < 0.8
+    going_on.set()
+    assert [int(x) for x in elements] == [1]
+    assert ended()
+
+
+def test_an_interrupt_inside_of_a_stage_ends_the_iteration(ended):
+    def interrupted():
+        yield 0
+        raise KeyboardInterrupt
+
+    elements = iter(Dataset.from_generator(interrupted, tf.int64).batch(1))
+    next(elements)
+    with pytest.raises(KeyboardInterrupt):
+        next(elements)
     with pytest.raises(errors.CancelledError, match="interrupted"):
         next(elements)
     assert ended()
@@ -387,8 +435,9 @@ def test_a_crew_passes_on_what_its_work_raises():
         raise KeyError("inside")
 
     job = crew.submit(fail)
+    job.wait(Life())
     with pytest.raises(KeyError, match="inside"):
-        job.result(Life())
+        job.result()
     crew.close()
     crew.close()
 
