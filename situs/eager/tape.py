@@ -12,7 +12,7 @@ records backwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -33,7 +33,9 @@ class Record:
 
     __slots__ = ("attrs", "inputs", "kept", "op", "outputs", "rule", "scope")
 
-    def __init__(self, op: Op, inputs: Keys, outputs: list[int], kept: tuple[Any, ...], attrs: dict[str, Any]) -> None:
+    def __init__(
+        self, op: Op, inputs: Keys, outputs: list[int], kept: tuple[Any, ...], attrs: Mapping[str, Any]
+    ) -> None:
         self.op = op
         self.rule = op.gradient_rule  # how gradients flow back through it
         self.inputs = inputs  # a key for each tensor input, None where nobody watches it
@@ -126,10 +128,7 @@ def _record_plain(tape: Tape, op: Op, inputs: tuple[EagerTensor, ...], keys: Key
     if smooth:
         tape.keys.add(key)
     kept = () if rule is None else tuple([_kept(need, inputs, (made,)) for need in rule.needs])
-    tape.records.append(Record(op, keys, [key], kept, _NO_ATTRS))
-
-
-_NO_ATTRS: dict[str, Any] = {}
+    tape.records.append(Record(op, keys, [key], kept, op.attrs))
 
 
 def _are_tensors(op: Op, inputs: tuple[Any, ...]) -> bool:

@@ -62,6 +62,7 @@ NEW = frozenset[str]().union(
     UNARY,
     BINARY,
     _names("Angle BiasAdd ClipByValue ComplexAbs DivNoNan FloorDiv LeftShift LogSigmoid MulNoNan RightShift Select"),
+    _names("BiasAddGrad EluGrad GeluGrad LeakyReluGrad Relu6Grad ReluGrad SeluGrad SiluGrad SoftplusGrad SoftsignGrad"),
     _names("Masked ReciprocalGrad RsqrtGrad SigmoidGrad SqrtGrad TanhGrad"),
     _names("SelectV2 Softplus Softsign TruncateDiv Xdivy Xlog1py Xlogy"),
     _names("Equal Greater GreaterEqual IsFinite IsInf IsNan Less LessEqual NotEqual"),

@@ -10,7 +10,7 @@ tape asks for gradients of gradients.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from situs.devices import threads
@@ -171,7 +171,7 @@ class _Backward:
         self.needed = list(self._back.captures)
         self._call = GraphCall(self._back, state, f"{name}_backward")
 
-    def __call__(self, grads: Sequence[Any], kept: Sequence[EagerTensor], attrs: dict[str, Any]) -> list[Any]:
+    def __call__(self, grads: Sequence[Any], kept: Sequence[EagerTensor], attrs: Mapping[str, Any]) -> list[Any]:
         """The gradients of the sources."""
         known = zip(grads, attrs["shapes"], self.ends, strict=True)
         given: list[Any] = [zeros(shape, end.dtype) if grad is None else grad for grad, shape, end in known]

@@ -22,7 +22,7 @@ a function that makes it, which is called only if somebody wants it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from situs.errors import InvalidArgumentError
@@ -70,7 +70,7 @@ class GradientRule:
         self.tensor_inputs = tuple(i for i, arg in enumerate(signature.inputs) if not arg.is_host)
         self.has_one = len(self.tensor_inputs) == 1
 
-    def __call__(self, grads: Sequence[Any], kept: Sequence[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
+    def __call__(self, grads: Sequence[Any], kept: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The gradients of the tensor inputs, from those of the results and what was kept."""
         first = list(grads) if self.takes_list else grads[0]
         by_name = {name: attrs[name] for name in self.attrs} if self.attrs else _NOTHING

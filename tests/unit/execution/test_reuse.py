@@ -425,10 +425,13 @@ def test_ops_that_are_said_to_make_new_memory_do(device, monkeypatch, without_re
         with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
             made = flatten(of_row(row))
             session.run([each for each in made if isinstance(each, tf.Tensor)])
-    for function in (tf.tanh, tf.sigmoid, tf.sqrt, tf.rsqrt, tf.reciprocal, lambda x: tf.maximum(x, x + 1.0)):
+    smooth = [tf.tanh, tf.sigmoid, tf.sqrt, tf.rsqrt, tf.reciprocal, lambda x: tf.maximum(x, x + 1.0)]
+    smooth += [tf.nn.relu, tf.nn.relu6, tf.nn.leaky_relu, tf.nn.elu, tf.nn.selu, tf.nn.softplus, tf.nn.softsign]
+    smooth += [tf.nn.gelu, tf.nn.swish]
+    for function in smooth:
         with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
-            x = tf.constant([1.0, 2.0])
-            session.run(tf.gradients(function(x), x))
+            x, bias = tf.constant([[1.0, 2.0]]), tf.constant([0.0, 1.0])
+            session.run(tf.gradients(function(tf.nn.bias_add(x, bias)), [x, bias]))
     assert seen - {"AddN", "Cast"} == NEW
 
 

@@ -124,9 +124,8 @@ def test_nothing_is_recorded_while_the_tape_is_stopped():
             z = y * 100.0
         w = y + 1.0
     assert tape.gradient([w, z], x) is not None
-    with tf.GradientTape() as tape:
-        with tape.stop_recording():
-            z = x * x
+    with tf.GradientTape() as tape, tape.stop_recording():
+        z = x * x
     assert tape.gradient(z, x) is None
 
 
@@ -181,7 +180,7 @@ def test_targets_that_are_no_tensors_are_refused(target):
 
 
 def test_watching_something_else_is_refused():
-    with tf.GradientTape() as tape, pytest.raises(ValueError, match="not tf.Tensor or tf.Variable"):
+    with tf.GradientTape() as tape, pytest.raises(ValueError, match=r"not tf\.Tensor or tf\.Variable"):
         tape.watch(3.0)
 
 
@@ -249,3 +248,20 @@ def test_a_tape_keeps_no_tensor_that_no_rule_asks_for():
                 y = y + 1.0
     assert account.usage().current - before <= 2 * 256 * 256 * 4
     assert np.all(tape.gradient(y, x).numpy() == 1.0)
+
+
+def test_ops_with_attributes_take_the_short_way_too(run_python):
+    # In a process of its own: the tests verify kernels, which takes the long way.
+    program = (
+        "import situs as tf\n"
+        "x = tf.constant([[1.0, 2.0], [3.0, 4.0]])\n"
+        "multiply, shift = lambda x: tf.matmul(x, x), lambda x: tf.nn.bias_add(x, [1.0, 2.0])\n"
+        "for function in (multiply, shift, tf.nn.softmax, tf.nn.relu, tf.nn.gelu):\n"
+        "    for _ in range(2):\n"
+        "        with tf.GradientTape() as tape:\n"
+        "            tape.watch(x)\n"
+        "            y = function(x)\n"
+        "        grad = tape.gradient(y, x)\n"
+        "    print(grad.shape)\n"
+    )
+    assert run_python(program, SITUS_VERIFY="0") == "(2, 2)\n" * 5
