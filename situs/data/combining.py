@@ -1,8 +1,10 @@
 """Several datasets as one: zip, concatenate, choose_from_datasets, sample_from_datasets.
 
-zip((a, b))                    (a0, b0) (a1, b1) ...        as long as both have elements
-a.concatenate(b)               a0 a1 ... b0 b1 ...
-choose_from_datasets([a, b], choices)                       the next of the one whose number comes
+    zip((a, b))                    (a0, b0) (a1, b1) ...        as long as both have elements
+    a.concatenate(b)               a0 a1 ... b0 b1 ...
+    choose_from_datasets([a, b], choices)                       the next of the one whose number comes
+
+Whole tables that are zipped become one table: they are shuffled and batched together.
 """
 
 from __future__ import annotations

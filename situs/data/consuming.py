@@ -17,15 +17,16 @@ import torch
 
 from situs import dtype as dt
 from situs.data.cursor import Cursor, binding_for
-from situs.data.element import Element, Spec, joined
+from situs.data.element import Element, Spec
 from situs.data.face import Face
 from situs.data.function import ElementFunction
+from situs.data.iterator import presenter
+from situs.data.iterator_ops import brought
 from situs.data.mapping import settled_state
 from situs.data.node import INFINITE, UNKNOWN, Binding, Node, Stream, Transformation, symbols_of
 from situs.data.sources import Tensors, components_of
 from situs.devices.scope import here
-from situs.eager.bridge import Value, host, place
-from situs.eager.tensor import wrap
+from situs.eager.bridge import Value, host
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.ops.constant import constant
@@ -57,7 +58,7 @@ class Consuming(Face):
 
     def _settled(self, state: Spec, reduce_func: Any) -> tuple[ElementFunction, Spec]:
         while True:
-            function = self._function(reduce_func, "reduce", joined([state, self._node.spec]))
+            function = self._function(reduce_func, "reduce", state)
             kept = settled_state(state, function.spec, "reduce_func")
             if kept == state:
                 return function, state
@@ -78,8 +79,7 @@ class Consuming(Face):
             return spec.pack(_added(here.graph, op_def, node, declared, name))
         element = Cursor(node, Binding()).pull()
         assert element is not None
-        pairs = zip(element, spec.leaves, strict=True)
-        return spec.pack([wrap(value, place(node.where or host(), leaf.dtype)) for value, leaf in pairs])
+        return presenter(node, self._of)(element)
 
     # How many.
 
@@ -119,6 +119,7 @@ class Reduction(Transformation):
         super().__init__(input, function.spec, (*first.symbols, *function.captures))
         self._first = first
         self._function = function
+        self.where = None
 
     def start(self, binding: Binding) -> Stream:
         """Goes through all elements."""
@@ -128,11 +129,6 @@ class Reduction(Transformation):
         while (element := cursor.pull()) is not None:
             state = call((*state, *element))
         return Stream(iter([state]))
-
-    @property
-    def where(self) -> None:
-        """What functions make is on the host."""
-        return None
 
 
 class Single(Transformation):
@@ -170,7 +166,7 @@ def _added(graph: Graph, op_def: Op, node: Node, results: Sequence[Any], name: s
 def _consume_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> list[Value]:
     element = Cursor(dataset, binding_for(dataset, other_arguments, run)).pull(run)
     assert element is not None
-    return list(element)
+    return brought(element, dataset.where or host(), host())
 
 
 @_cardinality.kernel(CPU)

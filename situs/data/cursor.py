@@ -1,8 +1,10 @@
 """Cursors: one iteration of a dataset, from which elements are taken one after the other, by any number of threads.
 
-cursor = Cursor(node, Binding())
-cursor.pull()        the next element; None at the end; raises what belongs to it
-cursor.close()       ends the threads of the pipeline; so does dropping the cursor
+    cursor = Cursor(node, Binding())
+    cursor.pull()        the next element; None at the end; raises what belongs to it
+    cursor.close()       ends the threads of the pipeline; so does dropping the cursor
+
+Behind an element that failed the iteration goes on.
 """
 
 from __future__ import annotations
@@ -52,8 +54,11 @@ class Cursor:
             CancelledError: the iteration was closed.
         """
         with self._lock:
-            item = self._take(run) if self._next is _NOTHING else self._next
-            self._next = _END if item is _END else _NOTHING
+            if self._next is _NOTHING:
+                self._next = self._take(run)
+            if run is not None and type(self._next) is not Failure:
+                run.check()  # an element that comes too late for its run stays for the next one
+            item, self._next = self._next, _END if self._next is _END else _NOTHING
         if item is _END:
             return None
         if type(item) is not Failure:

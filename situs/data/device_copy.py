@@ -86,7 +86,7 @@ class ToDevice(Transformation):
         super().__init__(input)
         if input.spec.has_datasets:
             raise InvalidArgumentError("Datasets stay on the host; only tensors can be brought to a device.")
-        self._target = target
+        self._target = self.where = target
         self._size = size
 
     def start(self, binding: Binding) -> Stream:
@@ -103,11 +103,6 @@ class ToDevice(Transformation):
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""
         return self.input.cardinality(binding)
-
-    @property
-    def where(self) -> Device | None:
-        """The device."""
-        return self._target
 
 
 # Moving.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from situs.data.element import Spec
+from situs.data.element import Spec, joined
 from situs.data.function import ElementFunction
 from situs.data.node import Node
 from situs.errors import DTypeError, shown
@@ -36,10 +36,14 @@ class Face:
         """The kinds of the tensors in the elements, in the structure that these have."""
         return self._node.spec.structure
 
-    def _function(self, function: Any, what: str, spec: Spec | None = None) -> ElementFunction:
-        """A function of the program's, traced for the elements of this dataset."""
+    def _function(self, function: Any, what: str, state: Spec | None = None) -> ElementFunction:
+        """A function of the program's, traced for the elements of this dataset, or for a state and an element."""
         node = self._node
-        return ElementFunction(function, node.spec if spec is None else spec, what, self._of, node.where)
+        homes = [node.where] * len(node.spec.leaves)
+        if state is None:
+            return ElementFunction(function, node.spec, what, self._of, homes)
+        spec = joined([state, node.spec])
+        return ElementFunction(function, spec, what, self._of, [*[None] * len(state.leaves), *homes])
 
     def __repr__(self) -> str:
         return f"<_{self._node.title}Dataset element_spec={self.element_spec!r}>"

@@ -51,20 +51,22 @@ class ElementFunction:
         spec: What the elements are.
         what: What the function was given to, for messages.
         face: Makes datasets of nodes, for a function that takes some.
-        where: The device that the elements are on; None for the host.
+        homes: The devices that the tensors of an element are on; the host by default.
 
     Attributes:
         spec: What the function returns.
         captures: The tensors of the graph around it that it uses.
     """
 
-    def __init__(self, function: Any, spec: Spec, what: str, face: Face, where: Device | None = None) -> None:
+    def __init__(
+        self, function: Any, spec: Spec, what: str, face: Face, homes: Sequence[Device | None] | None = None
+    ) -> None:
         if not callable(function):
             raise InvalidArgumentError(
                 f"Argument `func` must be a callable. Received func={shown(function)} (of type {type(function)})"
             )
         self._what = what
-        self._where = where
+        self._homes = [None] * len(spec.leaves) if homes is None else homes
         self._datasets: dict[int, Node] = {}  # among what is returned, by position
         self._state = FunctionState()
         self._programs: dict[tuple[Device, ...], Program] = {}
@@ -74,6 +76,11 @@ class ElementFunction:
         self._effects = traced.effects
         self._captured = list(self._graph.captures)
         self.captures = [tensor for tensor in self._captured if not tensor.is_ref]
+
+    @property
+    def returned(self) -> list[Node]:
+        """The datasets among what it returns."""
+        return list(self._datasets.values())
 
     # Tracing.
 
@@ -158,7 +165,7 @@ class ElementFunction:
 
     def _program(self, homes: Sequence[Device]) -> Program:
         graph, devices = self._graph, process.devices()
-        feeds = [(tensor, self._where or host()) for tensor in graph.arguments]
+        feeds = [(tensor, home or host()) for tensor, home in zip(graph.arguments, self._homes, strict=True)]
         feeds += [(graph.captures[tensor], home) for tensor, home in zip(self._captured, homes, strict=True)]
         roots = {graph.captures[tensor]: _root(tensor) for tensor in self._captured if tensor.is_ref}
         fixed = {tensor.op: device for tensor, device in feeds}

@@ -1,8 +1,10 @@
 """Functions on elements, one by one: map, filter, take_while, scan, enumerate.
 
-range(4).map(lambda x: x * x)                          0 1 4 9
-range(4).filter(lambda x: x % 2 == 0)                  0 2
-range(4).scan(0, lambda s, x: (s + x, s + x))          0 1 3 6
+    range(4).map(lambda x: x * x)                          0 1 4 9
+    range(4).filter(lambda x: x % 2 == 0)                  0 2
+    range(4).scan(0, lambda s, x: (s + x, s + x))          0 1 3 6
+
+`situs.data.function` says what becomes of the functions.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any, Self
 
 from situs import dtype as dt
 from situs.data.combining import Zip
-from situs.data.element import Element, Spec, joined
+from situs.data.element import Element, Spec
 from situs.data.face import Face
 from situs.data.function import ElementFunction
 from situs.data.node import (
@@ -29,7 +31,6 @@ from situs.data.node import (
 )
 from situs.data.parallel import mapped, tuned
 from situs.data.sources import Counter, Tensors, components_of
-from situs.devices.logical import Device
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.attribute import as_bool
 from situs.ops.form import Form
@@ -121,14 +122,22 @@ def workers_for(calls: int) -> int:
 
 
 class Computed(Transformation):
-    """A node whose elements a function decides on, or makes. They are on the host."""
+    """A node whose elements a function decides on, or makes."""
 
     def __init__(self, input: Node, function: ElementFunction, spec: Spec | None = None, *depends_on: Any) -> None:
         super().__init__(input, spec, (*function.captures, *depends_on))
         self.function = function
 
 
-class Map(Computed):
+class Made(Computed):
+    """A node whose elements a function makes. They are on the host."""
+
+    def __init__(self, input: Node, function: ElementFunction, spec: Spec, *depends_on: Any) -> None:
+        super().__init__(input, function, spec, *depends_on)
+        self.where = None
+
+
+class Map(Made):
     """What a function makes of each element."""
 
     title = "Map"
@@ -153,11 +162,6 @@ class Map(Computed):
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""
         return self.input.cardinality(binding)
-
-    @property
-    def where(self) -> Device | None:
-        """What functions make is on the host."""
-        return None
 
 
 class Filter(Computed):
@@ -213,7 +217,7 @@ def _taken_while(items: Iterator[Any], holds: Callable[[Any], Any]) -> Iterator[
 def _settled(face: Face, state: Spec, scan_func: Any) -> tuple[ElementFunction, Spec]:
     """A function of states and elements, and what the states are: traced again with less known shapes if need be."""
     while True:
-        function = face._function(scan_func, "scan", joined([state, face._node.spec]))
+        function = face._function(scan_func, "scan", state)
         form = function.spec.form
         if not isinstance(form, Form) or form.kind is not tuple or len(form.items) != 2:
             raise DTypeError(
@@ -248,7 +252,7 @@ def settled_state(before: Spec, after: Spec, what: str) -> Spec:
     return kept
 
 
-class Scan(Computed):
+class Scan(Made):
     """The outputs of a function that carries a state from element to element."""
 
     title = "Scan"

@@ -31,7 +31,6 @@ from situs.data.node import (
     positive,
 )
 from situs.data.parallel import Limit, prefetched, read_ahead
-from situs.devices.logical import Device
 from situs.errors import DTypeError
 from situs.ops.form import LEAF
 
@@ -90,16 +89,12 @@ class _Flattened(Computed):
 
     def __init__(self, input: Node, function: ElementFunction, *depends_on: Any) -> None:
         super().__init__(input, function, _inner_spec(function), *depends_on)
+        self.where = function.returned[0].where
 
     def _open(self, binding: Binding) -> Callable[[Any], Any]:
         """From an item to the items of its dataset; a `Failure` if there is none."""
         call = self.function.bind(binding)
         return guarded(lambda element: _begin(call(element)))
-
-    @property
-    def where(self) -> Device | None:
-        """What functions make is on the host."""
-        return None
 
 
 def _begin(made: Element) -> Iterator[Any]:

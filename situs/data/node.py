@@ -197,6 +197,9 @@ class Node:
         spec: What its elements are.
         inputs: The nodes it takes elements from.
         depends_on: What it depends on besides; tensors of a graph among these become symbols.
+
+    Attributes:
+        where: The device that the elements are on; None for the host.
     """
 
     title = ""  # what its dataset is called when it is printed
@@ -204,6 +207,7 @@ class Node:
     def __init__(self, spec: Spec, inputs: Sequence[Node] = (), depends_on: Iterable[Any] = ()) -> None:
         self.spec = spec
         self.inputs = tuple(inputs)
+        self.where: Device | None = _common_device(self.inputs)
         self.symbols = tuple([item for item in depends_on if isinstance(item, SymbolicTensor)])
         self.memory = Memory() if here.graph is None else None
 
@@ -215,10 +219,16 @@ class Node:
         """The number of elements, as far as it is known: `INFINITE` or `UNKNOWN` where it is not."""
         return UNKNOWN
 
-    @property
-    def where(self) -> Device | None:
-        """The device that the elements are on; None for the host."""
-        return self.inputs[0].where if self.inputs else None
+
+def _common_device(nodes: Sequence[Node]) -> Device | None:
+    where = {node.where for node in nodes}
+    if len(where) > 1:
+        names = ", ".join(sorted("the host" if device is None else device.short_name for device in where))
+        raise InvalidArgumentError(
+            f"The elements of these datasets are on different devices: {names}. Combine them first, and bring the "
+            "result to a device."
+        )
+    return where.pop() if where else None
 
 
 class Transformation(Node):

@@ -1,8 +1,10 @@
 """Optionals: an element, or that there is none.
 
-optional = iterator.get_next_as_optional()
-optional.has_value()        a bool tensor
-optional.get_value()        the element; an error if there is none
+    optional = iterator.get_next_as_optional()
+    optional.has_value()        a bool tensor
+    optional.get_value()        the element; an error if there is none
+
+In a graph it is a value of its own, which two operations ask.
 """
 
 from __future__ import annotations

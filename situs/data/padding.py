@@ -1,6 +1,8 @@
 """Batches of elements that differ in size: padded to that of the largest, or to one that the program gives.
 
-[1] [2 2] [3 3 3]    padded_batch(3)    [[1 0 0] [2 2 0] [3 3 3]]
+    [1] [2 2] [3 3 3]    padded_batch(3)    [[1 0 0] [2 2 0] [3 3 3]]
+
+Nothing is ever cut off: an element that is larger than it may be is an error.
 """
 
 from __future__ import annotations
@@ -137,6 +139,7 @@ class PaddedBatch(Transformation):
         super().__init__(input, input.spec.with_leaves(leaves), (size,))
         self._size = _checked(size) if isinstance(size, int) else size
         self._drops = drops
+        self.where = None
         self._components = list(zip(sizes, fills, [leaf.dtype for leaf in leaves], strict=True))
 
     def start(self, binding: Binding) -> Stream:

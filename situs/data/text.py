@@ -1,7 +1,9 @@
 """Files: their names, and the lines in them.
 
-Dataset.list_files("logs/*.txt")       the names that fit a pattern
-TextLineDataset(["a.txt", "b.txt"])    the lines of the files, without their ends
+    Dataset.list_files("logs/*.txt")       the names that fit a pattern
+    TextLineDataset(["a.txt", "b.txt"])    the lines of the files, without their ends
+
+A file that cannot be read is an error in the place of its first line, or where it is damaged; the next files follow.
 """
 
 from __future__ import annotations

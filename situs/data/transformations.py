@@ -1,6 +1,8 @@
 """Functions from datasets to datasets, for ``Dataset.apply``: transformations as they were before they were methods.
 
-ds.apply(tf.data.experimental.shuffle_and_repeat(1000, count=3))        ds.shuffle(1000).repeat(3)
+    ds.apply(tf.data.experimental.shuffle_and_repeat(1000, count=3))        ds.shuffle(1000).repeat(3)
+
+What each does is said where the method is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Elements in groups that are datasets: window, group_by_window.
 
-range(7).window(3)                           {0 1 2} {3 4 5} {6}                 each {} a dataset
-range(4).window(2, shift=1)                  {0 1} {1 2} {2 3} {3}
-ds.group_by_window(key, reduce, size)        elements of one key, reduce(key, {...})
+    range(7).window(3)                           {0 1 2} {3 4 5} {6}                 each {} a dataset
+    range(4).window(2, shift=1)                  {0 1} {1 2} {2 3} {3}
+    ds.group_by_window(key, reduce, size)        elements of one key, reduce(key, {...})
+
+The elements of a group are kept until the group is dropped.
 """
 
 from __future__ import annotations
@@ -78,13 +80,14 @@ class Windows(Face):
             raise InvalidArgumentError("Either the `window_size` or the `window_size_func` argument must be specified.")
         key = self._scalar(self._function(key_func, "group_by_window"), "key_func")
         pair = joined([INT64, Spec(LEAF, [DatasetSpec(self._node.spec)])])
-        reduce = self._function(reduce_func, "group_by_window", pair)
+        reduce = ElementFunction(reduce_func, pair, "group_by_window", self._of)
         if reduce.spec.form is not LEAF or not isinstance(reduce.spec.leaves[0], DatasetSpec):
             raise DTypeError(f"`reduce_func` must return a `Dataset` object. Got {reduce.spec.structure!r}.")
         if window_size_func is None:
             size: Any = as_number(window_size, "window_size")
         else:
-            size = self._scalar(self._function(window_size_func, "group_by_window", INT64), "window_size_func")
+            sizing = ElementFunction(window_size_func, INT64, "group_by_window", self._of)
+            size = self._scalar(sizing, "window_size_func")
         return self._of(GroupByWindow(self._node, key, reduce, size))
 
     def _scalar(self, function: ElementFunction, what: str) -> ElementFunction:
@@ -121,6 +124,7 @@ class Window(Transformation):
     title = "Window"
 
     def __init__(self, input: Node, size: Number, shift: Number, stride: Number, drops: bool) -> None:
+        _check_on_host(input, "window()")
         leaves = [DatasetSpec(Spec(LEAF, [leaf])) for leaf in input.spec.leaves]
         super().__init__(input, input.spec.with_leaves(leaves), (size, shift, stride))
         self._numbers = (size, shift, stride)
@@ -179,12 +183,18 @@ class Window(Transformation):
 _NAMES = ("size", "shift", "stride")
 
 
+def _check_on_host(input: Node, what: str) -> None:
+    if input.where is not None:
+        raise InvalidArgumentError(f"{what} makes datasets of elements on the host: bring them to a device afterwards.")
+
+
 class GroupByWindow(Computed):
     """Datasets made of groups of elements that have one key."""
 
     title = "GroupByWindow"
 
     def __init__(self, input: Node, key: ElementFunction, reduce: ElementFunction, size: Any) -> None:
+        _check_on_host(input, "group_by_window()")
         sizing = size.captures if isinstance(size, ElementFunction) else [size]
         leaf = reduce.spec.leaves[0]
         assert isinstance(leaf, DatasetSpec)

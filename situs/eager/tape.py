@@ -6,7 +6,7 @@ watches, and what was made of that, are the keys in ``tape.keys``.
 
     x, watched: key 1        y = x * x       Record(Mul, inputs (1, 1), outputs (2,), kept (x, x))
 
-A record keeps what the gradient rule of its op asks for, and no other tensor. `situs.gradients` goes through the
+A record keeps what the gradient rule of its op asks for, and no other tensor. `situs.autodiff` goes through the
 records backwards.
 """
 

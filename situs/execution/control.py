@@ -83,7 +83,7 @@ class _Holder:
         self.node = node
         self.device = device
         self.builder = builder
-        self.keeps = bool(node.attrs.get("_keeps"))  # a gradient needs values from inside: see situs.gradients.kept
+        self.keeps = bool(node.attrs.get("_keeps"))  # a gradient needs values from inside: see situs.autodiff.kept
         self.assignments: list[Assignment] = []
 
     def branch(self) -> Function:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from situs.ops.array import where as where_op
 from situs.ops.cast import cast
+from situs.ops.compare import equal
 from situs.ops.constant import convert_to_tensor
+from situs.ops.gather import where
 from situs.ops.math import ceil, cos, exp, floor, log, minimum, pow
 from situs.tensor import is_tensor, read
 
@@ -42,7 +43,16 @@ class Arithmetic(Protocol):
 class _Tensors:
     """Arithmetic of tensors."""
 
-    functions = {"ceil": ceil, "cos": cos, "exp": exp, "floor": floor, "log": log, "minimum": minimum, "power": pow}
+    functions: ClassVar[dict[str, Any]] = {
+        "ceil": ceil,
+        "cos": cos,
+        "equal": equal,
+        "exp": exp,
+        "floor": floor,
+        "log": log,
+        "minimum": minimum,
+        "power": pow,
+    }
 
     def number(self, value: Any, like: Any = None) -> Number:
         return convert_to_tensor(value) if like is None else cast(_converted(value), like.dtype)
@@ -51,7 +61,7 @@ class _Tensors:
         return self.functions[function](*values)
 
     def choose(self, condition: Any, then: Number, otherwise: Number) -> Number:
-        return where_op(condition, then, otherwise)
+        return where(condition, then, otherwise)
 
 
 class _Numbers:
@@ -114,7 +124,7 @@ def polynomial(
     rate = m.number(rate)
     end, now, steps = m.number(end_learning_rate, rate), m.number(step, rate), m.number(decay_steps, rate)
     if cycle:
-        steps = steps * m.choose(now == 0, m.number(1.0, rate), m.call("ceil", now / steps))
+        steps = steps * m.choose(m.call("equal", now, 0), m.number(1.0, rate), m.call("ceil", now / steps))
     else:
         now = m.call("minimum", now, steps)
     return (rate - end) * m.call("power", 1 - now / steps, m.number(power, rate)) + end
@@ -122,9 +132,11 @@ def polynomial(
 
 def piecewise(m: Arithmetic, step: Any, boundaries: Sequence[Any], values: Sequence[Any]) -> Number:
     """The value of the part that the step is in; a boundary is the last step of its part."""
-    found, now = m.number(values[0]), step
+    found = m.number(values[0])
+    now = read(step)
     for boundary, value in zip(boundaries, values[1:], strict=True):
-        found = m.choose(now > boundary, m.number(value, found), found)
+        limit = m.number(boundary, now) if is_tensor(now) else boundary
+        found = m.choose(now > limit, m.number(value, found), found)
     return found
 
 

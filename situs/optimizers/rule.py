@@ -22,7 +22,7 @@ from situs.optimizers.base import Optimizer
 from situs.optimizers.update import Update, add, make
 from situs.registry.op import find_op
 from situs.tensor import is_tensor
-from situs.variables.apply_ops import Apply
+from situs.variables.apply_ops import Apply, steering_dtype
 
 
 class Rule(NamedTuple):
@@ -121,7 +121,8 @@ class RuleOptimizer(Optimizer):
         return variable, *(self.get_slot(variable, name) for name in rule.slots)
 
     def _steering(self, rule: Rule, dtype: DType) -> dict[str, Any]:
-        """What steers the op, in the dtype of variables: the same object for all of them."""
+        """What steers the op for variables of a dtype: the same object for all of them."""
+        dtype = steering_dtype(dtype)
         key = rule.apply, dtype, here.graph
         if key not in self._steering_known:
             convert = _rounded if here.graph is None else _as_tensor

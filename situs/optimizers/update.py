@@ -23,7 +23,7 @@ from situs.ops.constant import convert_to_tensor
 from situs.placement import options
 from situs.symbolic.build import apply as build
 from situs.tensor import read
-from situs.variables.apply_ops import Apply
+from situs.variables.apply_ops import Apply, steering_dtype
 from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 from situs.variables.symbolic import RefVariable
@@ -65,7 +65,7 @@ def add(update: Update) -> Operation:
     """Adds the operation of an update to the graph being built."""
     graph: Graph = here.graph
     states = [state_of(variable, graph) for variable in update.states]
-    dtype = update.states[0].dtype
+    dtype = steering_dtype(update.states[0].dtype)
     given: dict[str, Any] = {arg.name: tensor for arg, tensor in zip(update.apply.op.inputs, states, strict=False)}
     given[update.apply.op.inputs[update.apply.joint].name] = update.grad
     if update.indices is not None:
@@ -101,21 +101,7 @@ def _make_group(group: Sequence[Update]) -> None:
     if first.indices is not None:
         attrs["indices"] = [_value(first.indices, where)]
     grads = [gradient_value(update.grad, where) for update in group]
-    for part in _without_repetition([update.states for update in group]):
-        change(first.apply, [group[n].states for n in part], [grads[n] for n in part], first.steering, attrs)
-
-
-def _without_repetition(states: Sequence[tuple[Variable, ...]]) -> list[list[int]]:
-    """The numbers of updates in parts that change each variable once: what is changed twice takes its turns."""
-    turns: dict[int, int] = {}
-    parts: list[list[int]] = []
-    for number, (variable, *_) in enumerate(states):
-        turn = turns.get(id(variable), 0)
-        turns[id(variable)] = turn + 1
-        if turn == len(parts):
-            parts.append([])
-        parts[turn].append(number)
-    return parts
+    change(first.apply, [update.states for update in group], grads, first.steering, attrs)
 
 
 def change(
@@ -137,8 +123,23 @@ def change(
     where = states[0][0].place
     if options.current.log:
         print(f"Executing op {apply.op.name} in device {where.device.name}", flush=True)
-    cells = [[variable._cell for variable in column] for column in zip(*states, strict=True)]
-    apply.change(cells, grads, {name: steering_value(value, where) for name, value in steering.items()}, attrs)
+    numbers = {name: steering_value(value, where) for name, value in steering.items()}
+    for part in _without_repetition(states):
+        cells = [[states[number][column]._cell for number in part] for column in range(len(states[0]))]
+        apply.change(cells, [grads[number] for number in part], numbers, attrs)
+
+
+def _without_repetition(states: Sequence[Sequence[Variable]]) -> list[Sequence[int]]:
+    """The numbers of updates in parts that change each variable once: what is changed twice takes its turns."""
+    turns: dict[int, int] = {}
+    parts: list[list[int]] = []
+    for number, (variable, *_) in enumerate(states):
+        turn = turns.get(id(variable), 0)
+        turns[id(variable)] = turn + 1
+        if turn == len(parts):
+            parts.append([])
+        parts[turn].append(number)
+    return parts  # type: ignore[return-value]
 
 
 def gradient_value(grad: Any, where: Place) -> Any:
@@ -157,10 +158,10 @@ def _value(tensor: Any, where: Place) -> Any:
 
 
 def steering_value(value: Any, where: Place) -> Any:
-    """What steers updates of variables at a place: a number, or a value of their dtype there or on the host."""
+    """What steers updates of variables at a place: a number, or a value there or on the host."""
     value = read(value)
     if not isinstance(value, EagerTensor):
         return value
     if value._value.device.type != "cpu":
         value = copy_to(value, where.device)
-    return value._value.to(TORCH_DTYPE[where.dtype])
+    return value._value.to(TORCH_DTYPE[steering_dtype(where.dtype)])

@@ -37,6 +37,7 @@ from situs.graph.structure import flatten, pack_like
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.seeds import set_graph_seed, set_seed
 from situs.proto.config import ConfigProto
+from situs.session.config import memory_is_settled
 from situs.session.session import Session
 from situs.testing.assertions import Assertions
 from situs.variables.symbolic import RefVariable
@@ -193,7 +194,7 @@ def _config(config: Any, force_gpu: bool) -> Any:
         return config
     chosen = ConfigProto()
     chosen.allow_soft_placement = not force_gpu
-    chosen.gpu_options.allow_growth = True
+    chosen.gpu_options.allow_growth = not memory_is_settled()
     return chosen
 
 

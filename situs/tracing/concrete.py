@@ -25,7 +25,7 @@ from situs.execution.engine import Engine
 from situs.execution.parallel import shared_pool
 from situs.execution.program import Program
 from situs.execution.state import Run, State
-from situs.gradients.calls import GraphCall
+from situs.autodiff.calls import GraphCall
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor

@@ -97,6 +97,12 @@ def weight_decay(states: States, decay: Tensors, room: Room, *, lr: Number) -> N
             value.mul_(factor)
 
 
+def moving_average(states: States, value: Tensors, room: Room, *, rate: Number) -> None:
+    """``var += rate (value - var)``."""
+    (var,) = states
+    _blend(var, value, rate, var if is_number(rate) else room())
+
+
 # Adam and its kind.
 
 

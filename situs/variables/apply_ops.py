@@ -14,9 +14,10 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 
-from situs.dtype import FLOATING, INDEX
+from situs.dtype import FLOATING, INDEX, DType, float32
 from situs.eager.cell import Cell
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
@@ -27,7 +28,7 @@ from situs.variables.apply_rows import on_rows, subtract_rows
 from situs.variables.in_place import rewrite, with_room
 from situs.variables.state_ops import merged
 
-_OWN = frozenset({"grad", "delta", "decay"})  # inputs that differ from variable to variable, besides states
+_OWN = frozenset({"grad", "delta", "value", "decay"})  # inputs that differ from variable to variable, besides states
 
 
 class Apply:
@@ -139,11 +140,12 @@ def _room(cell: Cell, like: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 def _as_number(name: str, value: Any) -> Any:
     """A value that steers as a number, if it is known on the host."""
-    if not isinstance(value, torch.Tensor):
+    if isinstance(value, (int, float)) and not isinstance(value, np.generic):
         return value
     if value.ndim:
         raise InvalidArgumentError(f"{name} is not a scalar: {brackets(list(value.shape))}")
-    return value.item() if value.device.type == "cpu" else value
+    on_card = isinstance(value, torch.Tensor) and value.device.type != "cpu"
+    return value if on_card else value.item()
 
 
 def _check_shapes(cells: Sequence[Cell], values: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]) -> None:
@@ -161,14 +163,25 @@ def _check_shapes(cells: Sequence[Cell], values: Sequence[torch.Tensor], grads: 
 def _apply(name: str, states: str, inputs: str, kernel: Callable[..., None], **attrs: Any) -> Apply:
     """Declares an op; `states` and `inputs` are the names of its inputs."""
     given = [f"{word}: T&" for word in states.split()]
-    given += [f"{word}: {'Tindices' if word == 'indices' else 'T'}" for word in inputs.split()]
+    given += [f"{word}: {_type_of(word)}" for word in inputs.split()]
     types = {"Tindices": INDEX} if "indices" in inputs else {}
-    made = op(name, f"{', '.join(given)} -> out: T&", stateful=True, T=FLOATING, **types, **attrs)
+    made = op(name, f"{', '.join(given)} -> out: T&", stateful=True, T=FLOATING, S=FLOATING, **types, **attrs)
     apply = Apply(made, kernel)
     made.shape(_shape_rule(apply))
     made.kernel(CPU, GPU)(apply)
     made.stops_gradients()
     return apply
+
+
+def _type_of(word: str) -> str:
+    if word == "indices":
+        return "Tindices"
+    return "T" if word in _OWN and word != "decay" else "S"  # what steers may be more precise than the variable
+
+
+def steering_dtype(dtype: DType) -> DType:
+    """The dtype of what steers updates of variables: at least float32, in which 0.999 is not 1."""
+    return dtype if dtype.size >= 4 else float32
 
 
 def _shape_rule(apply: Apply) -> Callable[..., TensorShape]:
@@ -217,6 +230,7 @@ apply_plain_centered_rms_prop = _apply(
 )
 apply_ftrl = _apply("ApplyFtrl", "var accum linear", "grad lr l1 l2 lr_power", kernels.ftrl)
 apply_ftrl_v2 = _apply("ApplyFtrlV2", "var accum linear", "grad lr l1 l2 l2_shrinkage lr_power", kernels.ftrl)
+apply_moving_average = _apply("ApplyMovingAverage", "var", "rate value", kernels.moving_average)
 apply_weight_decay = _apply("ApplyWeightDecay", "var", "lr decay", kernels.weight_decay)
 
 # Of some rows only.

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import situs.compat.v1 as tf1
 from situs import dtype as dt
-from situs.gradients.graph import gradients
-from situs.gradients.tape import GradientTape
+from situs.autodiff.graph import gradients
+from situs.autodiff.tape import GradientTape
 from situs.ops import array, indexing, join, rearrange, search
 from situs.ops.constant import constant
 from tests.gradients.check import check, check_all, check_graph

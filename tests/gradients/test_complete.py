@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import situs.gradients.python_function
+import situs.autodiff.python_function
 import situs.ops  # noqa: F401 - declares the ops
 from situs.dtype import COMPLEX, FLOATING, DType
 from situs.registry.op import all_ops, find_op

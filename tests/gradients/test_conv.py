@@ -13,8 +13,8 @@ from torch.nn import functional
 
 import situs.compat.v1 as tf1
 from situs import dtype as dt
-from situs.gradients.graph import gradients
-from situs.gradients.tape import GradientTape
+from situs.autodiff.graph import gradients
+from situs.autodiff.tape import GradientTape
 from situs.ops.constant import constant
 from situs.ops.nn import conv, conv_transpose, depthwise, pool
 from situs.ops.nn.activation import relu

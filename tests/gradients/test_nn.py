@@ -11,9 +11,9 @@ from torch.nn import functional
 
 import situs.compat.v1 as tf1
 from situs import dtype as dt
-from situs.gradients.backprop import NoGradientError
-from situs.gradients.graph import gradients
-from situs.gradients.tape import GradientTape
+from situs.autodiff.backprop import NoGradientError
+from situs.autodiff.graph import gradients
+from situs.autodiff.tape import GradientTape
 from situs.ops import math
 from situs.ops.constant import constant
 from situs.ops.nn import activation, bias, dropout, embedding, loss, normalize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import situs.gradients.python_function  # noqa: F401 - declares the gradient
+import situs.autodiff.python_function  # noqa: F401 - declares the gradient
 from situs import dtype as dt
 from situs.ops import math
 from situs.ops.python_function import numpy_function, py_func, py_function

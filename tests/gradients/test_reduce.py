@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import situs.compat.v1 as tf1
 from situs import dtype as dt
-from situs.gradients.graph import gradients
+from situs.autodiff.graph import gradients
 from situs.ops import clip, count, cumulative, norms, random, reduce, stateless
 from situs.ops.constant import constant
 from situs.ops.math import igamma

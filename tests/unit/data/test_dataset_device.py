@@ -56,6 +56,10 @@ def test_stages_behind_it_go_on_where_the_elements_are(values):
     assert next(iter(ds.map(lambda x: x * 2.0))).device.endswith("CPU:0")
     np.testing.assert_array_equal(values(ds.map(lambda x: x * 2.0)), ROWS * 2.0)
     assert float(ds.reduce(0.0, lambda s, x: s + tf.reduce_sum(x))) == ROWS.sum()
+    np.testing.assert_array_equal(ds.reduce(tf.zeros([4]), lambda s, x: s + x), ROWS.sum(0))
+    np.testing.assert_array_equal(values(ds.scan(tf.zeros([4]), lambda s, x: (s + x, s + x))), ROWS.cumsum(0))
+    assert ds.take(1).get_single_element().device.endswith("GPU:0")
+    np.testing.assert_array_equal(values(ds.padded_batch(3, [5]))[1][0][:4], ROWS[3])
 
 
 def test_errors_arrive_at_their_element():
@@ -92,6 +96,13 @@ def test_what_cannot_be_moved_is_refused():
         experimental.prefetch_to_device("/gpu:0")([1, 2])
     with pytest.raises(ValueError, match="Datasets stay on the host"):
         Dataset.range(3).window(2).apply(experimental.prefetch_to_device("/gpu:0"))
+    on_gpu = Dataset.range(3).apply(experimental.prefetch_to_device("/gpu:0"))
+    for combine in (lambda: Dataset.zip((on_gpu, Dataset.range(3))), lambda: on_gpu.concatenate(Dataset.range(3))):
+        with pytest.raises(ValueError, match="on different devices: GPU:0, the host"):
+            combine()
+    for group in (lambda: on_gpu.window(2), lambda: on_gpu.group_by_window(lambda x: x, lambda k, w: w, 2)):
+        with pytest.raises(ValueError, match="afterwards"):
+            group()
     with pytest.raises(ValueError, match="before that"):
         Dataset.range(3).apply(experimental.prefetch_to_device("/gpu:0")).cache("file")
 

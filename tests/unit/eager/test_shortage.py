@@ -206,5 +206,5 @@ def test_a_graphs_error_names_the_node_and_its_line(run_python):
     )
     assert f"shape[1000000,1024] and type float on {LOCAL}/device:GPU:0 by Full" in out
     assert f"[[{{{{node big}}}}]] (made at program.py:{HEAD.count(chr(10)) + 4})" in out
-    assert "3.8 GiB were asked for" in out  # 10**6 * 1024 * 4 bytes
+    assert "it takes 3.8 GiB, and the GPU has 64.0 MiB" in out  # 10**6 * 1024 * 4 bytes; nothing was asked for
     assert out.endswith("0.0\n")

@@ -25,17 +25,19 @@ from situs.execution.control import effects_of, home_of
 from situs.execution.engine import Engine
 from situs.execution.parallel import shared_pool
 from situs.execution.state import Run, State
-from situs.gradients.graph import differentiate
+from situs.autodiff.graph import differentiate
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import zeros
 from situs.placement import options
-from situs.registry.op import op
+from situs.registry.op import Op
+from situs.registry.signature import parse_signature
 from situs.tensor import read
 from situs.variables.capture import captured_in, captured_variable
 
-_called = op("FunctionCall", "inputs: any* -> outputs: any*")  # what records of calls are records of
+# What records of calls are records of. It is not in the table of ops: nobody can call it.
+_called = Op("FunctionCall", parse_signature("inputs: any* -> outputs: any*"), {}, {}, stateful=False)
 
 
 class GraphCall:

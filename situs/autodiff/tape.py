@@ -6,7 +6,7 @@
     tape.gradient(y, x)          # 2 x
 
 In eager code the ops themselves are recorded (`situs.eager.tape`). While a graph is being built there is nothing to
-record: the graph knows how everything was computed, and `situs.gradients.graph` goes back through it.
+record: the graph knows how everything was computed, and `situs.autodiff.graph` goes back through it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
-from situs.gradients.backprop import backward, call_eagerly
-from situs.gradients.graph import gradients as graph_gradients
-from situs.gradients.unconnected import as_choice, filled
+from situs.autodiff.backprop import backward, call_eagerly
+from situs.autodiff.graph import gradients as graph_gradients
+from situs.autodiff.unconnected import as_choice, filled
 from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import reshape

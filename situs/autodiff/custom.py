@@ -17,7 +17,7 @@ from typing import Any
 from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.gradients.tape import GradientTape
+from situs.autodiff.tape import GradientTape
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor, zeros_like

@@ -1,6 +1,6 @@
 """``tf.gradients``: operations added to a graph that compute gradients of others in it.
 
-The operations between the sources and the targets become records (`situs.gradients.backprop`). Each one's
+The operations between the sources and the targets become records (`situs.autodiff.backprop`). Each one's
 rule adds its operations under the name ``gradients/OPERATION_grad/`` and beside the operation itself: colocated with
 it if the program wants that, else asking for the device that it asked for, unless the program is in a device scope
 of its own.
@@ -16,8 +16,8 @@ from situs.devices.scope import ROOT, here
 from situs.dtype import resource
 from situs.eager.tape import Keys, has_gradient
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.gradients.backprop import backward, call_rule
-from situs.gradients.unconnected import as_choice, filled
+from situs.autodiff.backprop import backward, call_rule
+from situs.autodiff.unconnected import as_choice, filled
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.structure import flatten

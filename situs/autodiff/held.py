@@ -4,7 +4,7 @@
     y = while_loop(c, f, x)     dx = a loop over the turns, last first, of the gradient of f
     y = function(x)             dx = the gradient of its graph, added to the graph around it
 
-The values that they need from inside are handed out by the operation itself (`situs.gradients.kept`), so nothing is
+The values that they need from inside are handed out by the operation itself (`situs.autodiff.kept`), so nothing is
 computed twice, and a random number is the same on the way back.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 
 from situs.dtype import resource
 from situs.eager.tape import has_gradient
-from situs.gradients.graph import differentiate
-from situs.gradients.kept import Exposed, Kept, See, View, keep_of, turn_of, turns
+from situs.autodiff.graph import differentiate
+from situs.autodiff.kept import Exposed, Kept, See, View, keep_of, turn_of, turns
 from situs.graph.function import FunctionGraph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs.errors import InvalidArgumentError
-from situs.gradients.graph import gradients
+from situs.autodiff.graph import gradients
 from situs.graph.structure import flatten
 from situs.ops.array import reshape
 from situs.ops.join import stack

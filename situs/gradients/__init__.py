@@ -1,3 +1,0 @@
-"""Gradients: going back through what was computed, on a tape or in a graph."""
-
-from situs.gradients import held, python_function  # noqa: F401 -- they declare gradients: of branches, loops, calls

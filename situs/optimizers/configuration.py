@@ -1,0 +1,55 @@
+"""Objects as plain data, and back: a class by its name, and the arguments it was made with.
+
+    {"module": "keras.optimizers", "class_name": "SGD", "config": {...}, "registered_name": None}
+
+Only classes that are known by name are made: data never says what code to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from situs.errors import InvalidArgumentError, shown
+
+
+def serialize_object(value: Any, module: str, known: Mapping[str, type]) -> dict[str, Any]:
+    """An object as plain data.
+
+    Args:
+        value: The object; it has a method ``get_config``.
+        module: Where its class is, if it is one of the known.
+        known: The classes that need no help to be found again, by name.
+    """
+    kind = type(value)
+    is_known = known.get(kind.__name__) is kind
+    return {
+        "module": module if is_known else kind.__module__,
+        "class_name": kind.__name__,
+        "config": value.get_config(),
+        "registered_name": None if is_known else kind.__name__,
+    }
+
+
+def deserialize_object(config: Any, known: Mapping[str, Any], what: str) -> Any:
+    """The object that plain data stands for.
+
+    Args:
+        config: The data.
+        known: The classes that may be made, by name.
+        what: What is expected, for messages.
+
+    Raises:
+        InvalidArgumentError: the data is malformed, or names an unknown class.
+    """
+    if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
+        raise InvalidArgumentError(f"Improper config format for a {what}: {shown(config)}.")
+    name, arguments = config["class_name"], config.get("config", {})
+    kind = known.get(name) or {key.lower(): value for key, value in known.items()}.get(name.lower())
+    if kind is None:
+        raise InvalidArgumentError(
+            f"Unknown {what}: '{name}'. Known are {', '.join(sorted(known))}; name others in `custom_objects`."
+        )
+    if not isinstance(arguments, Mapping):
+        raise InvalidArgumentError(f"The config of {what} '{name}' is a dictionary, got {shown(arguments)}.")
+    return kind.from_config(dict(arguments))

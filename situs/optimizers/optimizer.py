@@ -1,0 +1,572 @@
+"""``tf.optimizers.Optimizer``: what the optimizers of Keras share.
+
+    apply_gradients(pairs)
+      build          slots for all variables, the first time
+      clip, decay    what the arguments ask to be done to gradients and variables
+      update_step    for each variable; the optimizers of this package change all of them together
+      iterations     counts the step
+
+In a ``tf.function`` the same is added to its graph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from situs import dtype as dt
+from situs.checkpoints.restoration import arrived
+from situs.devices.scope import device, here
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.autodiff.tape import GradientTape
+from situs.graph.context import init_scope, name_scope
+from situs.graph.structure import flatten
+from situs.ops.cast import cast
+from situs.ops.compare import equal, not_equal
+from situs.ops.constant import constant, fill, zeros, zeros_like
+from situs.ops.control import cond
+from situs.ops.slices import IndexedSlices
+from situs.optimizers import processing
+from situs.optimizers.known import Known
+from situs.optimizers.schedules import Formula, LearningRateSchedule
+from situs.optimizers.schedules import deserialize as deserialize_schedule
+from situs.optimizers.schedules import serialize as serialize_schedule
+from situs.optimizers.update import Update, add, make
+from situs.tensor import is_tensor, read
+from situs.variables.apply_ops import apply_moving_average, apply_weight_decay
+from situs.variables.eager import Variable
+
+_names: Counter[str] = Counter()
+
+
+class Optimizer:
+    """The base of the optimizers of Keras.
+
+    A class of one's own overrides `build`, which makes its variables, and `update_step`, which changes one variable.
+
+    Args:
+        learning_rate: A number, a schedule, or a function of nothing that gives a number.
+        weight_decay: How much of a variable is taken away in each step, times the learning rate.
+        clipnorm: The largest norm of each gradient.
+        clipvalue: The largest element of gradients.
+        global_clipnorm: The largest norm of all gradients together.
+        use_ema: Whether moving averages of variables are kept.
+        ema_momentum: How slowly they forget.
+        ema_overwrite_frequency: After how many steps variables become their averages; None for never.
+        loss_scale_factor: What the loss was multiplied by; gradients are divided by it.
+        gradient_accumulation_steps: How many gradients are averaged before variables are changed.
+        name: A name; by default that of the class.
+    """
+
+    _arguments: ClassVar[tuple[str, ...]] = ()  # what a class takes besides, kept in attributes of these names
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        processing.check_rest(kwargs)
+        processing.check_clipping(clipnorm, clipvalue, global_clipnorm)
+        processing.check_averaging(use_ema, ema_momentum, ema_overwrite_frequency)
+        processing.check_accumulation(gradient_accumulation_steps)
+        self.name = _unique_name(type(self).__name__) if name is None else name
+        self.weight_decay = weight_decay
+        self.clipnorm = clipnorm
+        self.clipvalue = clipvalue
+        self.global_clipnorm = global_clipnorm
+        self.use_ema = use_ema
+        self.ema_momentum = ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
+        self.loss_scale_factor = loss_scale_factor
+        self.gradient_accumulation_steps = gradient_accumulation_steps
+        self.built = False
+        self._variables: list[Any] = []
+        self._trainable_variables: list[Any] = []
+        self._places: dict[int, int] = {}  # of trainable variables, by id
+        self._excluded: tuple[frozenset[int], tuple[str, ...]] = frozenset(), ()
+        self._iterations = self._keep(Variable(0, False, name=f"{self.name}/iteration", dtype=dt.int64))
+        self._step = Known(self._iterations)
+        self._rate: Known | None = None
+        self._learning_rate = self._as_learning_rate(learning_rate)
+
+    # Variables of its own.
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables of the optimizer's own: the step, the learning rate, slots."""
+        return list(self._variables)
+
+    @property
+    def iterations(self) -> Any:
+        """How many steps have been made; with accumulation, how many changes."""
+        if self.gradient_accumulation_steps:
+            return read(self._iterations) // self.gradient_accumulation_steps
+        return self._iterations
+
+    def build(self, variables: Sequence[Any]) -> None:
+        """Makes the variables that are kept beside those to be trained."""
+        variables = list(variables)
+        self._places = {id(variable): place for place, variable in enumerate(variables)}
+        self._trainable_variables = variables
+        if self.use_ema:
+            self._averages = self.add_optimizer_variables(variables, "average")
+        if self.gradient_accumulation_steps:
+            self._accumulated_gradients = self.add_optimizer_variables(variables, "gradient_accumulator")
+        self.built = True
+
+    def add_variable(
+        self,
+        shape: Any,
+        initializer: Any = "zeros",
+        dtype: Any = None,
+        aggregation: Any = None,
+        layout: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """A new variable of the optimizer's own.
+
+        Args:
+            shape: Its shape.
+            initializer: ``"zeros"``, ``"ones"``, a number, or a function of a shape and a dtype.
+            dtype: Its dtype; float32 by default.
+            aggregation: Accepted for TensorFlow's programs.
+            layout: Accepted for TensorFlow's programs.
+            name: Its name.
+        """
+        wanted = dt.float32 if dtype is None else dt.as_dtype("int64" if dtype == "int" else dtype)
+        with init_scope():
+            first = _initial(initializer, shape, wanted)
+            made = Variable(first, False, name=f"{self.name}/{name or 'variable'}")
+        return self._keep(made)
+
+    def add_variable_from_reference(
+        self, reference_variable: Any, name: str | None = None, initializer: Any = "zeros"
+    ) -> Any:
+        """A new variable like another one, and where that is."""
+        own = re.sub(r"[/:]", "_", str(reference_variable.name))
+        with device(reference_variable.device):
+            shape, dtype = reference_variable.shape, reference_variable.dtype
+            return self.add_variable(shape, initializer, dtype, name=f"{own}_{name or 'var'}")
+
+    def add_optimizer_variables(self, trainable_variables: Sequence[Any], name: Any, initializer: Any = "zeros") -> Any:
+        """One new variable beside each of several; or several, if there are several names.
+
+        Returns:
+            A list of variables, or a tuple with one for each name.
+        """
+        names = [name] if isinstance(name, str) else list(name)
+        firsts = list(initializer) if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
+        if len(firsts) != len(names):
+            raise InvalidArgumentError(
+                "The number of provided names must match the number of provided initializers.  Received "
+                f"name='{name}', initializer='{initializer}'"
+            )
+        rows = [
+            [self.add_variable_from_reference(variable, each, first) for each, first in zip(names, firsts, strict=True)]
+            for variable in trainable_variables
+        ]
+        columns = tuple([row[number] for row in rows] for number in range(len(names)))
+        return columns[0] if isinstance(name, str) else columns
+
+    def _keep(self, variable: Any) -> Any:
+        self._variables.append(variable)
+        arrived(self, f"_variables_{len(self._variables) - 1}", variable)
+        return variable
+
+    def _get_variable_index(self, variable: Any) -> int:
+        return self._places[id(variable)]
+
+    def _checkpoint_children(self) -> dict[str, Any]:
+        """What a ``tf.train.Checkpoint`` saves of it."""
+        return {f"_variables_{number}": variable for number, variable in enumerate(self._variables)}
+
+    # The learning rate.
+
+    @property
+    def learning_rate(self) -> Any:
+        """The learning rate of the next step: a variable, unless a schedule or a function gives it."""
+        if isinstance(self._learning_rate, LearningRateSchedule):
+            return self._learning_rate(self._iterations)
+        return self._learning_rate() if _is_function(self._learning_rate) else self._learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, learning_rate: Any) -> None:
+        if isinstance(learning_rate, LearningRateSchedule) or _is_function(learning_rate):
+            self._learning_rate, self._rate = learning_rate, None
+        elif isinstance(self._learning_rate, LearningRateSchedule) or self._rate is None:
+            raise DTypeError(
+                "This optimizer was created with a `LearningRateSchedule` object as its `learning_rate` constructor "
+                "argument, hence its learning rate is not settable. If you need the learning rate to be settable, you "
+                "should instantiate the optimizer with a float `learning_rate` argument."
+            )
+        else:
+            self._learning_rate.assign(learning_rate)
+
+    @property
+    def lr(self) -> Any:
+        """The old name of `learning_rate`."""
+        return self.learning_rate
+
+    @lr.setter
+    def lr(self, learning_rate: Any) -> None:
+        self.learning_rate = learning_rate
+
+    def _as_learning_rate(self, given: Any) -> Any:
+        if isinstance(given, LearningRateSchedule) or _is_function(given):
+            return given
+        if isinstance(given, Variable):
+            self._rate = Known(given)
+            return given
+        try:
+            made = Variable(read(given), False, name=f"{self.name}/learning_rate", dtype=dt.float32)
+        except (TypeError, ValueError):
+            made = None
+        if made is None or made.shape.rank != 0:
+            raise InvalidArgumentError(
+                "Argument `learning_rate` should be float, or an instance of LearningRateSchedule, or a callable (that "
+                "takes in the current iteration value and returns the corresponding learning rate value). Received "
+                f"instead: learning_rate={shown(given)}"
+            )
+        self._rate = Known(made)
+        return self._keep(made)
+
+    def _rate_now(self) -> Any:
+        """The learning rate: a number in eager code where it can be known without asking a device."""
+        if here.graph is not None:
+            return read(self.learning_rate)
+        if self._rate is not None:
+            return self._rate.number()
+        if isinstance(self._learning_rate, Formula):
+            return self._learning_rate.at(self._step.number())
+        if isinstance(self._learning_rate, LearningRateSchedule):
+            with device("/CPU:0"):
+                return read(self._learning_rate(constant(self._step.number(), dt.int64)))
+        return read(self._learning_rate())
+
+    # A step.
+
+    def minimize(
+        self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None, tape: Any = None
+    ) -> Any:
+        """Changes variables so that `loss` becomes less.
+
+        Args:
+            loss: A function of nothing that computes it; or a tensor, if there is a `tape`.
+            var_list: The variables, or a function of nothing that returns them.
+            grad_loss: The gradient of the loss; 1 by default.
+            name: Accepted for TensorFlow's programs.
+            tape: The tape under which the loss was computed.
+        """
+        if not callable(loss) and tape is None:
+            raise InvalidArgumentError("`tape` is required when a `Tensor` loss is passed. Pass a function, or a tape.")
+        tape = GradientTape() if tape is None else tape
+        if callable(loss):
+            with tape:
+                if not callable(var_list):
+                    tape.watch(var_list)
+                loss = loss()
+        variables = flatten(var_list() if callable(var_list) else var_list)
+        return self.apply_gradients(zip(tape.gradient(loss, variables, grad_loss), variables, strict=True))
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Iterable[tuple[Any, Any]],
+        name: str | None = None,
+        skip_gradients_aggregation: bool = False,
+        experimental_aggregate_gradients: bool = True,
+    ) -> Any:
+        """Changes variables by their gradients, and returns the number of steps.
+
+        Args:
+            grads_and_vars: Pairs of a gradient and a variable. A gradient that is None is left out, with a warning.
+            name: Accepted for TensorFlow's programs, as what follows.
+            skip_gradients_aggregation: Does nothing.
+            experimental_aggregate_gradients: Does nothing.
+        """
+        pairs = list(grads_and_vars)
+        self.apply([grad for grad, _ in pairs], [variable for _, variable in pairs])
+        return self._iterations
+
+    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Any] | None = None) -> None:
+        """Changes variables by their gradients.
+
+        Args:
+            grads: The gradients.
+            trainable_variables: The variables; not needed after the first time, if they are the same.
+        """
+        grads = list(grads)
+        if not grads:
+            raise InvalidArgumentError("No gradients provided for any variable.")
+        with name_scope(self.name):
+            variables = self._expected(grads, trainable_variables)
+            grads, variables = processing.without_missing(grads, variables)
+            if self.loss_scale_factor is not None:
+                grads = processing.divided(grads, self.loss_scale_factor)
+            self._accumulate_or_change(grads, variables)
+            for variable in variables:
+                if variable.constraint is not None:
+                    variable.assign(variable.constraint(variable))
+            self._count()
+
+    def _expected(self, grads: Sequence[Any], given: Sequence[Any] | None) -> list[Any]:
+        """The variables that gradients are for; the optimizer is built with them the first time."""
+        if given is not None:
+            variables = list(given)
+            if not self.built:
+                self.build(variables)
+            for variable in variables:
+                if id(variable) not in self._places:
+                    raise InvalidArgumentError(
+                        f"Unknown variable: {shown(variable)}. This optimizer can only be called for the variables it "
+                        "was originally built with. When working with a new set of variables, you should recreate a "
+                        "new optimizer instance."
+                    )
+            return variables
+        if not self.built:
+            raise InvalidArgumentError(
+                "When passing `grads` without `variables`, the optimizer must already be built on a list of variables. "
+                "Call `optimizer.build(trainable_variables)` first. "
+            )
+        if len(grads) != len(self._trainable_variables):
+            raise InvalidArgumentError(
+                "When passing `grads` as a list of gradient tensors, the gradients must match `optimizer.variables` "
+                f"one-to-on. Received a list of {len(grads)} gradients, but the optimizer is tracking "
+                f"{len(self._trainable_variables)} trainable variables."
+            )
+        return self._trainable_variables
+
+    def _accumulate_or_change(self, grads: list[Any], variables: list[Any]) -> None:
+        steps = self.gradient_accumulation_steps
+        if not steps:
+            self._change(grads, variables)
+        else:
+            sums = [self._accumulated_gradients[self._get_variable_index(variable)] for variable in variables]
+            self._either(
+                self._is_multiple(steps),
+                lambda: self._change_by_mean(grads, sums, variables),
+                lambda: _add_all(sums, grads),
+            )
+        if self.use_ema:
+            self._average()
+
+    def _change_by_mean(self, grads: list[Any], sums: list[Any], variables: list[Any]) -> None:
+        steps = self.gradient_accumulation_steps
+        means = [(read(g) + read(total)) / steps for g, total in zip(grads, sums, strict=True)]
+        self._change(means, variables)
+        for total in self._accumulated_gradients:
+            total.assign(zeros_like(read(total)))
+
+    def _change(self, grads: list[Any], variables: list[Any]) -> None:
+        grads = processing.clipped(grads, self.clipnorm, self.global_clipnorm, self.clipvalue)
+        rate = self._rate_now()
+        self._apply_weight_decay(variables, rate)
+        self._update_all(grads, variables, rate)
+
+    def _update_all(self, grads: list[Any], variables: list[Any], rate: Any) -> None:
+        for grad, variable in zip(grads, variables, strict=True):
+            self.update_step(grad, variable, rate)
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """Changes one variable by its gradient."""
+        raise UnimplementedError(f"{type(self).__name__} has no method update_step.")
+
+    def _count(self) -> None:
+        if here.graph is None:
+            self._step.add(1)
+        else:
+            self._iterations.assign_add(1)
+
+    # In eager code and in graphs.
+
+    def _is_multiple(self, count: int) -> Any:
+        """Whether the step that is being made is a multiple of a number."""
+        if here.graph is None:
+            return (self._step.number() + 1) % count == 0
+        return equal((read(self._iterations) + 1) % count, 0)
+
+    def _either(self, condition: Any, then: Any, otherwise: Any) -> None:
+        if here.graph is None:
+            (then if condition else otherwise)()
+        else:
+            cond(condition, lambda: _no_result(then), lambda: _no_result(otherwise))
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """Gives a variable a value; slices replace its rows."""
+        if isinstance(value, IndexedSlices):
+            variable.scatter_update(value)
+        else:
+            variable.assign(cast(value, variable.dtype))
+
+    def assign_add(self, variable: Any, value: Any) -> None:
+        """Adds to a variable; slices are added to its rows."""
+        if isinstance(value, IndexedSlices):
+            variable.scatter_add(value)
+        else:
+            variable.assign_add(cast(value, variable.dtype))
+
+    def assign_sub(self, variable: Any, value: Any) -> None:
+        """Subtracts from a variable; slices are subtracted from its rows."""
+        if isinstance(value, IndexedSlices):
+            variable.scatter_sub(value)
+        else:
+            variable.assign_sub(cast(value, variable.dtype))
+
+    # Weight decay.
+
+    def exclude_from_weight_decay(self, var_list: Any = None, var_names: Any = None) -> None:
+        """Leaves variables as large as they are.
+
+        Args:
+            var_list: The variables.
+            var_names: Regular expressions: variables whose names match one.
+        """
+        if self.built:
+            raise InvalidArgumentError(
+                "`exclude_from_weight_decay()` can only be configured before the optimizer is built."
+            )
+        self._excluded = frozenset(map(id, var_list or ())), tuple(var_names or ())
+
+    def _decays(self, variable: Any) -> bool:
+        ids, patterns = self._excluded
+        return id(variable) not in ids and not any(re.search(pattern, str(variable.name)) for pattern in patterns)
+
+    def _apply_weight_decay(self, variables: Sequence[Any], rate: Any) -> None:
+        if self.weight_decay is None:
+            return
+        steering = {"lr": rate}
+        decay = [Update(apply_weight_decay, (v,), self.weight_decay, steering) for v in variables if self._decays(v)]
+        do_all(decay)
+
+    # Moving averages.
+
+    def _average(self) -> None:
+        steering = {"rate": self._averaging_rate()}
+        pairs = list(zip(self._averages, self._trainable_variables, strict=True))
+        do_all([Update(apply_moving_average, (average,), read(v), steering) for average, v in pairs])
+        if self.ema_overwrite_frequency:
+            self._either(
+                self._is_multiple(self.ema_overwrite_frequency),
+                lambda: self.finalize_variable_values(self._trainable_variables),
+                lambda: None,
+            )
+
+    def _averaging_rate(self) -> Any:
+        """How far averages go; all the way in the first step."""
+        if here.graph is None:
+            return 1.0 - (self.ema_momentum if self._step.number() else 0.0)
+        return 1.0 - cast(not_equal(read(self._iterations), 0), dt.float32) * self.ema_momentum
+
+    def finalize_variable_values(self, var_list: Sequence[Any]) -> None:
+        """Gives variables their averages as values, if averages are kept."""
+        if self.use_ema:
+            for variable in var_list:
+                variable.assign(read(self._averages[self._get_variable_index(variable)]))
+
+    # As data.
+
+    def scale_loss(self, loss: Any) -> Any:
+        """The loss times the factor by which gradients will be divided."""
+        return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments it was made with."""
+        rate: Any = self._learning_rate
+        if isinstance(rate, LearningRateSchedule):
+            rate = serialize_schedule(rate)
+        elif self._rate is not None:
+            rate = float(rate)
+        common = ("weight_decay", "clipnorm", "global_clipnorm", "clipvalue", "use_ema", "ema_momentum")
+        more = ("ema_overwrite_frequency", "loss_scale_factor", "gradient_accumulation_steps", *self._arguments)
+        return {"name": self.name, "learning_rate": rate} | {name: getattr(self, name) for name in (*common, *more)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
+        """An optimizer made with the arguments that `get_config` returned."""
+        config = dict(config)
+        if isinstance(config.get("learning_rate"), dict):
+            config["learning_rate"] = deserialize_schedule(config["learning_rate"], custom_objects)
+        return cls(**config)
+
+    def get_weights(self) -> list[Any]:
+        """What the optimizer's own variables hold, as arrays."""
+        return [variable.numpy() for variable in self._variables]
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Gives the optimizer's own variables their values."""
+        if not self.built:
+            raise InvalidArgumentError(
+                "You are calling `set_weights()` on an optimizer that has not yet been built. Please call "
+                "`optimizer.build(trainable_variables)` to create the optimizer weights before calling `set_weights()`."
+            )
+        for variable, weight in zip(self._variables, weights, strict=False):
+            variable.assign(weight)
+
+    def save_own_variables(self, store: Any) -> None:
+        """Puts the values of its own variables into a dictionary, by number."""
+        store.update((str(number), variable.numpy()) for number, variable in enumerate(self._variables))
+
+    def load_own_variables(self, store: Any) -> None:
+        """Takes the values of its own variables from a dictionary that `save_own_variables` filled."""
+        if len(store) != len(self._variables):
+            raise InvalidArgumentError(
+                f"Optimizer '{self.name}' has {len(self._variables)} variables, and there are {len(store)} values. "
+                "Build it with the same variables first."
+            )
+        for number, variable in enumerate(self._variables):
+            variable.assign(store[str(number)])
+
+
+def do_all(updates: Sequence[Update]) -> None:
+    """Makes updates, or adds them to the graph being built."""
+    if here.graph is None:
+        make(updates)
+    else:
+        for update in updates:
+            add(update)
+
+
+def _add_all(variables: Sequence[Any], values: Sequence[Any]) -> None:
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign_add(read(value))
+
+
+def _no_result(action: Any) -> Any:
+    action()
+    return constant(0)
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not is_tensor(value)
+
+
+def _initial(initializer: Any, shape: Any, dtype: dt.DType) -> Any:
+    if initializer == "zeros":
+        return zeros(shape, dtype)
+    if initializer == "ones":
+        initializer = 1.0
+    if isinstance(initializer, (int, float)):
+        return fill(shape, constant(initializer, dtype))
+    if not callable(initializer):
+        raise InvalidArgumentError(
+            f"An initializer is 'zeros', 'ones', a number, or a function of a shape and a dtype; got {initializer!r}."
+        )
+    return initializer(shape, dtype=dtype)
+
+
+def _unique_name(class_name: str) -> str:
+    """A name made of a class's, with a number if there has been one."""
+    words = re.sub("([a-z])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", class_name)).lower()
+    _names[words] += 1
+    return words if _names[words] == 1 else f"{words}_{_names[words] - 1}"

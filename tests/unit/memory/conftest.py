@@ -1,0 +1,15 @@
+"""What these tests share: devices on which nothing is left over from other tests."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from situs.eager import convert
+
+
+@pytest.fixture(autouse=True)
+def _clean_devices():
+    convert._scalars.clear()  # the constants of expressions such as x * 2.0, which are kept for the next time
+    gc.collect()
