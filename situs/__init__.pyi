@@ -185,6 +185,7 @@ from situs.variables.eager import Variable as Variable
 
 __version__: str
 from situs import autograph as autograph
+from situs import data as data
 from situs import initializers as initializers
 from situs import memory as memory
 from situs import queue as queue

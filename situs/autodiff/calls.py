@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from situs.autodiff.graph import differentiate
 from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
@@ -25,7 +26,6 @@ from situs.execution.control import effects_of, home_of
 from situs.execution.engine import Engine
 from situs.execution.parallel import shared_pool
 from situs.execution.state import Run, State
-from situs.autodiff.graph import differentiate
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.tensor import SymbolicTensor

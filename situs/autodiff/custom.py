@@ -14,10 +14,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs.autodiff.tape import GradientTape
 from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.autodiff.tape import GradientTape
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor, zeros_like

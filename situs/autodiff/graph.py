@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from situs.autodiff.backprop import backward, call_rule
+from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import ROOT, here
 from situs.dtype import resource
 from situs.eager.tape import Keys, has_gradient
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.autodiff.backprop import backward, call_rule
-from situs.autodiff.unconnected import as_choice, filled
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.structure import flatten

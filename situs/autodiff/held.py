@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from situs.dtype import resource
-from situs.eager.tape import has_gradient
 from situs.autodiff.graph import differentiate
 from situs.autodiff.kept import Exposed, Kept, See, View, keep_of, turn_of, turns
+from situs.dtype import resource
+from situs.eager.tape import has_gradient
 from situs.graph.function import FunctionGraph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from situs.eager.tape import has_gradient
 from situs.autodiff.tape import GradientTape
+from situs.eager.tape import has_gradient
 from situs.graph.structure import flatten
 from situs.ops.python_function import py_function
 from situs.registry.op import find_op

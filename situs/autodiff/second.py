@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
 from situs.autodiff.graph import gradients
+from situs.errors import InvalidArgumentError
 from situs.graph.structure import flatten
 from situs.ops.array import reshape
 from situs.ops.join import stack

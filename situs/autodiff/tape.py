@@ -18,13 +18,13 @@ from math import prod
 from types import TracebackType
 from typing import Any
 
+from situs.autodiff.backprop import backward, call_eagerly
+from situs.autodiff.graph import gradients as graph_gradients
+from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
-from situs.autodiff.backprop import backward, call_eagerly
-from situs.autodiff.graph import gradients as graph_gradients
-from situs.autodiff.unconnected import as_choice, filled
 from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import reshape

@@ -25,6 +25,8 @@ class Hooks:
         while_loop: ``while_loop(cond_fn, body_fn, loop_vars)``: functions of ``*loop_vars``; a list comes back.
         length: the number of rows of a tensor, as a scalar tensor.
         element: ``element(tensor, index)``: one row.
+        walk: how a loop of the graph goes through something that has no rows, such as a dataset: an object with the
+            functions ``more`` and ``element``; None for everything that Python iterates.
         range_: ``range`` with a symbolic argument, as a tensor; empty, as in Python, when it would run backwards.
         assertion: ``assertion(condition, message)``: an assertion that is part of the graph.
         carries: whether ``cond`` and ``while_loop`` can give a value back, turning it into a tensor if need be.
@@ -39,6 +41,7 @@ class Hooks:
     logical_not: Callable[[Any], Any]
     length: Callable[[Any], Any]
     element: Callable[[Any, Any], Any]
+    walk: Callable[[Any], Any]
     range_: Callable[..., Any]
     assertion: Callable[[Any, Any], None]
     carries: Callable[[Any], bool]
@@ -51,6 +54,10 @@ def _never(value: Any) -> bool:
 
 def _unchanged(function: Any) -> Any:
     return function
+
+
+def _no_walk(iterated: Any) -> Any:
+    return None
 
 
 def _is_carried(value: Any) -> bool:
@@ -66,7 +73,11 @@ def _missing(name: str) -> Callable[..., Any]:
 
 _NAMES = [item.name for item in fields(Hooks)]
 current = replace(
-    Hooks(**{name: _missing(name) for name in _NAMES}), is_symbolic=_never, carries=_is_carried, convert=_unchanged
+    Hooks(**{name: _missing(name) for name in _NAMES}),
+    is_symbolic=_never,
+    walk=_no_walk,
+    carries=_is_carried,
+    convert=_unchanged,
 )
 
 

@@ -52,7 +52,11 @@ def for_stmt(
     names: Names,
     needed: int,
 ) -> None:
-    """Runs the body for each element of an iterable, or traces it for the rows of a symbolic tensor."""
+    """Runs the body for each element of an iterable, or traces it for the rows of a symbolic tensor or a dataset."""
+    walk = hooks.current.walk(iterated)
+    if walk is not None:
+        _for_walk(walk, extra_test, body, _Carried(get_state, set_state, names, needed, where_of(body)))
+        return
     if not hooks.current.is_symbolic(iterated):
         _for_python(iterated, extra_test, body, get_state, set_state, names, needed)
         return
@@ -70,6 +74,22 @@ def for_stmt(
 
     start = [0, *state.start]
     state.enter(hooks.listed(hooks.current.while_loop(again, once, start), len(start))[1:])
+
+
+def _for_walk(walk: Any, extra_test: Thunk | None, body: Callable[[Any], None], state: _Carried) -> None:
+    """A loop of the graph through what says itself whether there is more of it."""
+
+    def again(*values: Any) -> Any:
+        state.enter(values)
+        return walk.more() if extra_test is None else hooks.current.logical_and(walk.more(), extra_test())
+
+    def once(*values: Any) -> list[Any]:
+        state.enter(values)
+        body(walk.element())
+        return state.leave() or list(values)
+
+    start = state.start or [0]  # a loop that changes no variable still needs something to carry
+    state.enter(hooks.listed(hooks.current.while_loop(again, once, start), len(start)))
 
 
 def _for_python(iterated: Iterable[Any], extra_test: Thunk | None, body: Callable[[Any], None], *state: Any) -> None:

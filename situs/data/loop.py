@@ -40,5 +40,4 @@ def walk(iterated: Any) -> Walk | None:
     return None
 
 
-if hasattr(hooks.Hooks, "__dataclass_fields__") and "walk" in hooks.Hooks.__dataclass_fields__:
-    hooks.install(walk=walk)
+hooks.install(walk=walk)

@@ -15,10 +15,10 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs import dtype as dt
-from situs.devices.scope import here
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.autodiff.graph import gradients
 from situs.autodiff.tape import GradientTape
+from situs.devices.scope import here
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import control_dependencies, init_scope, name_scope
 from situs.graph.graph import Graph
 from situs.graph.structure import flatten

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from situs import dtype as dt
+from situs.autodiff.tape import GradientTape
 from situs.checkpoints.restoration import arrived
 from situs.devices.scope import device, here
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
-from situs.autodiff.tape import GradientTape
 from situs.graph.context import init_scope, name_scope
 from situs.graph.structure import flatten
 from situs.ops.cast import cast

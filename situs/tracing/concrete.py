@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs.autodiff.calls import GraphCall
 from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
@@ -25,7 +26,6 @@ from situs.execution.engine import Engine
 from situs.execution.parallel import shared_pool
 from situs.execution.program import Program
 from situs.execution.state import Run, State
-from situs.autodiff.calls import GraphCall
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
@@ -243,7 +243,9 @@ class ConcreteFunction:
         """Adds a call to a graph, which this function's graph lies in."""
         given = [symbolic(graph, tensor) for tensor in tensors]
         results = [(tensor.dtype, tensor.shape) for tensor in self.outputs]
-        node = hold(graph, partitioned_call, (given, list(self.graph.captures)), {"f": self.graph}, results, self._title)
+        node = hold(
+            graph, partitioned_call, (given, list(self.graph.captures)), {"f": self.graph}, results, self._title
+        )
         return put_together(self._traced.form, node.outputs)
 
     def recorded(self, tensors: Sequence[EagerTensor]) -> Any:

@@ -16,8 +16,8 @@ from situs.devices.scope import device, here
 from situs.dtype import as_dtype
 from situs.eager.bridge import Place
 from situs.eager.cell import Cell
-from situs.eager.counting import enter_variable
 from situs.eager.convert import to_tensor
+from situs.eager.counting import enter_variable
 from situs.eager.execute import decide, execute, log, note
 from situs.eager.tape import new_key, read_variable
 from situs.eager.tensor import EagerTensor, copy_to, wrap

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import and_, attrgetter, eq
 from typing import Any, TypeVar
 
 import torch
@@ -61,7 +62,7 @@ def _rewrite_locked(cells: Sequence[Cell], write: Write) -> None:
     for cell in cells:
         cell.away = _being_written  # there is a value, though it cannot be read: readers wait for the lock
         cell.value = None
-    shared = [number for number, alone in enumerate(map(_is_alone, values)) if not alone]
+    shared = _shared(values)
     old = [values[number] for number in shared]
     try:
         for number in shared:
@@ -97,28 +98,34 @@ def with_room(cell: Cell, make: Callable[[], T]) -> T:
     return make()
 
 
-# Who else holds a value.
+# Who else holds values.
 
+_references: Callable[[Any], int] = sys.getrefcount
 _uses: Callable[[torch.Tensor], int] = torch.Tensor._use_count  # type: ignore[attr-defined]
+_memory = torch.Tensor.untyped_storage
+_tensors_in: Callable[[Any], int] = torch._C._storage_Use_Count
+_is_torchs = torch.UntypedStorage.resizable  # memory that came from elsewhere is not
+_size = torch.UntypedStorage.nbytes
 
 
-def _counts(value: torch.Tensor) -> tuple[int, int, int]:
-    """References to a tensor, from Python and from PyTorch, and tensors in its memory."""
-    memory = value.untyped_storage()
-    return sys.getrefcount(value), _uses(value), torch._C._storage_Use_Count(memory._cdata)
+def _counts(values: list[torch.Tensor]) -> Iterator[tuple[int, int, int, bool]]:
+    """For each value: references from Python and from PyTorch, tensors in its memory, whether PyTorch allocated it.
 
-
-def _is_alone(value: torch.Tensor) -> bool:
-    """Whether a value that a list alone holds is memory of its own, all of it, and of PyTorch's making."""
-    memory = value.untyped_storage()
-    return (
-        sys.getrefcount(value) == _ALONE[0]
-        and _uses(value) == _ALONE[1]
-        and torch._C._storage_Use_Count(memory._cdata) == _ALONE[2]
-        and memory.resizable()
-        and memory.nbytes() == value.nbytes
+    The same for all values that nobody but the list holds; how much that is depends on how Python calls functions.
+    """
+    memory = list(map(_memory, values))
+    places = map(attrgetter("_cdata"), memory)
+    return zip(
+        map(_references, values), map(_uses, values), map(_tensors_in, places), map(_is_torchs, memory), strict=True
     )
 
 
-# What is counted for a value that nobody else holds; it depends on how Python calls functions.
-_ALONE = next(map(_counts, [torch.zeros(1)]))
+_ALONE = next(_counts([torch.zeros(1)]))
+
+
+def _shared(values: list[torch.Tensor]) -> list[int]:
+    """The numbers of the values that something else holds as well, or that are only a part of their memory."""
+    alone = [counts == _ALONE for counts in _counts(values)]
+    sizes = map(_size, map(_memory, values))
+    whole = map(eq, sizes, map(attrgetter("nbytes"), values))
+    return [number for number, fit in enumerate(map(and_, alone, whole)) if not fit]

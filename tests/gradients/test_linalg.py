@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import situs.compat.v1 as tf1
-from situs.errors import UnimplementedError
 from situs.autodiff.backprop import NoGradientError
 from situs.autodiff.graph import gradients
 from situs.autodiff.tape import GradientTape
+from situs.errors import UnimplementedError
 from situs.ops import contract, decompose, diagonal, linalg
 from situs.ops.array import expand_dims
 from situs.ops.cast import cast

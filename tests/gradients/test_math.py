@@ -11,9 +11,9 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import situs.compat.v1 as tf1
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, NotFoundError
 from situs.autodiff.graph import gradients
 from situs.autodiff.tape import GradientTape
+from situs.errors import InvalidArgumentError, NotFoundError
 from situs.ops import array, cast, compare, gather, math
 from situs.ops.constant import constant, fill, ones_like, zeros_like
 from situs.ops.debug import check_numerics

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 
 import situs as tf
 from situs import errors
-from situs.autograph.hooks import Hooks
 from situs.data import Dataset
-
-loops = pytest.mark.skipif(
-    "walk" not in [field.name for field in fields(Hooks)], reason="AutoGraph does not ask about datasets yet"
-)
 
 
 def test_a_function_takes_from_an_iterator_of_eager_code():
@@ -121,7 +114,6 @@ def test_no_numpy_while_a_graph_is_made():
 # Loops.
 
 
-@loops
 def test_a_loop_over_a_dataset_is_a_loop_of_the_graph():
     traced = []
     ds = Dataset.range(2000)
@@ -138,7 +130,6 @@ def test_a_loop_over_a_dataset_is_a_loop_of_the_graph():
     assert len(traced) <= 2
 
 
-@loops
 def test_break_continue_and_structures():
     ds = Dataset.from_tensor_slices({"n": np.arange(100), "s": ["even", "odd"] * 50})
 
@@ -156,7 +147,6 @@ def test_break_continue_and_structures():
     assert int(odd_ones(tf.constant(10, tf.int64))) == 1 + 3 + 5 + 7 + 9
 
 
-@loops
 def test_effects_in_a_loop_without_results():
     seen = tf.Variable(0)
 
@@ -169,7 +159,6 @@ def test_effects_in_a_loop_without_results():
     assert int(seen) == 10
 
 
-@loops
 def test_a_loop_over_an_iterator_takes_what_is_left():
     elements = iter(Dataset.range(6))
     next(elements)
@@ -188,7 +177,6 @@ def test_a_loop_over_an_iterator_takes_what_is_left():
     assert int(until(tf.constant(100, tf.int64))) == 0
 
 
-@loops
 def test_loops_in_loops_and_empty_ones():
     @tf.function
     def pairs(stop):
@@ -201,7 +189,6 @@ def test_loops_in_loops_and_empty_ones():
     assert [int(pairs(tf.constant(n, tf.int64))) for n in (0, 1, 5)] == [0, 0, 10]
 
 
-@loops
 def test_a_loop_over_a_pipeline_with_threads_ends_them(ended):
     @tf.function
     def first():
