@@ -6,9 +6,9 @@ Every way looks for a remembered step first, which is all that most calls need:
 
 While a graph is being built the memo is empty, and the call becomes an operation of the graph; so it does,
 anywhere, when an input is a tensor of a graph. Anything else out of the ordinary (a Python value, a first call,
-logging, a device function, a tape that records) is not in the memo either and is executed the whole way. So is a call whose kernel fails:
-it then meets the same failure again, and says what it means. That happens after the ``except`` has been left, so that
-the error which is raised then does not hold the first one, and with it the values in its frames.
+logging, a device function, a tape that records) is not in the memo either and is executed the whole way. So is a call
+whose kernel fails: it then meets the same failure again, and says what it means. That happens after the ``except`` has
+been left, so that the error which is raised then does not hold the first one, and with it the values in its frames.
 
 ``apply`` serves all ops. `unary`, `binary` and `steered` make functions for ops of one or two tensors,
 with that look-up written out: these are the calls that must cost next to nothing.

@@ -112,7 +112,7 @@ def torch_allocator() -> str:
 
 
 def cublas_workspace() -> str:
-    """``CUBLAS_WORKSPACE_CONFIG``: work space of the matrix library on a card, as sizes in KiB and counts: ``:4096:8``."""
+    """``CUBLAS_WORKSPACE_CONFIG``: work space of the matrix library on a card, sizes in KiB and counts: ``:4096:8``."""
     return os.environ.get("CUBLAS_WORKSPACE_CONFIG", "")
 
 

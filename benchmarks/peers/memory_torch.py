@@ -101,7 +101,7 @@ def measure(model, inplace):
     with torch.no_grad():
         if DEVICE == "cuda":
             torch.cuda.reset_peak_memory_stats()
-            for _ in range(WARM + 1):  # as often as Situs: from the second run on, the matrix library has its work space
+            for _ in range(WARM + 1):  # as often as Situs: from the second run on there is work space for products
                 result = module(fed.to(DEVICE)).cpu()
             return torch.cuda.max_memory_allocated(), result
         with Counter() as counter:

@@ -98,6 +98,7 @@ class Account:
         self._gone: deque[Holding] = deque()
         self._holdings: dict[int, Holding] = {}
         self._current = self._peak = 0
+        self._torn = False  # while an entry is made or struck out
         self._reserved = 0  # what a virtual GPU has taken from its card, as a real one would
         self._events: list[Event] | None = None
         self._reset_meter: Callable[[], None] = lambda: None
@@ -131,6 +132,7 @@ class Account:
             self._enter(storage, key, size, op, made_at())
 
     def _enter(self, storage: Any, key: int, size: int, op: str, made_at: Any) -> None:
+        self._torn = True
         holding = Holding(storage, self._gone.append)
         holding.key, holding.size, holding.op, holding.made_at = key, size, op, made_at
         if not self.used and not self.growing:
@@ -141,6 +143,7 @@ class Account:
         self._peak = max(self._peak, self._current)
         self._reserved = max(self._reserved, min(self.limit, _regions(self._current)))
         self._note(holding, size)
+        self._torn = False
 
     def rename(self, key: int, op: str) -> None:
         """Says what a storage is now, if it is entered: the value of a variable, rather than what computed it."""
@@ -153,11 +156,24 @@ class Account:
 
     def _settle(self) -> None:
         """Strikes out what has gone since."""
+        if self._torn:
+            self._mend()
+        if not self._gone:
+            return
+        self._torn = True
         while self._gone:
             holding = self._gone.popleft()
-            del self._holdings[holding.key]
-            self._current -= holding.size
-            self._note(holding, -holding.size)
+            if self._holdings.pop(holding.key, None) is not None:
+                self._current -= holding.size
+                self._note(holding, -holding.size)
+        self._torn = False
+
+    def _mend(self) -> None:
+        """Counts anew: an interrupt at the keyboard has come between two lines that belong together."""
+        self._gone.clear()
+        self._holdings = {key: holding for key, holding in self._holdings.items() if holding() is not None}
+        self._current = sum(holding.size for holding in self._holdings.values())
+        self._torn = False
 
     def _note(self, holding: Holding, size: int) -> None:
         if self._events is not None:

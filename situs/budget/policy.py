@@ -236,12 +236,28 @@ def ask(request: Request, in_use: Callable[[Device], bool]) -> bool:
 
 
 def _apply(request: Request) -> None:
+    _refuse_contradiction(request)
     for card, parts in request.parts.items():
         process.set_split(card, parts)
     if request.fraction is not None:
         set_fraction(request.fraction)
     if request.growth:
         set_growth_everywhere(True)
+
+
+def _refuse_contradiction(request: Request) -> None:
+    """Raises if a session asks for another bound than the program has set."""
+    found = []
+    if request.fraction is not None and current.fraction not in (None, request.fraction):
+        found.append(f"fraction {current.fraction:g}")
+    for card, parts in request.parts.items():
+        limits = [part.memory_limit for part in process.split_of(card) or ()]
+        if limits and limits != [part.memory_limit for part in parts]:
+            found.append(f"memory limits of {limits} MB for {card.name}")
+    if found:
+        raise InvalidArgumentError(
+            f"This session asks for {request}, and the program has set {' and '.join(found)}. Ask for one of them only."
+        )
 
 
 def _apply_late(request: Request) -> None:

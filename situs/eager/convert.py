@@ -21,7 +21,7 @@ from situs import dtype as dt
 from situs.devices.logical import Device
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import Place, Value, host, place, torch_device
-from situs.eager.counting import counted
+from situs.eager.counting import counted, on_release
 from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
@@ -34,6 +34,7 @@ _FLOATS = {float}
 _PYTHON_DTYPES = ((complex, dt.complex128), (float, dt.float32), (int, dt.int32))
 _SCALAR_CACHE_SIZE = 4096
 _scalars: dict[tuple[type, Any, Place], EagerTensor] = {}
+on_release.append(_scalars.clear)
 
 
 def to_tensor(value: object, dtype: DType | None = None, device: Device | None = None) -> EagerTensor:

@@ -1,6 +1,6 @@
 """Entering what kernels and copies make into the ledger of the GPU that holds it.
 
-    run = counted(kernel.function, device.account, "MatMul")
+    run = counted(kernel.function, device, "MatMul")
     run(a, b)      # the kernel's result, entered; made again after a clean-up if there was no room
 
 Only functions whose results lie on a GPU are wrapped; the CPU's pay nothing. The place in the
@@ -53,7 +53,7 @@ def counted(function: Function, device: Device, op: str, made_at: Origin | None 
             return enter(made, account, op, find)
         except SHORTAGES as error:
             made = error.__traceback__ = None  # what had been made so far goes: the error's frames hold it
-            if not make_room(account):
+            if bytes_needed(error) > account.limit or not make_room(account):
                 raise
         return enter(function(*values, **attrs), account, op, find)
 
@@ -92,34 +92,51 @@ def enter_variable(value: Any, device: Device, name: str) -> None:
         account.rename(value.untyped_storage()._cdata, f"Variable {name}")
 
 
+def bytes_needed(error: BaseException) -> int:
+    """How large a tensor was that a ledger refused; 0 if the error is of another kind."""
+    return error.size if isinstance(error, LimitReached) else 0
+
+
 # Giving back.
 
-_last_collection = 0.0, 0.0  # when it ended, and how long it took
-_SELDOM = 10  # collecting garbage takes at most a tenth of the time
+on_release: list[Callable[[], None]] = []  # called for what is kept for the next time only
+_SELDOM = 10  # collecting garbage in vain takes at most a tenth of the time
+_in_vain = 0.0  # until when it is not tried again
 
 
 def make_room(account: Account) -> bool:
     """Gives back what nobody uses, cached memory and garbage; whether that made room for tensors."""
     before = account.usage()
-    _collect_garbage()
+    took = _collect_garbage()
     release(account.device)
     after = account.usage()
+    if after.current >= before.current:
+        _not_again(took)
     has_cache = account.meter is not None  # elsewhere only tensors count towards the limit
     return after.current < before.current or (has_cache and after.reserved < before.reserved)
 
 
-def _collect_garbage() -> None:
-    """Frees tensors in reference cycles of the program's; seldom, because it stops everything."""
-    global _last_collection
-    ended, took = _last_collection
+def _collect_garbage() -> float:
+    """Frees tensors in reference cycles of the program's; the seconds that took, 0 if it has just been in vain."""
     start = time.perf_counter()
-    if start - ended >= _SELDOM * took:
-        gc.collect()
-        _last_collection = time.perf_counter(), time.perf_counter() - start
+    if start < _in_vain:
+        return 0.0
+    gc.collect()
+    gc.collect()  # what the first has taken apart may have held functions, and these their variables
+    return time.perf_counter() - start
+
+
+def _not_again(took: float) -> None:
+    """Leaves collecting garbage for a while: it stops everything, and was in vain."""
+    global _in_vain
+    if took:
+        _in_vain = time.perf_counter() + _SELDOM * took
 
 
 def release(device: Device | None = None) -> None:
-    """Gives the memory that tensors have left back to the driver: that of one GPU, or of all."""
+    """Gives the memory that tensors have left back to the driver: that of one virtual GPU, or of all cards."""
+    for forget in on_release:
+        forget()
     for account in accounts() if device is None else (device.account,):
         if account is None:
             continue

@@ -68,7 +68,7 @@ def _broken_rule(op: Op, bound: BoundInputs, attrs: Attrs) -> SitusError | None:
     try:
         infer_shapes(op, rule_inputs(bound), attrs)
     except OpError as broken:
-        return broken.in_op(op.name)
+        return broken.in_op(op.name).with_traceback(None)  # its frames hold the inputs, and the caller holds it
     except Exception:
         return None  # the rule itself could not cope; the kernel's message is the better one
     return None

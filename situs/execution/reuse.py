@@ -274,10 +274,10 @@ def _of_torch(function: Function, place: int, takes_out: bool) -> Function | Non
 
 def _add_n(node: Operation, place: int) -> Function:
     def add(inputs: list[torch.Tensor]) -> torch.Tensor:
-        total, second, *rest = inputs[place], inputs[1 - place], *inputs[2:]
-        if any(x.shape != total.shape for x in inputs):
+        total, others = inputs[place], [x for number, x in enumerate(inputs) if number != place]
+        if any(x.shape != total.shape for x in others):
             raise ValueError("shapes differ")  # the shape rule says it better
-        for x in (second, *rest):
+        for x in others:
             total.add_(x)
         return total
 

@@ -81,7 +81,7 @@ class _Frame:
         self.plan = plan
         self.number = 0  # the call that is being made
         self.values: dict[int, Any] = dict(zip(plan.inputs, values, strict=True))  # a `View` for what is away
-        self.cells: dict[Cell, None] = {}  # those that were met
+        self.cells: dict[Cell, None] = dict.fromkeys(_cells_of(plan))  # and those that are met
         self.lifetimes = Lifetimes(plan)
         self.where = {slot: _home(call, plan) for call in plan.calls for slot in call.outputs}
         kept = [*values, *(source.value for call in plan.calls for source in _literals(call.inputs))]
@@ -331,6 +331,12 @@ def _device(frame: _Frame) -> Device:
     """Where the call is made that is being made; results go to where the last one was."""
     calls = frame.plan.calls
     return calls[min(frame.number, len(calls) - 1)].device
+
+
+def _cells_of(plan: Plan) -> list[Cell]:
+    """The cells of the eager variables that a plan uses."""
+    found = [call.node.attrs.get("cell") for call in plan.calls if call.node is not None]
+    return [cell for cell in found if isinstance(cell, Cell)]
 
 
 def _home(call: Call, plan: Plan) -> Device:

@@ -7,12 +7,13 @@ node of a large graph, and turned into text only when an error needs it.
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import traceback
 from pathlib import Path
 from types import CodeType, FrameType
 
-_PACKAGE = str(Path(__file__).parent.parent)
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _DEPTH = 4
 _ours: dict[str, bool] = {}  # by file
 

@@ -199,14 +199,13 @@ class Nadam(Ruled):
         return Rule(ops.apply_nadam, (self._momentums, self._velocities))
 
     def _steering(self, m: Moment) -> dict[str, Any]:
-        product = read(self._u_product)
         return {
             "lr": m.rate,
-            "beta1": self.beta_1,
-            "beta2": self.beta_2,
+            "beta1": m.number(self.beta_1),
+            "beta2": m.number(self.beta_2),
             "epsilon": self.epsilon,
             "beta2_power": m.power(self.beta_2),
             "now": self._momentum_at(m, 0),
             "after": self._momentum_at(m, 1),
-            "product": product,
+            "product": self._u_product,
         }

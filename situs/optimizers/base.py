@@ -167,7 +167,7 @@ class Optimizer:
             raise InvalidArgumentError(
                 f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}."
             )
-        graph = _graph_of(found)
+        graph = graph_of(found)
         with nullcontext() if graph is None else here_or(graph):
             with init_scope():
                 self._create_slots([variable for _, variable in found])
@@ -385,7 +385,7 @@ def _as_gradient(grad: Any) -> Any:
         raise DTypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {shown(grad)}") from None
 
 
-def _graph_of(pairs: Sequence[tuple[Any, Any]]) -> Graph | None:
+def graph_of(pairs: Sequence[tuple[Any, Any]]) -> Graph | None:
     """The graph that variables belong to; None for eager ones."""
     for _, variable in pairs:
         if isinstance(variable, RefVariable):

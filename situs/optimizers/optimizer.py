@@ -12,36 +12,32 @@ In a ``tf.function`` the same is added to its graph.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from situs import dtype as dt
 from situs.autodiff.tape import GradientTape
-from situs.checkpoints.restoration import arrived
-from situs.devices.scope import device, here
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
-from situs.graph.context import init_scope, name_scope
+from situs.devices.scope import here
+from situs.errors import InvalidArgumentError, UnimplementedError, shown
+from situs.graph.context import name_scope
 from situs.graph.structure import flatten
 from situs.ops.cast import cast
 from situs.ops.compare import equal, not_equal
-from situs.ops.constant import constant, fill, zeros, zeros_like
+from situs.ops.constant import constant, zeros_like
 from situs.ops.control import cond
 from situs.ops.slices import IndexedSlices
 from situs.optimizers import processing
 from situs.optimizers.known import Known
-from situs.optimizers.schedules import Formula, LearningRateSchedule
+from situs.optimizers.own_variables import Keeper
+from situs.optimizers.rate import Rate
 from situs.optimizers.schedules import deserialize as deserialize_schedule
-from situs.optimizers.schedules import serialize as serialize_schedule
 from situs.optimizers.update import Update, add, make
-from situs.tensor import is_tensor, read
+from situs.tensor import read
 from situs.variables.apply_ops import apply_moving_average, apply_weight_decay
 from situs.variables.eager import Variable
 
-_names: Counter[str] = Counter()
 
-
-class Optimizer:
+class Optimizer(Keeper):
     """The base of the optimizers of Keras.
 
     A class of one's own overrides `build`, which makes its variables, and `update_step`, which changes one variable.
@@ -81,7 +77,7 @@ class Optimizer:
         processing.check_clipping(clipnorm, clipvalue, global_clipnorm)
         processing.check_averaging(use_ema, ema_momentum, ema_overwrite_frequency)
         processing.check_accumulation(gradient_accumulation_steps)
-        self.name = _unique_name(type(self).__name__) if name is None else name
+        super().__init__(name)
         self.weight_decay = weight_decay
         self.clipnorm = clipnorm
         self.clipvalue = clipvalue
@@ -91,22 +87,14 @@ class Optimizer:
         self.ema_overwrite_frequency = ema_overwrite_frequency
         self.loss_scale_factor = loss_scale_factor
         self.gradient_accumulation_steps = gradient_accumulation_steps
-        self.built = False
-        self._variables: list[Any] = []
         self._trainable_variables: list[Any] = []
         self._places: dict[int, int] = {}  # of trainable variables, by id
         self._excluded: tuple[frozenset[int], tuple[str, ...]] = frozenset(), ()
         self._iterations = self._keep(Variable(0, False, name=f"{self.name}/iteration", dtype=dt.int64))
         self._step = Known(self._iterations)
-        self._rate: Known | None = None
-        self._learning_rate = self._as_learning_rate(learning_rate)
-
-    # Variables of its own.
-
-    @property
-    def variables(self) -> list[Any]:
-        """The variables of the optimizer's own: the step, the learning rate, slots."""
-        return list(self._variables)
+        self._learning_rate = Rate(learning_rate, f"{self.name}/learning_rate")
+        if self._learning_rate.variable is not None:
+            self._keep(self._learning_rate.variable)
 
     @property
     def iterations(self) -> Any:
@@ -126,93 +114,17 @@ class Optimizer:
             self._accumulated_gradients = self.add_optimizer_variables(variables, "gradient_accumulator")
         self.built = True
 
-    def add_variable(
-        self,
-        shape: Any,
-        initializer: Any = "zeros",
-        dtype: Any = None,
-        aggregation: Any = None,
-        layout: Any = None,
-        name: str | None = None,
-    ) -> Any:
-        """A new variable of the optimizer's own.
-
-        Args:
-            shape: Its shape.
-            initializer: ``"zeros"``, ``"ones"``, a number, or a function of a shape and a dtype.
-            dtype: Its dtype; float32 by default.
-            aggregation: Accepted for TensorFlow's programs.
-            layout: Accepted for TensorFlow's programs.
-            name: Its name.
-        """
-        wanted = dt.float32 if dtype is None else dt.as_dtype("int64" if dtype == "int" else dtype)
-        with init_scope():
-            first = _initial(initializer, shape, wanted)
-            made = Variable(first, False, name=f"{self.name}/{name or 'variable'}")
-        return self._keep(made)
-
-    def add_variable_from_reference(
-        self, reference_variable: Any, name: str | None = None, initializer: Any = "zeros"
-    ) -> Any:
-        """A new variable like another one, and where that is."""
-        own = re.sub(r"[/:]", "_", str(reference_variable.name))
-        with device(reference_variable.device):
-            shape, dtype = reference_variable.shape, reference_variable.dtype
-            return self.add_variable(shape, initializer, dtype, name=f"{own}_{name or 'var'}")
-
-    def add_optimizer_variables(self, trainable_variables: Sequence[Any], name: Any, initializer: Any = "zeros") -> Any:
-        """One new variable beside each of several; or several, if there are several names.
-
-        Returns:
-            A list of variables, or a tuple with one for each name.
-        """
-        names = [name] if isinstance(name, str) else list(name)
-        firsts = list(initializer) if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
-        if len(firsts) != len(names):
-            raise InvalidArgumentError(
-                "The number of provided names must match the number of provided initializers.  Received "
-                f"name='{name}', initializer='{initializer}'"
-            )
-        rows = [
-            [self.add_variable_from_reference(variable, each, first) for each, first in zip(names, firsts, strict=True)]
-            for variable in trainable_variables
-        ]
-        columns = tuple([row[number] for row in rows] for number in range(len(names)))
-        return columns[0] if isinstance(name, str) else columns
-
-    def _keep(self, variable: Any) -> Any:
-        self._variables.append(variable)
-        arrived(self, f"_variables_{len(self._variables) - 1}", variable)
-        return variable
-
     def _get_variable_index(self, variable: Any) -> int:
         return self._places[id(variable)]
-
-    def _checkpoint_children(self) -> dict[str, Any]:
-        """What a ``tf.train.Checkpoint`` saves of it."""
-        return {f"_variables_{number}": variable for number, variable in enumerate(self._variables)}
-
-    # The learning rate.
 
     @property
     def learning_rate(self) -> Any:
         """The learning rate of the next step: a variable, unless a schedule or a function gives it."""
-        if isinstance(self._learning_rate, LearningRateSchedule):
-            return self._learning_rate(self._iterations)
-        return self._learning_rate() if _is_function(self._learning_rate) else self._learning_rate
+        return self._learning_rate.at(self._iterations)
 
     @learning_rate.setter
     def learning_rate(self, learning_rate: Any) -> None:
-        if isinstance(learning_rate, LearningRateSchedule) or _is_function(learning_rate):
-            self._learning_rate, self._rate = learning_rate, None
-        elif isinstance(self._learning_rate, LearningRateSchedule) or self._rate is None:
-            raise DTypeError(
-                "This optimizer was created with a `LearningRateSchedule` object as its `learning_rate` constructor "
-                "argument, hence its learning rate is not settable. If you need the learning rate to be settable, you "
-                "should instantiate the optimizer with a float `learning_rate` argument."
-            )
-        else:
-            self._learning_rate.assign(learning_rate)
+        self._learning_rate.set(learning_rate)
 
     @property
     def lr(self) -> Any:
@@ -222,38 +134,6 @@ class Optimizer:
     @lr.setter
     def lr(self, learning_rate: Any) -> None:
         self.learning_rate = learning_rate
-
-    def _as_learning_rate(self, given: Any) -> Any:
-        if isinstance(given, LearningRateSchedule) or _is_function(given):
-            return given
-        if isinstance(given, Variable):
-            self._rate = Known(given)
-            return given
-        try:
-            made = Variable(read(given), False, name=f"{self.name}/learning_rate", dtype=dt.float32)
-        except (TypeError, ValueError):
-            made = None
-        if made is None or made.shape.rank != 0:
-            raise InvalidArgumentError(
-                "Argument `learning_rate` should be float, or an instance of LearningRateSchedule, or a callable (that "
-                "takes in the current iteration value and returns the corresponding learning rate value). Received "
-                f"instead: learning_rate={shown(given)}"
-            )
-        self._rate = Known(made)
-        return self._keep(made)
-
-    def _rate_now(self) -> Any:
-        """The learning rate: a number in eager code where it can be known without asking a device."""
-        if here.graph is not None:
-            return read(self.learning_rate)
-        if self._rate is not None:
-            return self._rate.number()
-        if isinstance(self._learning_rate, Formula):
-            return self._learning_rate.at(self._step.number())
-        if isinstance(self._learning_rate, LearningRateSchedule):
-            with device("/CPU:0"):
-                return read(self._learning_rate(constant(self._step.number(), dt.int64)))
-        return read(self._learning_rate())
 
     # A step.
 
@@ -326,13 +206,14 @@ class Optimizer:
             variables = list(given)
             if not self.built:
                 self.build(variables)
-            for variable in variables:
-                if id(variable) not in self._places:
-                    raise InvalidArgumentError(
-                        f"Unknown variable: {shown(variable)}. This optimizer can only be called for the variables it "
-                        "was originally built with. When working with a new set of variables, you should recreate a "
-                        "new optimizer instance."
-                    )
+            unknown = set(map(id, variables)) - self._places.keys()
+            if unknown:
+                first = next(variable for variable in variables if id(variable) in unknown)
+                raise InvalidArgumentError(
+                    f"Unknown variable: {shown(first)}. This optimizer can only be called for the variables it was "
+                    "originally built with. When working with a new set of variables, you should recreate a new "
+                    "optimizer instance."
+                )
             return variables
         if not self.built:
             raise InvalidArgumentError(
@@ -370,7 +251,7 @@ class Optimizer:
 
     def _change(self, grads: list[Any], variables: list[Any]) -> None:
         grads = processing.clipped(grads, self.clipnorm, self.global_clipnorm, self.clipvalue)
-        rate = self._rate_now()
+        rate = self._learning_rate.now(self._iterations, self._step)
         self._apply_weight_decay(variables, rate)
         self._update_all(grads, variables, rate)
 
@@ -482,13 +363,9 @@ class Optimizer:
 
     def get_config(self) -> dict[str, Any]:
         """The arguments it was made with."""
-        rate: Any = self._learning_rate
-        if isinstance(rate, LearningRateSchedule):
-            rate = serialize_schedule(rate)
-        elif self._rate is not None:
-            rate = float(rate)
         common = ("weight_decay", "clipnorm", "global_clipnorm", "clipvalue", "use_ema", "ema_momentum")
         more = ("ema_overwrite_frequency", "loss_scale_factor", "gradient_accumulation_steps", *self._arguments)
+        rate = self._learning_rate.config()
         return {"name": self.name, "learning_rate": rate} | {name: getattr(self, name) for name in (*common, *more)}
 
     @classmethod
@@ -498,34 +375,6 @@ class Optimizer:
         if isinstance(config.get("learning_rate"), dict):
             config["learning_rate"] = deserialize_schedule(config["learning_rate"], custom_objects)
         return cls(**config)
-
-    def get_weights(self) -> list[Any]:
-        """What the optimizer's own variables hold, as arrays."""
-        return [variable.numpy() for variable in self._variables]
-
-    def set_weights(self, weights: Sequence[Any]) -> None:
-        """Gives the optimizer's own variables their values."""
-        if not self.built:
-            raise InvalidArgumentError(
-                "You are calling `set_weights()` on an optimizer that has not yet been built. Please call "
-                "`optimizer.build(trainable_variables)` to create the optimizer weights before calling `set_weights()`."
-            )
-        for variable, weight in zip(self._variables, weights, strict=False):
-            variable.assign(weight)
-
-    def save_own_variables(self, store: Any) -> None:
-        """Puts the values of its own variables into a dictionary, by number."""
-        store.update((str(number), variable.numpy()) for number, variable in enumerate(self._variables))
-
-    def load_own_variables(self, store: Any) -> None:
-        """Takes the values of its own variables from a dictionary that `save_own_variables` filled."""
-        if len(store) != len(self._variables):
-            raise InvalidArgumentError(
-                f"Optimizer '{self.name}' has {len(self._variables)} variables, and there are {len(store)} values. "
-                "Build it with the same variables first."
-            )
-        for number, variable in enumerate(self._variables):
-            variable.assign(store[str(number)])
 
 
 def do_all(updates: Sequence[Update]) -> None:
@@ -545,28 +394,3 @@ def _add_all(variables: Sequence[Any], values: Sequence[Any]) -> None:
 def _no_result(action: Any) -> Any:
     action()
     return constant(0)
-
-
-def _is_function(value: Any) -> bool:
-    return callable(value) and not is_tensor(value)
-
-
-def _initial(initializer: Any, shape: Any, dtype: dt.DType) -> Any:
-    if initializer == "zeros":
-        return zeros(shape, dtype)
-    if initializer == "ones":
-        initializer = 1.0
-    if isinstance(initializer, (int, float)):
-        return fill(shape, constant(initializer, dtype))
-    if not callable(initializer):
-        raise InvalidArgumentError(
-            f"An initializer is 'zeros', 'ones', a number, or a function of a shape and a dtype; got {initializer!r}."
-        )
-    return initializer(shape, dtype=dtype)
-
-
-def _unique_name(class_name: str) -> str:
-    """A name made of a class's, with a number if there has been one."""
-    words = re.sub("([a-z])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", class_name)).lower()
-    _names[words] += 1
-    return words if _names[words] == 1 else f"{words}_{_names[words] - 1}"

@@ -20,16 +20,17 @@ def without_missing(grads: Sequence[Any], variables: Sequence[Any]) -> tuple[lis
     Raises:
         InvalidArgumentError: none has one.
     """
+    if not [None for grad in grads if grad is None]:
+        return list(grads), list(variables)
     pairs = [(grad, variable) for grad, variable in zip(grads, variables, strict=True) if grad is not None]
     if not pairs:
         raise InvalidArgumentError("No gradients provided for any variable.")
-    if len(pairs) < len(grads):
-        names = [v.name for grad, v in zip(grads, variables, strict=True) if grad is None]
-        warnings.warn(
-            f"Gradients do not exist for variables {names} when minimizing the loss. If using `model.compile()`, did "
-            "you forget to provide a `loss` argument?",
-            stacklevel=2,
-        )
+    names = [v.name for grad, v in zip(grads, variables, strict=True) if grad is None]
+    warnings.warn(
+        f"Gradients do not exist for variables {names} when minimizing the loss. If using `model.compile()`, did you "
+        "forget to provide a `loss` argument?",
+        stacklevel=2,
+    )
     return [grad for grad, _ in pairs], [variable for _, variable in pairs]
 
 

@@ -25,7 +25,7 @@ from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.slices import IndexedSlices
 from situs.optimizers.optimizer import Optimizer
 from situs.optimizers.processing import in_dtypes
-from situs.optimizers.update import Update, add, change, gradient_value
+from situs.optimizers.update import Group, Update, add, grouped
 from situs.registry.op import find_op
 from situs.tensor import read
 from situs.variables.apply_ops import Apply, steering_dtype
@@ -61,6 +61,10 @@ class Moment:
 class Ruled(Optimizer):
     """The base of optimizers that are one op."""
 
+    def __init__(self, learning_rate: Any, **kwargs: Any) -> None:
+        super().__init__(learning_rate, **kwargs)
+        self._groups: dict[Any, list[Group]] = {}
+
     def _rule(self) -> Rule:
         """What changes variables."""
         raise NotImplementedError
@@ -81,7 +85,7 @@ class Ruled(Optimizer):
 
     def _update_together(self, grads: list[Any], variables: list[Any], rate: Any) -> None:
         rule = self._rule()
-        whole = [_whole(grad, variable) for grad, variable in zip(grads, variables, strict=True)]
+        whole = [_whole(g, v) if type(g) is IndexedSlices else g for g, v in zip(grads, variables, strict=True)]
         if here.graph is None:
             self._update_now(rule, whole, variables, rate)
             return
@@ -103,14 +107,18 @@ class Ruled(Optimizer):
         return Moment(rate, steps + 1, wanted)
 
     def _update_now(self, rule: Rule, grads: list[Any], variables: list[Any], rate: Any) -> None:
-        groups: dict[Any, list[int]] = {}
-        for number, variable in enumerate(variables):
-            groups.setdefault(variable.place, []).append(number)
-        for where, numbers in groups.items():
-            steering = self._steering(self._moment(rate, where.dtype))
-            states = [self._states(rule, variables[number]) for number in numbers]
-            values = [gradient_value(grads[number], where) for number in numbers]
-            change(rule.apply, states, values, steering, rule.attrs)
+        for group in self._grouped(rule, variables):
+            steering = self._steering(self._moment(rate, group.where.dtype))
+            group.change([grads[number] for number in group.numbers], steering, rule.attrs)
+
+    def _grouped(self, rule: Rule, variables: list[Any]) -> list[Group]:
+        """Variables by device and dtype; found out once for the same variables."""
+        key = rule.apply, *map(id, variables)
+        found = self._groups.get(key)
+        if found is None:
+            states = [self._states(rule, variable) for variable in variables]
+            found = self._groups[key] = grouped(rule.apply, states)
+        return found
 
     def _states(self, rule: Rule, variable: Any) -> tuple[Any, ...]:
         if not rule.slots:
@@ -119,9 +127,6 @@ class Ruled(Optimizer):
         return variable, *[slots[place] for slots in rule.slots]
 
 
-def _whole(grad: Any, variable: Any) -> Any:
+def _whole(grad: IndexedSlices, variable: Any) -> Any:
     """A gradient of some rows as one of all."""
-    if isinstance(grad, IndexedSlices):
-        rows = variable.shape[0]
-        return find_op("UnsortedSegmentSum")(grad.values, grad.indices, rows)
-    return grad
+    return find_op("UnsortedSegmentSum")(grad.values, grad.indices, variable.shape[0])

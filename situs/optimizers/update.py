@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from situs.devices.scope import here
 from situs.eager.bridge import TORCH_DTYPE, Place
+from situs.eager.cell import Cell
 from situs.eager.tensor import EagerTensor, copy_to
 from situs.errors import DTypeError
 from situs.graph.graph import Graph
@@ -82,82 +83,100 @@ def add(update: Update) -> Operation:
 
 def make(updates: Sequence[Update]) -> None:
     """Makes updates of eager variables, together where they are steered alike."""
-    groups: dict[Any, list[Update]] = {}
+    alike: dict[Any, list[Update]] = {}
     for update in updates:
-        variable = update.states[0]
-        if not isinstance(variable, Variable):
-            raise DTypeError(f"Optimizers change variables, and {variable!r} is none. Make one with tf.Variable.")
         alone = id(update) if update.indices is not None else None
-        key = update.apply, variable.place, id(update.steering), tuple(update.attrs.items()), alone
-        groups.setdefault(key, []).append(update)
-    for group in groups.values():
-        _make_group(group)
+        key = update.apply, id(update.steering), tuple(update.attrs.items()), alone
+        alike.setdefault(key, []).append(update)
+    for several in alike.values():
+        for group in grouped(several[0].apply, [update.states for update in several]):
+            _make(group, [several[number] for number in group.numbers])
 
 
-def _make_group(group: Sequence[Update]) -> None:
-    first = group[0]
-    where = first.states[0].place
-    attrs = dict(first.attrs)
-    if first.indices is not None:
-        attrs["indices"] = [_value(first.indices, where)]
-    grads = [gradient_value(update.grad, where) for update in group]
-    change(first.apply, [update.states for update in group], grads, first.steering, attrs)
+def _make(group: Group, updates: Sequence[Update]) -> None:
+    attrs = dict(updates[0].attrs)
+    if updates[0].indices is not None:
+        attrs["indices"] = [_value(convert_to_tensor(updates[0].indices), group.where)]
+    group.change([update.grad for update in updates], updates[0].steering, attrs)
 
 
-def change(
-    apply: Apply,
-    states: Sequence[Sequence[Variable]],
-    grads: Sequence[Any],
-    steering: Mapping[str, Any],
-    attrs: Mapping[str, Any],
-) -> None:
-    """Makes updates of eager variables of one place.
+class Group:
+    """Updates of eager variables of one device and dtype, none of them twice.
 
     Args:
         apply: What to do.
-        states: For each update the variable and what the optimizer keeps beside it.
-        grads: Their gradients, as values on the variables' device.
-        steering: What steers all of them: numbers, tensors or variables.
-        attrs: The attributes of the op.
+        where: The device and dtype of the variables.
+
+    Attributes:
+        numbers: Which updates they are.
     """
-    where = states[0][0].place
-    if options.current.log:
-        print(f"Executing op {apply.op.name} in device {where.device.name}", flush=True)
-    numbers = {name: steering_value(value, where) for name, value in steering.items()}
-    for part in _without_repetition(states):
-        cells = [[states[number][column]._cell for number in part] for column in range(len(states[0]))]
-        apply.change(cells, [grads[number] for number in part], numbers, attrs)
+
+    def __init__(self, apply: Apply, where: Place) -> None:
+        self.where = where
+        self.numbers: list[int] = []
+        self._apply = apply
+        self._cells: list[list[Cell]] = [[] for _ in range(apply.states)]
+        self._known: set[int] = set()
+
+    def add(self, number: int, states: Sequence[Variable]) -> bool:
+        """Adds an update, unless its variable is here already."""
+        if id(states[0]) in self._known:
+            return False
+        self._known.add(id(states[0]))
+        self.numbers.append(number)
+        for column, variable in zip(self._cells, states, strict=True):
+            column.append(variable._cell)
+        return True
+
+    def change(self, grads: Sequence[Any], steering: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
+        """Makes the updates.
+
+        Args:
+            grads: The gradients.
+            steering: What steers all of them: numbers, tensors or variables.
+            attrs: The attributes of the op.
+        """
+        where = self.where
+        if options.current.log:
+            print(f"Executing op {self._apply.op.name} in device {where.device.name}", flush=True)
+        values = [
+            grad._value if type(grad) is EagerTensor and grad._place is where else _gradient(grad, where)
+            for grad in grads
+        ]
+        numbers = {name: _steering_value(value, where) for name, value in steering.items()}
+        self._apply.change(self._cells, values, numbers, attrs)
 
 
-def _without_repetition(states: Sequence[Sequence[Variable]]) -> list[Sequence[int]]:
-    """The numbers of updates in parts that change each variable once: what is changed twice takes its turns."""
-    turns: dict[int, int] = {}
-    parts: list[list[int]] = []
-    for number, (variable, *_) in enumerate(states):
-        turn = turns.get(id(variable), 0)
-        turns[id(variable)] = turn + 1
-        if turn == len(parts):
-            parts.append([])
-        parts[turn].append(number)
-    return parts  # type: ignore[return-value]
+def grouped(apply: Apply, states: Sequence[Sequence[Any]]) -> list[Group]:
+    """Updates by device and dtype; a variable that is changed twice takes its turns.
+
+    Args:
+        apply: What to do.
+        states: For each update the variable, and what the optimizer keeps beside it.
+    """
+    groups: dict[Place, list[Group]] = {}
+    for number, each in enumerate(states):
+        if not isinstance(each[0], Variable):
+            raise DTypeError(f"Optimizers change variables, and {each[0]!r} is none. Make one with tf.Variable.")
+        here_too = groups.setdefault(each[0].place, [])
+        if not any(group.add(number, each) for group in here_too):
+            here_too.append(Group(apply, each[0].place))
+            here_too[-1].add(number, each)
+    return [group for alike in groups.values() for group in alike]
 
 
-def gradient_value(grad: Any, where: Place) -> Any:
+def _gradient(grad: Any, where: Place) -> Any:
     """A gradient as a value for a variable at a place."""
-    if isinstance(grad, EagerTensor) and grad._place is where:
-        return grad._value
-    given = convert_to_tensor(grad, where.dtype)
-    assert isinstance(given, EagerTensor)
-    return copy_to(given, where.device)._value
+    value = read(grad)
+    tensor = cast(value, where.dtype) if isinstance(value, EagerTensor) else convert_to_tensor(value, where.dtype)
+    return _value(tensor, where)
 
 
 def _value(tensor: Any, where: Place) -> Any:
-    given = convert_to_tensor(tensor)
-    assert isinstance(given, EagerTensor)
-    return copy_to(given, where.device)._value
+    return copy_to(tensor, where.device)._value
 
 
-def steering_value(value: Any, where: Place) -> Any:
+def _steering_value(value: Any, where: Place) -> Any:
     """What steers updates of variables at a place: a number, or a value there or on the host."""
     value = read(value)
     if not isinstance(value, EagerTensor):

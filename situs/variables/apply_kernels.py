@@ -138,10 +138,10 @@ def adam(
     if largest:
         torch._foreach_maximum_(largest[0], v)
     if use_nesterov:  # m as it will be after the next step, in two parts
-        _descend_by_root(var, m, v, alpha * beta1, epsilon, step)
-        _descend_by_root(var, grad, v, alpha * (1 - beta1), epsilon, step)
+        _divide_by_root(var, m, v, step, alpha * beta1, outside=epsilon)
+        _divide_by_root(var, grad, v, step, alpha * (1 - beta1), outside=epsilon)
     else:
-        _descend_by_root(var, m, (largest or [v])[0], alpha, epsilon, step)
+        _divide_by_root(var, m, (largest or [v])[0], step, alpha, outside=epsilon)
 
 
 def _as_decay(var: Tensors, lr: Number, alpha: Number, decay: Number) -> float:
@@ -155,14 +155,6 @@ def _as_decay(var: Tensors, lr: Number, alpha: Number, decay: Number) -> float:
 def _decay(var: Tensors, lr: Number, decay: Number) -> None:
     if not is_number(decay) or decay:
         torch._foreach_mul_(var, 1 - lr * decay)
-
-
-def _descend_by_root(
-    var: Tensors, along: Tensors, square: Tensors, alpha: Number, epsilon: Number, step: Tensors
-) -> None:
-    """``var -= alpha along / (sqrt(square) + epsilon)``."""
-    torch._foreach_copy_(step, square)
-    _divide_by_root(var, along, step, alpha, epsilon)
 
 
 def adamax(
@@ -252,11 +244,8 @@ def adagrad(
     step = room()
     if update_slots:
         torch._foreach_addcmul_(accum, grad, grad)
-    torch._foreach_copy_(step, accum)
-    if under_root:
-        torch._foreach_add_(step, epsilon)
-        epsilon = 0.0
-    _divide_by_root(var, grad, step, lr, epsilon)
+    where = {"inside": epsilon} if under_root else {"outside": epsilon}
+    _divide_by_root(var, grad, accum, step, lr, **where)
 
 
 def adadelta(states: States, grad: Tensors, room: Room, *, lr: Number, rho: Number, epsilon: Number) -> None:
@@ -264,10 +253,8 @@ def adadelta(states: States, grad: Tensors, room: Room, *, lr: Number, rho: Numb
     var, accum, accum_update = states
     step, below = room(), room()
     _blend_squares(accum, grad, 1 - rho, step)
-    torch._foreach_copy_(step, accum_update)
-    torch._foreach_add_(step, epsilon)
-    torch._foreach_copy_(below, accum)
-    torch._foreach_add_(below, epsilon)
+    _shift(step, accum_update, epsilon)
+    _shift(below, accum, epsilon)
     torch._foreach_div_(step, below)
     torch._foreach_sqrt_(step)
     torch._foreach_mul_(step, grad)
@@ -282,8 +269,7 @@ def rms_prop(
     var, ms, *mom = states
     step = room()
     _blend_squares(ms, grad, 1 - rho, step)
-    torch._foreach_copy_(step, ms)
-    _descend_by_mean_square(var, mom, grad, step, lr, momentum, epsilon)
+    _descend_by_mean_square(var, mom, grad, ms, step, lr, momentum, epsilon)
 
 
 def centered_rms_prop(
@@ -296,31 +282,46 @@ def centered_rms_prop(
     _blend(mg, grad, 1 - rho, step)
     torch._foreach_copy_(step, ms)
     torch._foreach_addcmul_(step, mg, mg, -1.0)
-    _descend_by_mean_square(var, mom, grad, step, lr, momentum, epsilon)
+    _descend_by_mean_square(var, mom, grad, step, step, lr, momentum, epsilon)
 
 
 def _descend_by_mean_square(
-    var: Tensors, mom: Sequence[Tensors], grad: Tensors, step: Tensors, lr: Number, momentum: Number, epsilon: Number
+    var: Tensors,
+    mom: Sequence[Tensors],
+    grad: Tensors,
+    square: Tensors,
+    step: Tensors,
+    lr: Number,
+    momentum: Number,
+    epsilon: Number,
 ) -> None:
-    torch._foreach_add_(step, epsilon)
     if not mom:
-        _divide_by_root(var, grad, step, lr, 0.0)
+        _divide_by_root(var, grad, square, step, lr, inside=epsilon)
         return
     torch._foreach_mul_(mom[0], momentum)
-    _divide_by_root(mom[0], grad, step, -1 * lr, 0.0)
+    _divide_by_root(mom[0], grad, square, step, -1 * lr, inside=epsilon)
     torch._foreach_sub_(var, mom[0])
 
 
-def _divide_by_root(var: Tensors, grad: Tensors, step: Tensors, lr: Number, epsilon: Number) -> None:
-    """``var -= lr grad / (sqrt(step) + epsilon)``."""
+def _divide_by_root(
+    var: Tensors,
+    along: Tensors,
+    square: Tensors,
+    step: Tensors,
+    lr: Number,
+    inside: Number = 0.0,
+    outside: Number = 0.0,
+) -> None:
+    """``var -= lr along / (sqrt(square + inside) + outside)``; `step` may be `square` itself."""
+    _shift(step, square, inside)
     torch._foreach_sqrt_(step)
-    if not is_number(epsilon) or epsilon:
-        torch._foreach_add_(step, epsilon)
+    if not is_number(outside) or outside:
+        torch._foreach_add_(step, outside)
     if is_number(lr):
-        torch._foreach_addcdiv_(var, grad, step, -lr)
+        torch._foreach_addcdiv_(var, along, step, -lr)
     else:
         torch._foreach_reciprocal_(step)
-        torch._foreach_mul_(step, grad)
+        torch._foreach_mul_(step, along)
         torch._foreach_mul_(step, lr)
         torch._foreach_sub_(var, step)
 
@@ -390,6 +391,18 @@ def _blend_squares(into: Tensors, values: Tensors, weight: Number, step: Tensors
         torch._foreach_sub_(step, into)
         torch._foreach_mul_(step, weight)
         torch._foreach_add_(into, step)
+
+
+def _shift(step: Tensors, values: Tensors, by: Number) -> None:
+    """``step = values + by``; `step` may be `values` itself."""
+    if step is values:
+        torch._foreach_add_(step, by)
+    elif is_number(by) and not values[0].is_cuda:
+        for target, value in zip(step, values, strict=True):  # in one go through memory; on a card, in two launches
+            torch.add(value, by, out=target)
+    else:
+        torch._foreach_copy_(step, values)
+        torch._foreach_add_(step, by)
 
 
 def _subtract_scaled(into: Tensors, values: Tensors, factor: Number, step: Tensors) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ from situs.variables.in_place import rewrite, with_room
 from situs.variables.state_ops import merged
 
 _OWN = frozenset({"grad", "delta", "value", "decay"})  # inputs that differ from variable to variable, besides states
+
+
+_shape = attrgetter("shape")
 
 
 class Apply:
@@ -149,6 +153,8 @@ def _as_number(name: str, value: Any) -> Any:
 
 
 def _check_shapes(cells: Sequence[Cell], values: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]) -> None:
+    if list(map(_shape, values)) == list(map(_shape, grads)):
+        return
     for cell, value, grad in zip(cells, values, grads, strict=True):
         if value.shape != grad.shape:
             raise InvalidArgumentError(

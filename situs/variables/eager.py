@@ -19,6 +19,7 @@ from situs.eager.cell import Cell
 from situs.eager.convert import to_tensor
 from situs.eager.counting import enter_variable
 from situs.eager.execute import decide, execute, log, note
+from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tape import new_key, read_variable
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, OperatorNotAllowedInGraphError, UnimplementedError
@@ -116,7 +117,12 @@ class Variable(Updatable):
 
     @property
     def _tensor(self) -> EagerTensor:
-        return wrap(self._cell.read(), self._cell.place, self._made_by)
+        try:
+            return wrap(self._cell.read(), self._cell.place, self._made_by)
+        except Exception as error:  # it was moved to the host, and there is no room for it to come back
+            if is_shortage(error):
+                raise exhausted(error, self._cell.place.device, f"Variable {self._name}") from None
+            raise
 
     # What it is.
 

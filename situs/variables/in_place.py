@@ -20,7 +20,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from operator import and_, attrgetter, eq
+from operator import attrgetter, sub
 from typing import Any, TypeVar
 
 import torch
@@ -106,26 +106,27 @@ _memory = torch.Tensor.untyped_storage
 _tensors_in: Callable[[Any], int] = torch._C._storage_Use_Count
 _is_torchs = torch.UntypedStorage.resizable  # memory that came from elsewhere is not
 _size = torch.UntypedStorage.nbytes
+_needed = attrgetter("nbytes")
+_address = attrgetter("_cdata")
 
 
-def _counts(values: list[torch.Tensor]) -> Iterator[tuple[int, int, int, bool]]:
-    """For each value: references from Python and from PyTorch, tensors in its memory, whether PyTorch allocated it.
+def _facts(values: list[torch.Tensor]) -> list[Iterator[Any]]:
+    """Of all values: references from Python, from PyTorch, tensors in their memory, whose it is, how much is left over.
 
-    The same for all values that nobody but the list holds; how much that is depends on how Python calls functions.
+    They are the same for all values that nobody but the list holds; how Python calls functions decides what they are.
     """
     memory = list(map(_memory, values))
-    places = map(attrgetter("_cdata"), memory)
-    return zip(
-        map(_references, values), map(_uses, values), map(_tensors_in, places), map(_is_torchs, memory), strict=True
-    )
+    shares = map(_tensors_in, map(_address, memory))
+    rest = map(sub, map(_size, memory), map(_needed, values))
+    return [map(_references, values), map(_uses, values), shares, map(_is_torchs, memory), rest]
 
 
-_ALONE = next(_counts([torch.zeros(1)]))
+_ALONE = [next(fact) for fact in _facts([torch.zeros(1)])]
+_ALL_ALONE = [{fact} for fact in _ALONE]
 
 
 def _shared(values: list[torch.Tensor]) -> list[int]:
     """The numbers of the values that something else holds as well, or that are only a part of their memory."""
-    alone = [counts == _ALONE for counts in _counts(values)]
-    sizes = map(_size, map(_memory, values))
-    whole = map(eq, sizes, map(attrgetter("nbytes"), values))
-    return [number for number, fit in enumerate(map(and_, alone, whole)) if not fit]
+    if list(map(set, _facts(values))) == _ALL_ALONE:
+        return []
+    return [number for number, facts in enumerate(zip(*_facts(values), strict=True)) if list(facts) != _ALONE]

@@ -485,3 +485,17 @@ def test_the_allocators_figures(monkeypatch):
     monkeypatch.setattr(torch.cuda, "memory_stats_as_nested_dict", lambda ordinal: stats if ordinal == 1 else {})
     assert reserve.measured(1) == (5, 9, 20)
     assert reserve.measured(0) == (0, 0, 0)
+
+
+def test_a_session_that_contradicts_the_program_is_refused(run_python):
+    program = (
+        "import situs.compat.v1 as tf\n"
+        "tf.config.gpu.set_per_process_memory_fraction(0.4)\n"
+        "config = tf.ConfigProto()\n"
+        "config.gpu_options.per_process_gpu_memory_fraction = 0.9\n"
+        "try:\n    tf.Session(config=config)\nexcept ValueError as error:\n    print(error)\n"
+        "config.gpu_options.per_process_gpu_memory_fraction = 0.4\n"
+        "tf.Session(config=config)\n"
+    )
+    out = run_python(program, SITUS_VIRTUAL_GPUS="1")
+    assert out == "This session asks for fraction 0.9, and the program has set fraction 0.4. Ask for one of them only.\n"

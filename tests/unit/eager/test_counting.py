@@ -24,7 +24,7 @@ MIB = 2**20
 
 @pytest.fixture(autouse=True)
 def _collections_only_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(counting, "_last_collection", (0.0, 0.0))
+    monkeypatch.setattr(counting, "_in_vain", 0.0)
     gc.disable()
     yield
     gc.enable()
@@ -207,7 +207,7 @@ def test_collecting_garbage_takes_little_of_the_time(device, monkeypatch):
     monkeypatch.setattr(counting.time, "perf_counter", iter(range(1000)).__next__)
     for _ in range(50):
         make_room(device.account)
-    assert 1 <= len(collected) <= 10
+    assert 1 <= len(collected) <= 20
 
 
 def _in_a_cycle(value: object) -> None:

@@ -1,0 +1,4 @@
+"""``tf.keras``."""
+
+from situs.keras import mixed_precision as mixed_precision
+from situs.keras import optimizers as optimizers

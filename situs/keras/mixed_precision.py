@@ -1,0 +1,3 @@
+"""``tf.keras.mixed_precision``."""
+
+from situs.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer

@@ -1,0 +1,19 @@
+"""``tf.keras.optimizers``."""
+
+from situs.keras.optimizers import legacy as legacy
+from situs.keras.optimizers import schedules as schedules
+from situs.optimizers.adam import Adam as Adam
+from situs.optimizers.adam import Adamax as Adamax
+from situs.optimizers.adam import AdamW as AdamW
+from situs.optimizers.adam import Nadam as Nadam
+from situs.optimizers.finding import deserialize as deserialize
+from situs.optimizers.finding import get as get
+from situs.optimizers.finding import serialize as serialize
+from situs.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
+from situs.optimizers.optimizer import Optimizer as Optimizer
+from situs.optimizers.rules import SGD as SGD
+from situs.optimizers.rules import Adadelta as Adadelta
+from situs.optimizers.rules import Adagrad as Adagrad
+from situs.optimizers.rules import Ftrl as Ftrl
+from situs.optimizers.rules import Lion as Lion
+from situs.optimizers.rules import RMSprop as RMSprop
