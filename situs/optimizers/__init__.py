@@ -17,3 +17,23 @@ from situs.optimizers.rules import Adagrad as Adagrad
 from situs.optimizers.rules import Ftrl as Ftrl
 from situs.optimizers.rules import Lion as Lion
 from situs.optimizers.rules import RMSprop as RMSprop
+
+__all__ = [
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Ftrl",
+    "Lion",
+    "LossScaleOptimizer",
+    "Nadam",
+    "Optimizer",
+    "RMSprop",
+    "deserialize",
+    "get",
+    "legacy",
+    "schedules",
+    "serialize",
+]

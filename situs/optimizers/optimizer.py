@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from situs import dtype as dt
 from situs.autodiff.tape import GradientTape
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError, UnimplementedError, shown
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import name_scope
 from situs.graph.structure import flatten
 from situs.ops.cast import cast
@@ -35,6 +35,7 @@ from situs.optimizers.update import Update, add, make
 from situs.tensor import read
 from situs.variables.apply_ops import apply_moving_average, apply_weight_decay
 from situs.variables.eager import Variable
+from situs.variables.symbolic import RefVariable
 
 
 class Optimizer(Keeper):
@@ -91,6 +92,7 @@ class Optimizer(Keeper):
         self._places: dict[int, int] = {}  # of trainable variables, by id
         self._excluded: tuple[frozenset[int], tuple[str, ...]] = frozenset(), ()
         self._iterations = self._keep(Variable(0, False, name=f"{self.name}/iteration", dtype=dt.int64))
+        _check_eager(self._iterations)
         self._step = Known(self._iterations)
         self._learning_rate = Rate(learning_rate, f"{self.name}/learning_rate")
         if self._learning_rate.variable is not None:
@@ -204,6 +206,8 @@ class Optimizer(Keeper):
         """The variables that gradients are for; the optimizer is built with them the first time."""
         if given is not None:
             variables = list(given)
+            for variable in variables if not self.built else ():
+                _check_eager(variable)
             if not self.built:
                 self.build(variables)
             unknown = set(map(id, variables)) - self._places.keys()
@@ -394,3 +398,14 @@ def _add_all(variables: Sequence[Any], values: Sequence[Any]) -> None:
 def _no_result(action: Any) -> Any:
     action()
     return constant(0)
+
+
+def _check_eager(variable: Any) -> None:
+    """Refuses the variables of graphs that sessions run."""
+    if isinstance(variable, RefVariable):
+        raise UnimplementedError(
+            f"Variable '{variable.name}' belongs to a graph, and the optimizers of Keras work in eager code and in "
+            "tf.function. Use one of tf.compat.v1.train, such as tf.compat.v1.train.AdamOptimizer."
+        )
+    if not isinstance(variable, Variable):
+        raise DTypeError(f"Optimizers change variables, got {shown(variable)}. Make one with tf.Variable.")

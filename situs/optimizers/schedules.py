@@ -15,6 +15,18 @@ from situs.optimizers import formulas
 from situs.optimizers.configuration import deserialize_object, serialize_object
 from situs.optimizers.formulas import NUMBERS, TENSORS, Arithmetic
 
+__all__ = [
+    "CosineDecay",
+    "CosineDecayRestarts",
+    "ExponentialDecay",
+    "InverseTimeDecay",
+    "LearningRateSchedule",
+    "PiecewiseConstantDecay",
+    "PolynomialDecay",
+    "deserialize",
+    "serialize",
+]
+
 
 class LearningRateSchedule:
     """The base of schedules; a class of one's own defines ``__call__(step)`` and ``get_config()``."""

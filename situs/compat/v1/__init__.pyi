@@ -3,6 +3,7 @@
 from situs import config as config
 from situs import errors as errors
 from situs import experimental as experimental
+from situs import keras as keras
 from situs import memory as memory
 from situs import test as test
 from situs.autodiff.custom import custom_gradient as custom_gradient
@@ -27,6 +28,7 @@ from situs.compat.v1 import linalg as linalg
 from situs.compat.v1 import logging as logging
 from situs.compat.v1 import manip as manip
 from situs.compat.v1 import math as math
+from situs.compat.v1 import mixed_precision as mixed_precision
 from situs.compat.v1 import nn as nn
 from situs.compat.v1 import queue as queue
 from situs.compat.v1 import random as random
