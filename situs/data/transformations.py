@@ -12,7 +12,7 @@ from typing import Any
 
 from situs.data.face import Face, node_of
 from situs.data.node import INFINITE, Binding, Failure, Node, Stream, Transformation
-from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.ops.attribute import as_int
 
 Transform = Callable[[Any], Any]
@@ -167,7 +167,13 @@ def unique() -> Transform:
 
 
 def get_next_as_optional(iterator: Any) -> Any:
-    """The next element of an iterator, or that there is none."""
+    """The next element of an iterator, or that there is none.
+
+    Raises:
+        TypeError: it is no iterator of a dataset.
+    """
+    if not hasattr(iterator, "get_next_as_optional"):
+        raise DTypeError(f"get_next_as_optional() takes an iterator of a dataset, got {shown(iterator)}.")
     return iterator.get_next_as_optional()
 
 

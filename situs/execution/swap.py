@@ -15,6 +15,7 @@ and only done when the program asks for it: with `switch` for all graphs, or in 
 
 from __future__ import annotations
 
+import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -71,7 +72,28 @@ def run_swapping(plan: Plan, run: Run, values: Sequence[Any], recorder: Recorder
     Raises:
         OpError: a call failed. One that is out of memory failed though everything else had been moved.
     """
-    return _Swapping(run, recorder).play(plan, values)
+    with _one_more:
+        return _Swapping(run, recorder).play(plan, values)
+
+
+class _Running:
+    """How many runs swap at the moment: what one of them cannot move, another may let go of."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.count += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self.count -= 1
+
+
+_one_more = _Running()
+PATIENCE = 10.0  # seconds that a run waits for others to let go of memory, as TensorFlow's allocator does
 
 
 class _Frame:
@@ -198,17 +220,21 @@ class _Swapping:
         self, frame: _Frame, attempt: Callable[[], Any], may_repeat: bool = True, values: list[Any] | None = None
     ) -> Any:
         """Does something for a call, after making room on a GPU if there is none, as often as that helps."""
+        give_up = time.monotonic() + PATIENCE
         while True:
             try:
                 return attempt()
             except Exception as error:
                 full = _shortage(error, frame) if may_repeat else None
                 chosen = [] if full is None else self._chosen(*full)
-                if full is None or not chosen:
+                waits = full is not None and _one_more.count > 1 and time.monotonic() < give_up
+                if full is None or not (chosen or waits):
                     raise _explained(error, frame, values) from None
             # Only now: the error, and with it whatever the call had made, is gone.
             for key, group in chosen:
                 self._move(key, group, full[0])
+            if not chosen:
+                time.sleep(0.001)
 
     def _chosen(self, device: Device, need: int) -> list[tuple[int, _Group]]:
         """What to move off a device: what is needed last, until that is enough."""

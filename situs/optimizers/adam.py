@@ -62,22 +62,15 @@ class Adam(Ruled):
             super()._apply_weight_decay(variables, rate)
 
     def _rule(self) -> Rule:
+        attrs = {"beta1": self.beta_1, "beta2": self.beta_2, "epsilon": self.epsilon}
         if self.amsgrad:
             slots = (self._momentums, self._velocities, self._velocity_hats)
-            return Rule(ops.apply_adam_with_amsgrad, slots)
-        apply = ops.apply_adam_w if self._decays_in_step else ops.apply_adam
-        return Rule(apply, (self._momentums, self._velocities))
+            return Rule(ops.apply_adam_with_amsgrad, slots, attrs)
+        attrs["weight_decay"] = self.weight_decay if self.weight_decay and self._decays_in_step else 0.0
+        return Rule(ops.apply_adam_w, (self._momentums, self._velocities), attrs)
 
     def _steering(self, m: Moment) -> dict[str, Any]:
-        steering = {
-            "beta1_power": m.power(self.beta_1),
-            "beta2_power": m.power(self.beta_2),
-            "lr": m.rate,
-            "beta1": self.beta_1,
-            "beta2": self.beta_2,
-            "epsilon": self.epsilon,
-        }
-        return {**steering, "weight_decay": self.weight_decay} if self._decays_in_step else steering
+        return {"beta1_power": m.power(self.beta_1), "beta2_power": m.power(self.beta_2), "lr": m.rate}
 
 
 class AdamW(Adam):

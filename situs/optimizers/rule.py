@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+import torch
+
 from situs.devices.scope import here
 from situs.dtype import DType
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, shown
+from situs.ops.array import shape
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.ops.slices import IndexedSlices
@@ -146,17 +149,12 @@ def _rounded(value: Any, dtype: DType) -> Any:
     """A number as one of a dtype; a tensor as it is."""
     if is_tensor(value):
         return value
-    import torch
-
     try:
         return torch.tensor(value, dtype=TORCH_DTYPE[dtype]).item()
     except (TypeError, ValueError, RuntimeError):
-        raise InvalidArgumentError(f"An optimizer is steered by numbers and scalar tensors, got {value!r}.") from None
+        raise DTypeError(f"An optimizer is steered by numbers and scalar tensors, got {shown(value)}.") from None
 
 
 def _rows_of(variable: Any) -> Any:
-    if variable.shape.rank and variable.shape[0] is not None:
-        return variable.shape[0]
-    from situs.ops.array import shape
-
-    return shape(variable)[0]
+    known = variable.shape.rank and variable.shape[0] is not None
+    return variable.shape[0] if known else shape(variable)[0]

@@ -13,22 +13,27 @@ they want tensors without gaps, so there is another way for others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any
 
 import torch
 
-Tensors = list[torch.Tensor]
+from situs.variables.many import (
+    Number,
+    Tensors,
+    blend,
+    blend_squares,
+    divide_by_root,
+    fused_adam,
+    fused_sgd,
+    is_number,
+    may_fuse,
+    number_of,
+    shift,
+    subtract_scaled,
+)
+
 States = Sequence[Tensors]
 Room = Callable[[], Tensors]
-Number = Any  # a Python number, or a tensor on a card
-
-NEVER = 1e9  # steps: after so many, PyTorch corrects no bias any more. TensorFlow's correction is in the learning rate
-
-
-def is_number(*values: Number) -> bool:
-    """Whether all of these are known on the host."""
-    return not any(isinstance(value, torch.Tensor) for value in values)
 
 
 # Gradient descent.
@@ -39,10 +44,10 @@ def gradient_descent(states: States, grad: Tensors, room: Room, *, alpha: Number
     (var,) = states
     if is_number(alpha):
         torch._foreach_add_(var, grad, alpha=-alpha)
-    elif _may_fuse(var, grad):
-        _fused_sgd(var, grad, [], lr=alpha)
+    elif may_fuse(var, grad):
+        fused_sgd(var, grad, [], lr=alpha)
     else:
-        _subtract_scaled(var, grad, alpha, room())
+        subtract_scaled(var, grad, alpha, room())
 
 
 def momentum(
@@ -50,8 +55,8 @@ def momentum(
 ) -> None:
     """``accum = momentum accum + grad; var -= lr accum``."""
     var, accum = states
-    if is_number(momentum) and _may_fuse(var, accum, grad):
-        _fused_sgd(var, grad, accum, lr=lr, momentum=momentum, nesterov=use_nesterov)
+    if is_number(momentum) and may_fuse(var, accum, grad):
+        fused_sgd(var, grad, accum, lr=lr, momentum=momentum, nesterov=use_nesterov)
         return
     step = room()
     torch._foreach_mul_(accum, momentum)
@@ -63,7 +68,7 @@ def momentum(
         torch._foreach_mul_(step, lr)
         torch._foreach_sub_(var, step)
     else:
-        _subtract_scaled(var, accum, lr, step)
+        subtract_scaled(var, accum, lr, step)
 
 
 def keras_momentum(
@@ -71,17 +76,17 @@ def keras_momentum(
 ) -> None:
     """``accum = momentum accum - lr grad; var += accum``: the learning rate is in what is accumulated."""
     var, accum = states
-    if not use_nesterov and is_number(lr, momentum) and _may_fuse(var, accum, grad):
-        _fused_sgd(var, grad, accum, lr=-1.0, momentum=momentum, dampening=1.0 + lr)
+    if not use_nesterov and is_number(lr, momentum) and may_fuse(var, accum, grad):
+        fused_sgd(var, grad, accum, lr=-1.0, momentum=momentum, dampening=1.0 + lr)
         return
     step = room()
     torch._foreach_mul_(accum, momentum)
-    _subtract_scaled(accum, grad, lr, step)
+    subtract_scaled(accum, grad, lr, step)
     if use_nesterov:
         torch._foreach_copy_(step, accum)
         torch._foreach_mul_(step, momentum)
         torch._foreach_add_(var, step)
-        _subtract_scaled(var, grad, lr, step)
+        subtract_scaled(var, grad, lr, step)
     else:
         torch._foreach_add_(var, accum)
 
@@ -89,18 +94,18 @@ def keras_momentum(
 def weight_decay(states: States, decay: Tensors, room: Room, *, lr: Number) -> None:
     """``var -= decay lr var``; `decay` is one scalar for each variable."""
     (var,) = states
-    factors = [1 - (number_of(each) * lr) for each in decay]
-    if is_number(*factors):
-        torch._foreach_mul_(var, factors)
-    else:
-        for value, factor in zip(var, factors, strict=True):
-            value.mul_(factor)
+    parts = [number_of(each) * lr for each in decay]
+    if is_number(*parts) and len(set(parts)) == 1:
+        torch._foreach_add_(var, var, alpha=-parts[0])
+        return
+    for value, part in zip(var, parts, strict=True):
+        value.mul_(1 - part)
 
 
 def moving_average(states: States, value: Tensors, room: Room, *, rate: Number) -> None:
     """``var += rate (value - var)``."""
     (var,) = states
-    _blend(var, value, rate, var if is_number(rate) else room())
+    blend(var, value, rate, var if is_number(rate) else room())
 
 
 # Adam and its kind.
@@ -127,21 +132,21 @@ def adam(
     var, m, v, *largest = states
     alpha = lr * _sqrt(1 - beta2_power) / (1 - beta1_power)
     steers = is_number(beta1, beta2, epsilon) and beta1 < 1 and beta2 < 1 and not use_nesterov
-    if steers and _may_fuse(*states, grad):
+    if steers and may_fuse(*states, grad):
         decay = _as_decay(var, lr, alpha, weight_decay)
-        _fused_adam(states, grad, alpha, beta1, beta2, epsilon, decay)
+        fused_adam(states, grad, alpha, beta1, beta2, epsilon, decay)
         return
     step = room()
     _decay(var, lr, weight_decay)
-    _blend(m, grad, 1 - beta1, step)
-    _blend_squares(v, grad, 1 - beta2, step)
+    blend(m, grad, 1 - beta1, step)
+    blend_squares(v, grad, 1 - beta2, step)
     if largest:
         torch._foreach_maximum_(largest[0], v)
     if use_nesterov:  # m as it will be after the next step, in two parts
-        _divide_by_root(var, m, v, step, alpha * beta1, outside=epsilon)
-        _divide_by_root(var, grad, v, step, alpha * (1 - beta1), outside=epsilon)
+        divide_by_root(var, m, v, step, alpha * beta1, outside=epsilon)
+        divide_by_root(var, grad, v, step, alpha * (1 - beta1), outside=epsilon)
     else:
-        _divide_by_root(var, m, (largest or [v])[0], step, alpha, outside=epsilon)
+        divide_by_root(var, m, (largest or [v])[0], step, alpha, outside=epsilon)
 
 
 def _as_decay(var: Tensors, lr: Number, alpha: Number, decay: Number) -> float:
@@ -171,7 +176,7 @@ def adamax(
     """``var -= lr / (1 - beta1^t) m / (v + epsilon)``, with v the largest gradient, which fades."""
     var, m, v = states
     step, alpha = room(), lr / (1 - beta1_power)
-    _blend(m, grad, 1 - beta1, step)
+    blend(m, grad, 1 - beta1, step)
     torch._foreach_mul_(v, beta2)
     torch._foreach_copy_(step, grad)
     torch._foreach_abs_(step)
@@ -180,7 +185,7 @@ def adamax(
     torch._foreach_add_(step, epsilon)
     torch._foreach_reciprocal_(step)
     torch._foreach_mul_(step, m)
-    _subtract_scaled(var, step, alpha, step)
+    subtract_scaled(var, step, alpha, step)
 
 
 def nadam(
@@ -203,8 +208,8 @@ def nadam(
     """
     var, m, v = states
     step, scratch = room(), room()
-    _blend(m, grad, 1 - beta1, step)
-    _blend_squares(v, grad, 1 - beta2, step)
+    blend(m, grad, 1 - beta1, step)
+    blend_squares(v, grad, 1 - beta2, step)
     torch._foreach_copy_(step, v)
     torch._foreach_div_(step, 1 - beta2_power)
     torch._foreach_sqrt_(step)
@@ -212,7 +217,7 @@ def nadam(
     for along, weight in ((m, after / (1 - product * after)), (grad, (1 - now) / (1 - product))):
         torch._foreach_copy_(scratch, along)
         torch._foreach_div_(scratch, step)
-        _subtract_scaled(var, scratch, weight * lr, scratch)
+        subtract_scaled(var, scratch, weight * lr, scratch)
 
 
 def lion(states: States, grad: Tensors, room: Room, *, lr: Number, beta1: Number, beta2: Number) -> None:
@@ -220,10 +225,10 @@ def lion(states: States, grad: Tensors, room: Room, *, lr: Number, beta1: Number
     var, m = states
     step, scratch = room(), room()
     torch._foreach_copy_(step, m)
-    _blend(step, grad, 1 - beta1, scratch)
+    blend(step, grad, 1 - beta1, scratch)
     torch._foreach_sign_(step)
-    _subtract_scaled(var, step, lr, step)
-    _blend(m, grad, 1 - beta2, step)
+    subtract_scaled(var, step, lr, step)
+    blend(m, grad, 1 - beta2, step)
 
 
 # Those that divide by the root of squares that were collected.
@@ -245,21 +250,21 @@ def adagrad(
     if update_slots:
         torch._foreach_addcmul_(accum, grad, grad)
     where = {"inside": epsilon} if under_root else {"outside": epsilon}
-    _divide_by_root(var, grad, accum, step, lr, **where)
+    divide_by_root(var, grad, accum, step, lr, **where)
 
 
 def adadelta(states: States, grad: Tensors, room: Room, *, lr: Number, rho: Number, epsilon: Number) -> None:
     """Steps as long as the root of the mean square of steps, over that of gradients."""
     var, accum, accum_update = states
     step, below = room(), room()
-    _blend_squares(accum, grad, 1 - rho, step)
-    _shift(step, accum_update, epsilon)
-    _shift(below, accum, epsilon)
+    blend_squares(accum, grad, 1 - rho, step)
+    shift(step, accum_update, epsilon)
+    shift(below, accum, epsilon)
     torch._foreach_div_(step, below)
     torch._foreach_sqrt_(step)
     torch._foreach_mul_(step, grad)
-    _blend_squares(accum_update, step, 1 - rho, below)
-    _subtract_scaled(var, step, lr, step)
+    blend_squares(accum_update, step, 1 - rho, below)
+    subtract_scaled(var, step, lr, step)
 
 
 def rms_prop(
@@ -268,7 +273,7 @@ def rms_prop(
     """``ms = rho ms + (1 - rho) grad^2; var -= lr grad / sqrt(ms + epsilon)``, with momentum if it has a state."""
     var, ms, *mom = states
     step = room()
-    _blend_squares(ms, grad, 1 - rho, step)
+    blend_squares(ms, grad, 1 - rho, step)
     _descend_by_mean_square(var, mom, grad, ms, step, lr, momentum, epsilon)
 
 
@@ -278,8 +283,8 @@ def centered_rms_prop(
     """The same with the variance of gradients, ``ms - mg^2``, in the place of their mean square."""
     var, mg, ms, *mom = states
     step = room()
-    _blend_squares(ms, grad, 1 - rho, step)
-    _blend(mg, grad, 1 - rho, step)
+    blend_squares(ms, grad, 1 - rho, step)
+    blend(mg, grad, 1 - rho, step)
     torch._foreach_copy_(step, ms)
     torch._foreach_addcmul_(step, mg, mg, -1.0)
     _descend_by_mean_square(var, mom, grad, step, step, lr, momentum, epsilon)
@@ -296,34 +301,11 @@ def _descend_by_mean_square(
     epsilon: Number,
 ) -> None:
     if not mom:
-        _divide_by_root(var, grad, square, step, lr, inside=epsilon)
+        divide_by_root(var, grad, square, step, lr, inside=epsilon)
         return
     torch._foreach_mul_(mom[0], momentum)
-    _divide_by_root(mom[0], grad, square, step, -1 * lr, inside=epsilon)
+    divide_by_root(mom[0], grad, square, step, -1 * lr, inside=epsilon)
     torch._foreach_sub_(var, mom[0])
-
-
-def _divide_by_root(
-    var: Tensors,
-    along: Tensors,
-    square: Tensors,
-    step: Tensors,
-    lr: Number,
-    inside: Number = 0.0,
-    outside: Number = 0.0,
-) -> None:
-    """``var -= lr along / (sqrt(square + inside) + outside)``; `step` may be `square` itself."""
-    _shift(step, square, inside)
-    torch._foreach_sqrt_(step)
-    if not is_number(outside) or outside:
-        torch._foreach_add_(step, outside)
-    if is_number(lr):
-        torch._foreach_addcdiv_(var, along, step, -lr)
-    else:
-        torch._foreach_reciprocal_(step)
-        torch._foreach_mul_(step, along)
-        torch._foreach_mul_(step, lr)
-        torch._foreach_sub_(var, step)
 
 
 def ftrl(
@@ -366,125 +348,5 @@ def _ftrl(
     return torch.where(over > 0, -sums.sign() * over / (now / lr + 2 * l2), 0.0), squares, sums
 
 
-# Pieces.
-
-
-def _blend(into: Tensors, values: Tensors, weight: Number, step: Tensors) -> None:
-    """``into += (values - into) weight``."""
-    if is_number(weight):
-        torch._foreach_lerp_(into, values, weight)
-    else:
-        torch._foreach_copy_(step, values)
-        torch._foreach_sub_(step, into)
-        torch._foreach_mul_(step, weight)
-        torch._foreach_add_(into, step)
-
-
-def _blend_squares(into: Tensors, values: Tensors, weight: Number, step: Tensors) -> None:
-    """``into += (values^2 - into) weight``."""
-    if is_number(weight):
-        torch._foreach_mul_(into, 1 - weight)
-        torch._foreach_addcmul_(into, values, values, weight)
-    else:
-        torch._foreach_copy_(step, values)
-        torch._foreach_mul_(step, values)
-        torch._foreach_sub_(step, into)
-        torch._foreach_mul_(step, weight)
-        torch._foreach_add_(into, step)
-
-
-def _shift(step: Tensors, values: Tensors, by: Number) -> None:
-    """``step = values + by``; `step` may be `values` itself."""
-    if step is values:
-        torch._foreach_add_(step, by)
-    elif is_number(by) and not values[0].is_cuda:
-        for target, value in zip(step, values, strict=True):  # in one go through memory; on a card, in two launches
-            torch.add(value, by, out=target)
-    else:
-        torch._foreach_copy_(step, values)
-        torch._foreach_add_(step, by)
-
-
-def _subtract_scaled(into: Tensors, values: Tensors, factor: Number, step: Tensors) -> None:
-    """``into -= factor values``; `step` may be `values` itself."""
-    if is_number(factor):
-        torch._foreach_add_(into, values, alpha=-factor)
-    else:
-        if step is not values:
-            torch._foreach_copy_(step, values)
-        torch._foreach_mul_(step, factor)
-        torch._foreach_sub_(into, step)
-
-
 def _sqrt(value: Number) -> Number:
     return value.sqrt() if isinstance(value, torch.Tensor) else max(value, 0.0) ** 0.5
-
-
-def number_of(value: Number) -> Number:
-    """A scalar tensor of the host as a number; one on a card as it is."""
-    return value.item() if isinstance(value, torch.Tensor) and value.device.type == "cpu" else value
-
-
-# PyTorch's fused kernels.
-
-
-def _may_fuse(*lists: Tensors) -> bool:
-    """Whether PyTorch's fused kernels do what is wanted: they go through memory as it lies, without looking."""
-    every = chain.from_iterable(lists)
-    return lists[0][0].is_floating_point() and all(map(torch.Tensor.is_contiguous, every))
-
-
-def _fused_sgd(
-    var: Tensors,
-    grad: Tensors,
-    accum: Tensors,
-    *,
-    lr: Number,
-    momentum: float = 0.0,
-    dampening: float = 0.0,
-    nesterov: bool = False,
-) -> None:
-    torch._fused_sgd_(
-        var,
-        grad,
-        accum,
-        weight_decay=0.0,
-        momentum=momentum,
-        lr=lr,
-        dampening=dampening,
-        nesterov=nesterov,
-        maximize=False,
-        is_first_step=False,
-    )
-
-
-def _fused_adam(
-    states: States, grad: Tensors, alpha: Number, beta1: float, beta2: float, epsilon: float, decay: float
-) -> None:
-    var, m, v, *largest = states
-    function: Any = torch._fused_adamw_ if decay else torch._fused_adam_
-    function(
-        var,
-        grad,
-        m,
-        v,
-        largest[0] if largest else [],
-        [_never(var[0].device)] * len(var),
-        lr=alpha,
-        beta1=beta1,
-        beta2=beta2,
-        weight_decay=decay,
-        eps=epsilon,
-        amsgrad=bool(largest),
-        maximize=False,
-    )
-
-
-_steps: dict[torch.device, torch.Tensor] = {}
-
-
-def _never(device: torch.device) -> torch.Tensor:
-    found = _steps.get(device)
-    if found is None:
-        found = _steps.setdefault(device, torch.full((), NEVER, dtype=torch.float32, device=device))
-    return found

@@ -193,6 +193,9 @@ def steering_dtype(dtype: DType) -> DType:
 def _shape_rule(apply: Apply) -> Callable[..., TensorShape]:
     def rule(*inputs: Any, **attrs: Any) -> TensorShape:
         var, grad = inputs[0], inputs[apply.joint]
+        for name, shape in zip(apply._inputs, inputs, strict=True):
+            if name in apply.steering and shape.rank:
+                raise InvalidArgumentError(f"Shape must be rank 0 but is rank {shape.rank}: {name} is one number")
         whole = apply._is_whole and not isinstance(grad, list)  # a list where a plan has joined several
         return merged(var, grad) if whole else var
 
@@ -211,11 +214,14 @@ apply_adam = _apply(
     kernels.adam,
     use_nesterov=False,
 )
+# Keras knows these numbers when it builds a graph, and computes 1 - 0.999 before it rounds: as inputs they would be
+# rounded first.
+_KERAS_ADAM: dict[str, float] = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7}
 apply_adam_w = _apply(
-    "ApplyAdamW", "var m v", "beta1_power beta2_power lr beta1 beta2 epsilon weight_decay grad", kernels.adam
+    "ApplyAdamW", "var m v", "beta1_power beta2_power lr grad", kernels.adam, **_KERAS_ADAM, weight_decay=0.0
 )
 apply_adam_with_amsgrad = _apply(
-    "ApplyAdamWithAmsgrad", "var m v vhat", "beta1_power beta2_power lr beta1 beta2 epsilon grad", kernels.adam
+    "ApplyAdamWithAmsgrad", "var m v vhat", "beta1_power beta2_power lr grad", kernels.adam, **_KERAS_ADAM
 )
 apply_ada_max = _apply("ApplyAdaMax", "var m v", "beta1_power lr beta1 beta2 epsilon grad", kernels.adamax)
 apply_nadam = _apply(

@@ -18,7 +18,8 @@ import torch
 
 from situs.errors import InvalidArgumentError
 from situs.shapes import brackets
-from situs.variables.apply_kernels import Number, Room, States, Tensors, is_number
+from situs.variables.apply_kernels import Room, States
+from situs.variables.many import Number, Tensors, is_number
 
 
 def on_rows(kernel: Callable[..., None]) -> Callable[..., None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import situs.autodiff.python_function
+import situs.data
 import situs.ops  # noqa: F401 - declares the ops
 from situs.dtype import COMPLEX, FLOATING, DType
 from situs.registry.op import all_ops, find_op
@@ -23,7 +24,10 @@ WITHOUT = {
     "DenseBincount": NONE_IN_TENSORFLOW,
     "IgammaGradA": SECOND_ORDER,
     "LRNGrad": SECOND_ORDER,
+    "DatasetCardinality": NONE_IN_TENSORFLOW,
+    "DatasetToSingleElement": NONE_IN_TENSORFLOW,
     "ListDiff": NONE_IN_TENSORFLOW,
+    "ReduceDataset": NONE_IN_TENSORFLOW,
     "MatrixSolveLs": NONE_IN_TENSORFLOW,
     "RandomCrop": "does not say where it cut; a crop at a place that the program draws, by tf.slice, has one",
     "RandomGammaGrad": SECOND_ORDER,

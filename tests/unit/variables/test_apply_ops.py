@@ -95,6 +95,8 @@ def ftrl(var, accum, linear, grad, *, lr, l1, l2, lr_power, l2_shrinkage=0.0):
 
 
 ADAM = {"beta1_power": 0.81, "beta2_power": 0.98, "lr": 0.1, "beta1": 0.9, "beta2": 0.99, "epsilon": 1e-3}
+POWERS = {name: ADAM[name] for name in ("beta1_power", "beta2_power", "lr")}
+BETAS = {name: ADAM[name] for name in ("beta1", "beta2", "epsilon")}
 RMS = {"lr": 0.1, "rho": 0.8, "epsilon": 1e-2}
 FTRL = {"lr": 0.2, "l1": 0.3, "l2": 0.1, "lr_power": -0.5}
 NADAM = {"now": 0.5, "after": 0.6, "product": 0.2, "beta2_power": 0.98}
@@ -107,9 +109,9 @@ TABLE = [
     (ops.apply_adam, adam, ADAM, {}),
     (ops.apply_adam, adam, ADAM, {"use_nesterov": True}),
     (ops.apply_adam, adam, {**ADAM, "beta1": 1.0}, {}),
-    (ops.apply_adam_w, adam, {**ADAM, "weight_decay": 0.3}, {}),
-    (ops.apply_adam_w, adam, {**ADAM, "weight_decay": 0.3, "lr": 0.0}, {}),
-    (ops.apply_adam_with_amsgrad, adam, ADAM, {}),
+    (ops.apply_adam_w, adam, POWERS, {**BETAS, "weight_decay": 0.3}),
+    (ops.apply_adam_w, adam, {**POWERS, "lr": 0.0}, {**BETAS, "weight_decay": 0.3}),
+    (ops.apply_adam_with_amsgrad, adam, POWERS, BETAS),
     (ops.apply_ada_max, adamax, {k: v for k, v in ADAM.items() if k != "beta2_power"}, {}),
     (ops.apply_nadam, nadam, {k: v for k, v in {**ADAM, **NADAM}.items() if k != "beta1_power"}, {}),
     (ops.apply_lion, lion, {"lr": 0.1, "beta1": 0.9, "beta2": 0.99}, {}),

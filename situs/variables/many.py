@@ -1,0 +1,165 @@
+"""Arithmetic on lists of tensors, in place, for the kernels of optimizers.
+
+    blend(into, values, 0.1, step)       into += (values - into) 0.1, for every tensor of the lists
+
+A number is a Python number, or a tensor on a card, which is not read. ``step`` is a list of tensors to compute in: what is
+in it afterwards means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import torch
+
+Tensors = list[torch.Tensor]
+Number = Any  # a Python number, or a tensor on a card
+
+NEVER = 1e9  # steps: after so many, PyTorch corrects no bias any more. TensorFlow's correction is in the learning rate
+
+
+def is_number(*values: Number) -> bool:
+    """Whether all of these are known on the host."""
+    return not any(isinstance(value, torch.Tensor) for value in values)
+
+
+def divide_by_root(
+    var: Tensors,
+    along: Tensors,
+    square: Tensors,
+    step: Tensors,
+    lr: Number,
+    inside: Number = 0.0,
+    outside: Number = 0.0,
+) -> None:
+    """``var -= lr along / (sqrt(square + inside) + outside)``; `step` may be `square` itself."""
+    shift(step, square, inside)
+    torch._foreach_sqrt_(step)
+    if not is_number(outside) or outside:
+        torch._foreach_add_(step, outside)
+    if is_number(lr):
+        torch._foreach_addcdiv_(var, along, step, -lr)
+    else:
+        torch._foreach_reciprocal_(step)
+        torch._foreach_mul_(step, along)
+        torch._foreach_mul_(step, lr)
+        torch._foreach_sub_(var, step)
+
+
+def blend(into: Tensors, values: Tensors, weight: Number, step: Tensors) -> None:
+    """``into += (values - into) weight``."""
+    if is_number(weight):
+        torch._foreach_lerp_(into, values, weight)
+    else:
+        torch._foreach_copy_(step, values)
+        torch._foreach_sub_(step, into)
+        torch._foreach_mul_(step, weight)
+        torch._foreach_add_(into, step)
+
+
+def blend_squares(into: Tensors, values: Tensors, weight: Number, step: Tensors) -> None:
+    """``into += (values^2 - into) weight``."""
+    if is_number(weight):
+        torch._foreach_mul_(into, 1 - weight)
+        torch._foreach_addcmul_(into, values, values, weight)
+    else:
+        torch._foreach_copy_(step, values)
+        torch._foreach_mul_(step, values)
+        torch._foreach_sub_(step, into)
+        torch._foreach_mul_(step, weight)
+        torch._foreach_add_(into, step)
+
+
+def shift(step: Tensors, values: Tensors, by: Number) -> None:
+    """``step = values + by``; `step` may be `values` itself."""
+    if step is values:
+        torch._foreach_add_(step, by)
+    elif is_number(by) and not values[0].is_cuda:
+        for target, value in zip(step, values, strict=True):  # in one go through memory; on a card, in two launches
+            torch.add(value, by, out=target)
+    else:
+        torch._foreach_copy_(step, values)
+        torch._foreach_add_(step, by)
+
+
+def subtract_scaled(into: Tensors, values: Tensors, factor: Number, step: Tensors) -> None:
+    """``into -= factor values``; `step` may be `values` itself."""
+    if is_number(factor):
+        torch._foreach_add_(into, values, alpha=-factor)
+    else:
+        if step is not values:
+            torch._foreach_copy_(step, values)
+        torch._foreach_mul_(step, factor)
+        torch._foreach_sub_(into, step)
+
+
+def number_of(value: Number) -> Number:
+    """A scalar tensor of the host as a number; one on a card as it is."""
+    return value.item() if isinstance(value, torch.Tensor) and value.device.type == "cpu" else value
+
+
+# PyTorch's fused kernels.
+
+
+def may_fuse(*lists: Tensors) -> bool:
+    """Whether PyTorch's fused kernels do what is wanted: they go through memory as it lies, without looking."""
+    every = chain.from_iterable(lists)
+    return lists[0][0].is_floating_point() and all(map(torch.Tensor.is_contiguous, every))
+
+
+def fused_sgd(
+    var: Tensors,
+    grad: Tensors,
+    accum: Tensors,
+    *,
+    lr: Number,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    nesterov: bool = False,
+) -> None:
+    torch._fused_sgd_(
+        var,
+        grad,
+        accum,
+        weight_decay=0.0,
+        momentum=momentum,
+        lr=lr,
+        dampening=dampening,
+        nesterov=nesterov,
+        maximize=False,
+        is_first_step=False,
+    )
+
+
+def fused_adam(
+    states: Sequence[Tensors], grad: Tensors, alpha: Number, beta1: float, beta2: float, epsilon: float, decay: float
+) -> None:
+    var, m, v, *largest = states
+    function: Any = torch._fused_adamw_ if decay else torch._fused_adam_
+    function(
+        var,
+        grad,
+        m,
+        v,
+        largest[0] if largest else [],
+        [_never(var[0].device)] * len(var),
+        lr=alpha,
+        beta1=beta1,
+        beta2=beta2,
+        weight_decay=decay,
+        eps=epsilon,
+        amsgrad=bool(largest),
+        maximize=False,
+    )
+
+
+_steps: dict[torch.device, torch.Tensor] = {}
+
+
+def _never(device: torch.device) -> torch.Tensor:
+    found = _steps.get(device)
+    if found is None:
+        found = _steps.setdefault(device, torch.full((), NEVER, dtype=torch.float32, device=device))
+    return found
