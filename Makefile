@@ -33,6 +33,7 @@ test: check
 bench: dev
 	$(BIN)/python -m benchmarks.eager_dispatch
 	$(BIN)/python -m benchmarks.session
+	$(BIN)/python -m benchmarks.memory
 
 clean:
 	rm -rf $(VENV) build *.egg-info

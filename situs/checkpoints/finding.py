@@ -16,7 +16,7 @@ from situs.checkpoints.drafts import delete_unused, draft_path
 from situs.checkpoints.layout import index_path, prefix_path, shards_on_disk
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.state import get_checkpoint_state
-from situs.errors import InvalidArgumentError, NotFoundError, OpError
+from situs.errors import DTypeError, InvalidArgumentError, NotFoundError, OpError, shown
 from situs.files.paths import as_text, translated, without_scheme
 
 _logger = logging.getLogger("situs")
@@ -53,6 +53,8 @@ def checkpoint_exists(checkpoint_prefix: Any) -> bool:
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[Any]) -> list[float]:
     """When checkpoints were saved, in seconds since 1970; those that are not there are left out."""
+    if not isinstance(checkpoint_prefixes, (list, tuple)):
+        raise DTypeError(f"The prefixes of checkpoints are a list of paths, got {shown(checkpoint_prefixes)}.")
     paths = [index_path(prefix_path(prefix)) for prefix in checkpoint_prefixes]
     return [path.stat().st_mtime for path in paths if path.exists()]
 

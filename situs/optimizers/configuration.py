@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import DTypeError, InvalidArgumentError, shown
 
 
 def serialize_object(value: Any, module: str, known: Mapping[str, type]) -> dict[str, Any]:
@@ -21,6 +21,8 @@ def serialize_object(value: Any, module: str, known: Mapping[str, type]) -> dict
         module: Where its class is, if it is one of the known.
         known: The classes that need no help to be found again, by name.
     """
+    if not hasattr(value, "get_config") or isinstance(value, type):
+        raise DTypeError(f"An optimizer or a schedule, with a method get_config, is expected here, got {shown(value)}.")
     kind = type(value)
     is_known = known.get(kind.__name__) is kind
     return {

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import name_scope
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
@@ -133,6 +133,9 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
         values: The learning rate of each part.
         name: A name for the operations.
     """
+    for given, what in ((boundaries, "boundaries"), (values, "values")):
+        if not isinstance(given, (list, tuple)):
+            raise DTypeError(f"The {what} of a piecewise constant are a list, got {shown(given)}.")
     if len(boundaries) != len(values) - 1:
         raise InvalidArgumentError("The length of boundaries should be 1 less than the length of values")
     _check_boundaries(x, boundaries)

@@ -20,7 +20,6 @@ from situs.variables.collections import GraphKeys
 from situs.variables.eager import Variable
 from situs.variables.initializers import Zeros
 from situs.variables.scope import get_variable
-from situs.variables.symbolic import makes_graph_variables
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
@@ -39,11 +38,14 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def _graph(graph: Graph | None) -> Graph | None:
+    if graph is not None and not isinstance(graph, Graph):
+        raise DTypeError(f"The global step belongs to a tf.Graph, got {shown(graph)}.")
     if graph is not None:
         return graph
     if here.graph is not None:
         return here.graph  # type: ignore[no-any-return]
-    return get_default_graph() if makes_graph_variables() else None
+    found = get_default_graph()
+    return found if len(found) else None  # eager code has built nothing
 
 
 def _by_name(graph: Graph) -> Any:
@@ -92,6 +94,8 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
     """
     if isinstance(global_step_tensor, Variable):
         return int(global_step_tensor)
+    if not hasattr(sess, "run"):
+        raise DTypeError(f"The steps of a graph are counted in a session, got {shown(sess)}.")
     return int(sess.run(global_step_tensor))
 
 

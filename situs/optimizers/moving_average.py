@@ -14,7 +14,7 @@ from typing import Any
 from situs import dtype as dt
 from situs.devices.scope import here
 from situs.errors import DTypeError
-from situs.graph.context import get_default_graph, init_scope, name_scope
+from situs.graph.context import init_scope, name_scope
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.cast import cast
@@ -28,7 +28,7 @@ from situs.tensor import is_tensor, read
 from situs.variables.apply_ops import apply_moving_average
 from situs.variables.collections import GraphKeys, global_variables, moving_average_variables, trainable_variables
 from situs.variables.eager import Variable
-from situs.variables.symbolic import RefVariable, here_or, makes_graph_variables
+from situs.variables.symbolic import RefVariable, here_or
 
 
 class ExponentialMovingAverage:
@@ -228,8 +228,6 @@ def _check(variable: Any) -> None:
 def _graph_of(variables: list[Any]) -> Graph | None:
     if here.graph is not None:
         return here.graph  # type: ignore[no-any-return]
-    if not variables and makes_graph_variables():
-        return get_default_graph()
     return next((variable.graph for variable in variables if not isinstance(variable, Variable)), None)
 
 

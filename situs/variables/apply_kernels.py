@@ -13,7 +13,6 @@ they want tensors without gaps, so there is another way for others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 

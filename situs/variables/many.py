@@ -2,8 +2,8 @@
 
     blend(into, values, 0.1, step)       into += (values - into) 0.1, for every tensor of the lists
 
-A number is a Python number, or a tensor on a card, which is not read. ``step`` is a list of tensors to compute in: what is
-in it afterwards means nothing.
+A number is a Python number, or a tensor on a card, which is not read. ``step`` is a list of tensors to compute in: what
+is in it afterwards means nothing.
 """
 
 from __future__ import annotations
@@ -119,6 +119,7 @@ def fused_sgd(
     dampening: float = 0.0,
     nesterov: bool = False,
 ) -> None:
+    """``accum = momentum accum + (1 - dampening) grad; var -= lr accum``; without momentum if `accum` is empty."""
     torch._fused_sgd_(
         var,
         grad,
@@ -136,6 +137,7 @@ def fused_sgd(
 def fused_adam(
     states: Sequence[Tensors], grad: Tensors, alpha: Number, beta1: float, beta2: float, epsilon: float, decay: float
 ) -> None:
+    """A step of Adam with the learning rate `alpha`, in which biases are corrected already."""
     var, m, v, *largest = states
     function: Any = torch._fused_adamw_ if decay else torch._fused_adam_
     function(

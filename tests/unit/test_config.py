@@ -239,7 +239,9 @@ def test_memory_info_counts_tensors(name):
     tf.config.experimental.release_memory(name)
     assert after["current"] <= info(name)["reserved"] <= after["reserved"]
     del held
-    assert info(name)["current"] == before["current"]
+    assert (
+        info(name)["current"] <= before["current"]
+    )  # less, if constants that are kept for the next time were given back
 
 
 MEMORY_QUESTIONS = {

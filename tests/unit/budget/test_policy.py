@@ -498,4 +498,6 @@ def test_a_session_that_contradicts_the_program_is_refused(run_python):
         "tf.Session(config=config)\n"
     )
     out = run_python(program, SITUS_VIRTUAL_GPUS="1")
-    assert out == "This session asks for fraction 0.9, and the program has set fraction 0.4. Ask for one of them only.\n"
+    assert (
+        out == "This session asks for fraction 0.9, and the program has set fraction 0.4. Ask for one of them only.\n"
+    )
