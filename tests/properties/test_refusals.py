@@ -34,7 +34,8 @@ VALUES = {
 
 def _is_question(name: str) -> bool:
     """Whether a name is a function that changes no setting of the process, and does not end it either."""
-    if name.endswith(("app.run", "test.main", "memory.swap_to_host", "memory.record")) or ".logging." in name:  # what is logged ends up in test reports
+    changes = ("app.run", "test.main", "memory.swap_to_host", "memory.record")
+    if name.endswith(changes) or ".logging." in name:  # what is logged ends up in test reports
         return False
     found = tf
     for part in name.split("."):
