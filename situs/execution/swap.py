@@ -222,12 +222,13 @@ class _Swapping:
         """Does something for a call, after making room on a GPU if there is none, as often as that helps."""
         give_up = time.monotonic() + PATIENCE
         while True:
+            others = _one_more.count > 1  # asked before: one that ends meanwhile leaves room
             try:
                 return attempt()
             except Exception as error:
                 full = _shortage(error, frame) if may_repeat else None
                 chosen = [] if full is None else self._chosen(*full)
-                waits = full is not None and _one_more.count > 1 and time.monotonic() < give_up
+                waits = full is not None and others and time.monotonic() < give_up
                 if full is None or not (chosen or waits):
                     raise _explained(error, frame, values) from None
             # Only now: the error, and with it whatever the call had made, is gone.
