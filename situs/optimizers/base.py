@@ -21,6 +21,7 @@ from situs.devices.scope import here
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import control_dependencies, init_scope, name_scope
 from situs.graph.graph import Graph
+from situs.graph.node import Operation
 from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import shape as shape_of
@@ -186,7 +187,7 @@ class Optimizer:
             return made
         operation = getattr(made, "op", made)
         collected = here.graph.get_collection_ref(GraphKeys.TRAIN_OP)
-        if operation not in collected:
+        if isinstance(operation, Operation) and operation not in collected:
             collected.append(operation)
         return operation
 
@@ -310,9 +311,9 @@ class Optimizer:
 
     def _filled_slot(self, var: Any, slot_name: str, op_name: str, value: float) -> Any:
         """A slot that begins with the same number everywhere."""
-        return self._slot(
-            var, slot_name, lambda: fill(known_shape(var) or shape_of(var), constant(value, var.dtype)), op_name
-        )
+        shape = known_shape(var)
+        sizes = (lambda: shape_of(var)) if shape is None else (lambda: shape)
+        return self._slot(var, slot_name, lambda: fill(sizes(), constant(value, var.dtype)), op_name)
 
     def _slot(self, var: Any, slot_name: str, initial: Any, op_name: str) -> Any:
         slots, key = self._slot_dict(slot_name), var.ref()

@@ -27,8 +27,10 @@ from situs.variables.many import (
     is_number,
     may_fuse,
     number_of,
+    plus,
     shift,
     subtract_scaled,
+    times,
 )
 
 States = Sequence[Tensors]
@@ -54,17 +56,17 @@ def momentum(
 ) -> None:
     """``accum = momentum accum + grad; var -= lr accum``."""
     var, accum = states
-    if is_number(momentum) and may_fuse(var, accum, grad):
+    if is_number(momentum) and momentum and may_fuse(var, accum, grad):
         fused_sgd(var, grad, accum, lr=lr, momentum=momentum, nesterov=use_nesterov)
         return
     step = room()
-    torch._foreach_mul_(accum, momentum)
+    times(accum, momentum)
     torch._foreach_add_(accum, grad)
     if use_nesterov:
         torch._foreach_copy_(step, accum)
-        torch._foreach_mul_(step, momentum)
+        times(step, momentum)
         torch._foreach_add_(step, grad)
-        torch._foreach_mul_(step, lr)
+        times(step, lr)
         torch._foreach_sub_(var, step)
     else:
         subtract_scaled(var, accum, lr, step)
@@ -75,15 +77,15 @@ def keras_momentum(
 ) -> None:
     """``accum = momentum accum - lr grad; var += accum``: the learning rate is in what is accumulated."""
     var, accum = states
-    if not use_nesterov and is_number(lr, momentum) and may_fuse(var, accum, grad):
+    if not use_nesterov and is_number(lr, momentum) and momentum and may_fuse(var, accum, grad):
         fused_sgd(var, grad, accum, lr=-1.0, momentum=momentum, dampening=1.0 + lr)
         return
     step = room()
-    torch._foreach_mul_(accum, momentum)
+    times(accum, momentum)
     subtract_scaled(accum, grad, lr, step)
     if use_nesterov:
         torch._foreach_copy_(step, accum)
-        torch._foreach_mul_(step, momentum)
+        times(step, momentum)
         torch._foreach_add_(var, step)
         subtract_scaled(var, grad, lr, step)
     else:
@@ -158,7 +160,7 @@ def _as_decay(var: Tensors, lr: Number, alpha: Number, decay: Number) -> float:
 
 def _decay(var: Tensors, lr: Number, decay: Number) -> None:
     if not is_number(decay) or decay:
-        torch._foreach_mul_(var, 1 - lr * decay)
+        times(var, 1 - lr * decay)
 
 
 def adamax(
@@ -176,12 +178,12 @@ def adamax(
     var, m, v = states
     step, alpha = room(), lr / (1 - beta1_power)
     blend(m, grad, 1 - beta1, step)
-    torch._foreach_mul_(v, beta2)
+    times(v, beta2)
     torch._foreach_copy_(step, grad)
     torch._foreach_abs_(step)
     torch._foreach_maximum_(v, step)
     torch._foreach_copy_(step, v)
-    torch._foreach_add_(step, epsilon)
+    plus(step, epsilon)
     torch._foreach_reciprocal_(step)
     torch._foreach_mul_(step, m)
     subtract_scaled(var, step, alpha, step)
@@ -212,7 +214,7 @@ def nadam(
     torch._foreach_copy_(step, v)
     torch._foreach_div_(step, 1 - beta2_power)
     torch._foreach_sqrt_(step)
-    torch._foreach_add_(step, epsilon)
+    plus(step, epsilon)
     for along, weight in ((m, after / (1 - product * after)), (grad, (1 - now) / (1 - product))):
         torch._foreach_copy_(scratch, along)
         torch._foreach_div_(scratch, step)
@@ -302,7 +304,7 @@ def _descend_by_mean_square(
     if not mom:
         divide_by_root(var, grad, square, step, lr, inside=epsilon)
         return
-    torch._foreach_mul_(mom[0], momentum)
+    times(mom[0], momentum)
     divide_by_root(mom[0], grad, square, step, -1 * lr, inside=epsilon)
     torch._foreach_sub_(var, mom[0])
 

@@ -97,7 +97,7 @@ def _existing(var: torch.Tensor, grad: torch.Tensor, indices: torch.Tensor) -> E
     if places.device.type == "cpu":
         return places, grad, None
     exists = (places >= 0) & (places < var.shape[0])
-    first = places.index_select(0, exists.to(torch.int8).argmax().unsqueeze(0))
+    first = places.index_select(0, exists.to(torch.int32).argmax().unsqueeze(0))
     places = torch.where(exists, places, first).clamp(0, var.shape[0] - 1)
     return places, torch.where(exists.reshape(-1, *[1] * (grad.ndim - 1)), grad, 0), exists.any()
 

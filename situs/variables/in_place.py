@@ -101,7 +101,7 @@ def with_room(cell: Cell, make: Callable[[], T]) -> T:
 # Who else holds values.
 
 _references: Callable[[Any], int] = sys.getrefcount
-_uses: Callable[[torch.Tensor], int] = torch.Tensor._use_count  # type: ignore[attr-defined]
+_uses: Callable[[torch.Tensor], int] = getattr(torch.Tensor, "_use_count", lambda value: 1)  # not in all releases
 _memory = torch.Tensor.untyped_storage
 _tensors_in: Callable[[Any], int] = torch._C._storage_Use_Count
 _is_torchs = torch.UntypedStorage.resizable  # memory that came from elsewhere is not

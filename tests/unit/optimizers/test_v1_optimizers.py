@@ -339,6 +339,21 @@ def test_optimizers_work_in_functions(make):
     assert np.all(np.abs(w.numpy()) < [1.0, 2.0])
 
 
+def test_a_function_may_count_its_steps_and_be_traced_twice():
+    w, step = tf.Variable([1.0, 1.0]), tf.Variable(0, dtype=tf.int64)
+    optimizer = MomentumOptimizer(0.5, 0.0)
+
+    @tf.function
+    def train(x):
+        optimizer.minimize(lambda: tf.reduce_sum(w * x), global_step=step, var_list=[w])
+        optimizer.minimize(lambda: tf.reduce_sum(w * x), global_step=step, var_list=[w])
+
+    train(tf.constant(1.0))
+    train(tf.constant([1.0, 0.0]))
+    assert int(step) == 4
+    assert w.numpy().tolist() == [-1.0, 0.0]
+
+
 # Classes of one's own.
 
 
