@@ -19,9 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from situs.devices.logical import Device
+from situs.dtype import string
 from situs.eager.binding import host_value
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
@@ -242,6 +244,9 @@ class _Builder:
         tensor = node.outputs[0]
         if tensor in self.homes:
             return  # it is fed
+        if node.consumers and all(consumer.op_def.overwrites for consumer in node.consumers):
+            self._add_first_value(node, device)
+            return
         known = self.planner.constants
         if (node, device) not in known:
             value = node.attrs["value"]
@@ -249,6 +254,13 @@ class _Builder:
             known[node, device] = Literal(copy_to(eager, device, "Const", node.made_at)._value)
         self.homes[tensor] = device
         self.sources[tensor, device] = known[node, device]
+
+    def _add_first_value(self, node: Operation, device: Device) -> None:
+        """A constant that nothing but a variable is given is made in the run: kept, it would be there twice."""
+        slot = self._result(node.outputs[0], device)
+        self.made_by[node] = len(self.calls)
+        made = partial(_first_value, node, device)
+        self.calls.append(Call(made, [], [slot], device, node, after=sorted(self.controls)))
 
     def _is_view(self, node: Operation, device: Device) -> bool:
         """Whether this is the ``v/read`` that came with a variable, on the variable's device."""
@@ -434,6 +446,15 @@ def _needed(calls: list[Call], outputs: Sequence[Source], targets: set[Operation
     for old in numbers:
         calls[old].after = [numbers[other] for other in calls[old].after]
     return [calls[old] for old in numbers]
+
+
+def _first_value(node: Operation, device: Device) -> Any:
+    value = node.attrs["value"]
+    eager = value if isinstance(value, EagerTensor) else to_tensor(value, node.outputs[0].dtype)
+    made = copy_to(eager, device, "Const", node.made_at)
+    if made is not value:
+        return made._value
+    return made._value.copy() if made.dtype is string else made._value.clone()  # the graph keeps its own
 
 
 def _read_cell(cell: Any) -> Any:
