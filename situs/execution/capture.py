@@ -1,205 +1,290 @@
 """Programs as CUDA graphs: all launches of a run recorded once, and ordered again in one go.
 
-Ordering a small kernel takes longer than running it. When a program has run a few times with the same shapes
-and everything between its feeds and fetches is work of one card, its launches are captured:
+Ordering a small kernel takes longer than running it. When a program has run a few times with the same shapes and has
+the parts of `situs.execution.parts`, the launches of its work are captured:
 
-    feeds, variables  --copy-->  buffers  --replay-->  buffers  --copy-->  fetches
+    feeds  --copy-->  buffers  --replay-->  results  --copy-->  fetches
+                       variables in place
 
-The memory of a variable is captured as it is, without a buffer. If the variable gets another value, the program is
-captured once more, with a buffer for it, and from then on the value is copied in when it has changed. What depends on
-the run (random numbers, assignments, values read on the host) is not captured, and neither is a program whose capture
-fails: it goes on as before. One thread replays at a time; another that comes meanwhile runs the program the usual way.
+The memory of a variable is captured as it is, without a buffer: what the work reads, and what it changes. It is
+nevertheless the variable's own, and a capture holds it weakly. If a variable has got other memory since, or somebody
+holds its value while the work would change it, the run goes the usual way and the program is captured once more; a
+variable that the work only reads gets a buffer then, and its value is copied in.
+
+What depends on the run (random numbers, the next batch) is made before the replay. A program whose capture fails goes
+on as before. One thread replays at a time; another that comes meanwhile runs the program the usual way.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
+from weakref import ref
 
 import torch
 
 from situs.eager.bridge import torch_device
+from situs.eager.cell import Cell
 from situs.eager.counting import enter
+from situs.eager.in_place import shared_ones, with_values
 from situs.execution.emit import emit
+from situs.execution.launches import Launches
+from situs.execution.parts import Parts, kept_views, parts_of
 from situs.execution.plan import Call, Plan, Slot, slots_in
 from situs.execution.state import Run
 
 CAPTURED_AFTER = 20  # runs
-SHORTEST = 8  # calls: below that, copying in and out costs more than ordering them
+AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
+MOST = 8  # captures of one program
+FEW = 16  # elements
 
 Function = Callable[..., tuple[Any, ...]]
 
 
+class CapturedProgram:
+    """A program that is captured when it has run a few times, and then replayed.
+
+    Args:
+        plan: The plan.
+        parts: Its parts.
+    """
+
+    def __init__(self, plan: Plan, parts: Parts) -> None:
+        self._plan = plan
+        self._parts = parts
+        self._runs = 0
+        self._captures = 0
+        self._changing: set[int] = set()  # slots of variables that are known to change: they are copied in, like feeds
+        self._lock = threading.Lock()
+        self._functions: tuple[Function, Function] | None = None
+        self.captured: Captured | None = None
+
+    def run(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Runs the program and returns what it fetches; None, and nothing has happened, if it should go the usual way.
+
+        That is so in the first runs, when captures have failed, and for other shapes than it was captured for.
+        """
+        captured = self.captured
+        if captured is None and not self._is_time():
+            return None
+        if captured is not None and captured.shapes != shapes_of(values):
+            return None
+        bring, go_on = self._emitted()
+        brought = bring(run, *values)
+        made = self._replayed(run, values, brought)
+        return go_on(run, *brought) if made is None else made
+
+    def _is_time(self) -> bool:
+        self._runs += 1
+        return self._runs > CAPTURED_AFTER and self._captures < MOST
+
+    def _emitted(self) -> tuple[Function, Function]:
+        """What brings values, and what goes on from there in the usual way."""
+        if self._functions is None:
+            plan, parts = self._plan, self._parts
+            boundary = parts.boundary
+            bring = replace(plan, calls=parts.before, outputs=[Slot(slot) for slot in boundary])
+            rest = [call for call in plan.calls if call not in parts.before]
+            self._functions = emit(bring).function, emit(replace(plan, calls=rest, inputs=boundary)).function
+        return self._functions
+
+    def _replayed(self, run: Run, values: Sequence[Any], brought: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The results of a captured run; None if it cannot be one."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if self.captured is None:
+                self._capture(values, brought)
+            if self.captured is None:
+                return None
+            return self.captured.run(run, brought)
+        except OutdatedCapture as outdated:
+            self._changing |= outdated.changed
+            self.captured, self._runs = None, CAPTURED_AFTER - AGAIN_AFTER
+            return None
+        finally:
+            self._lock.release()
+
+    def _capture(self, values: Sequence[Any], brought: Sequence[Any]) -> None:
+        self._captures += 1
+        try:
+            self.captured = Captured(self._plan, self._parts, shapes_of(values), brought, self._changing)
+        except Exception as error:  # a kernel that looks at its results, for instance
+            logging.getLogger("situs").debug("A program was not captured as a CUDA graph: %s", error)
+            self._captures = MOST
+
+
+def capturing(plan: Plan) -> CapturedProgram | None:
+    """A program that is captured, for a plan that can be."""
+    parts = parts_of(plan)
+    return None if parts is None else CapturedProgram(plan, parts)
+
+
 class OutdatedCapture(Exception):  # noqa: N818 -- it never leaves the program
-    """A variable has changed whose memory was captured."""
+    """A variable has other memory now than was captured, or somebody holds it who must not see it change."""
 
     def __init__(self, changed: set[int]) -> None:
         super().__init__()
         self.changed = changed
 
 
-class Parts:
-    """A plan in three parts: what brings values to the card, the card's work, what brings them back."""
-
-    def __init__(self, before: list[Call], work: list[Call], after: list[Call]) -> None:
-        self.before = before
-        self.work = work
-        self.after = after
-        made = {slot for call in work for slot in call.outputs}
-        used = {slot for call in work for slot in slots_in(call.inputs)}
-        self.incoming = sorted(used - made)
-        self.of_variables = {slot for call in before if call.reads is not None for slot in call.outputs}
-        self.device = work[0].device
-
-
-def parts_of(plan: Plan) -> Parts | None:
-    """The parts of a plan that can be captured; None if it cannot."""
-    work = [call for call in plan.calls if _is_work(call)]
-    if len(work) < SHORTEST or len({call.device for call in work}) != 1:
-        return None
-    from_work = {slot for call in work for slot in call.outputs}
-    others = [call for call in plan.calls if not _is_work(call)]
-    before = [call for call in others if from_work.isdisjoint(slots_in(call.inputs))]
-    after = [call for call in others if not from_work.isdisjoint(slots_in(call.inputs))]
-    back = {slot for call in after for slot in call.outputs}
-    returns = any(not back.isdisjoint(slots_in(call.inputs)) for call in (*work, *before))
-    if returns or not all(map(_brings, before)) or not all(_is_copy(call) for call in after):
-        return None  # something comes back from the card and goes there again, or is not the card's work
-    return Parts(before, work, after)
-
-
-def _is_work(call: Call) -> bool:
-    """Whether a call is launches on a card that are the same in every run."""
-    on_card = call.device.card is not None and not call.device.is_virtual
-    pure = call.node is not None and not call.node.op_def.stateful and not call.takes_run
-    return on_card and pure and not any(_reads_host(source) for source in call.inputs)
-
-
-def _reads_host(source: Any) -> bool:
-    return source.host if isinstance(source, Slot) else isinstance(source, tuple) and any(map(_reads_host, source))
-
-
-def _is_copy(call: Call) -> bool:
-    return call.node is None and call.copies is not None
-
-
-def _brings(call: Call) -> bool:
-    """Whether a call does nothing but bring a value: a copy, a variable, the reading of one."""
-    return call.node is None or call.node.type == "Variable"
-
-
 class Captured:
-    """A program captured for some shapes."""
+    """A program captured for some shapes.
 
-    def __init__(self, plan: Plan, parts: Parts, run: Run, values: Sequence[Any], changing: set[int]) -> None:
-        self.shapes = shapes_of(values)
-        self._lock = threading.Lock()
+    Args:
+        plan: The plan.
+        parts: Its parts.
+        shapes: The shapes of what is fed.
+        brought: The values at the boundary of the parts, in the run that is under way.
+        changing: The slots among them that are values of variables and need buffers.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        parts: Parts,
+        shapes: tuple[Any, ...],
+        brought: Sequence[Any],
+        changing: set[int],
+    ) -> None:
+        self.shapes = shapes
+        self._parts = parts
         self._device = torch_device(parts.device)
-        incoming = [Slot(slot) for slot in parts.incoming]
-        self._bring = emit(Plan(parts.before, plan.inputs, list(incoming), plan.slots, plan.assignments)).function
-        results = sorted({slot for call in parts.work for slot in call.outputs} & _needed(plan, parts))
-        work = emit(Plan(parts.work, parts.incoming, [Slot(s) for s in results], plan.slots, plan.assignments)).function
-        passed = [slot for slot in parts.incoming if slot in _needed(plan, parts)]
-        self._passed = [parts.incoming.index(slot) for slot in passed]
-        self._fetch = emit(Plan(parts.after, [*results, *passed], plan.outputs, plan.slots, plan.assignments)).function
-        self._seen = list(self._bring(run, *values))
         self._account = parts.device.account
-        self._incoming = parts.incoming
-        self._borrowed = parts.of_variables - changing
-        self._buffers = [
-            value if slot in self._borrowed else self._entered(value.clone())
-            for slot, value in zip(parts.incoming, self._seen, strict=True)
-        ]
-        self._results = self._record(work)
+        self._launches = Launches(self._device)
+        results = _results(plan, parts)
+        copied = kept_views(parts, set(results))
+        work = [self._on_memory(call, copied) for call in parts.work]
+        self._work = emit(
+            replace(plan, calls=work, inputs=parts.incoming, outputs=[Slot(slot) for slot in results])
+        ).function
+        passed = sorted(set(parts.boundary) & _wanted(plan, parts))
+        self._passed = [parts.boundary.index(slot) for slot in passed]
+        self._fetch = emit(replace(plan, calls=parts.after, inputs=[*results, *passed])).function
+        self._take(brought, changing | copied)
+        self._changes = False  # whether what would change variables does so
+        self._results = self._record()
 
-    def _record(self, work: Function) -> tuple[Any, ...]:
-        side = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
-        side.wait_stream(torch.cuda.current_stream(self._device))
-        with _own_work_space(), torch.cuda.stream(side):
-            work(None, *self._buffers)  # once for what kernels set up when they are first used
-        torch.cuda.current_stream(self._device).wait_stream(side)
-        torch.cuda.synchronize(self._device)
-        self._graph = torch.cuda.CUDAGraph()
-        # "thread_local": what other threads allocate meanwhile is none of this capture's business.
-        with _own_work_space(), torch.cuda.graph(self._graph, stream=side, capture_error_mode="thread_local"):
-            return work(None, *self._buffers)
+    # What comes in.
 
-    def changed(self, brought: Sequence[Any]) -> set[int]:
-        """The variables, by slot, whose memory was captured and that have got other memory since."""
-        pairs = zip(self._incoming, brought, self._seen, strict=True)
-        return {slot for slot, value, seen in pairs if slot in self._borrowed and value is not seen}
+    def _take(self, brought: Sequence[Any], buffered: set[int]) -> None:
+        """Takes what comes in: cells, values of variables as they are, and buffers for all else."""
+        parts = self._parts
+        where = {slot: number for number, slot in enumerate(parts.boundary)}
+        self._states = [where[slot] for slot in parts.states]
+        self._state_slots = parts.states
+        self._borrowed = [(slot, where[slot]) for slot in sorted(parts.reads - buffered)]
+        self._lent = [ref(brought[number]) for _, number in self._borrowed]
+        given = set(parts.states) | parts.reads - buffered
+        self._copied = [where[slot] for slot in parts.incoming if slot not in given]
+        self._never_kept = {where[slot] for slot in parts.reads & buffered}
+        if not all(self._is_here(brought[number]) for number in self._copied):
+            raise TypeError("something that comes in does not lie on the card")
+        self._buffers = [self._entered(brought[number].clone()) for number in self._copied]
+        self._seen: list[Any] = [None] * len(self._copied)
+        cells: list[Cell] = [brought[number] for number in self._states]
+        self._homes = [ref(cell.read()) for cell in cells]
 
-    def run(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
-        """Replays the launches and returns what is fetched; None if another thread is at it."""
-        if not self._lock.acquire(blocking=False):
+    def _incoming(self) -> list[Any]:
+        """What the work is given, in the order of its inputs."""
+        named = dict(zip(self._state_slots, self._homes, strict=True))
+        named.update(zip((slot for slot, _ in self._borrowed), self._lent, strict=True))
+        buffers = iter(self._buffers)
+        return [named[slot]() if slot in named else next(buffers) for slot in self._parts.incoming]
+
+    # The work.
+
+    def _on_memory(self, call: Call, copied: set[int]) -> Call:
+        """A call of the work as it is captured: it takes the memory of variables in the place of their cells."""
+        if call.reads is not None:
+            return replace(call, function=torch.clone if call.outputs[0] in copied else _itself)
+        if call.copies is not None:
+            return replace(call, function=self._filled)
+        function = getattr(call.function, "on_memory", None)
+        return call if function is None else replace(call, function=self._when_it_counts(function))
+
+    def _when_it_counts(self, function: Function) -> Callable[..., Any]:
+        return lambda *values: function(*values) if self._changes else values[0]
+
+    def _filled(self, value: torch.Tensor) -> torch.Tensor:
+        """A few numbers, known from shapes, on the card: they become part of the launches."""
+        if value.numel() > FEW:
+            raise TypeError("too many numbers to bring to the card while capturing")
+        made = torch.empty(value.shape, dtype=value.dtype, device=self._device)
+        for place, number in zip(made.view(-1), value.reshape(-1).tolist(), strict=True):
+            place.fill_(number)
+        return made
+
+    def _record(self) -> tuple[Any, ...]:
+        self._launches.prepare(lambda: self._work(None, *self._incoming()))
+        self._changes = True
+        return self._launches.record(lambda: self._work(None, *self._incoming()))
+
+    # Running it.
+
+    def run(self, run: Run, brought: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Replays the launches and returns what is fetched; None if something has another shape than it had.
+
+        Raises:
+            OutdatedCapture: a variable has other memory than was captured, or its value is held by somebody.
+        """
+        fed = [brought[number] for number in self._copied]
+        if shapes_of(fed) != shapes_of(self._buffers):
             return None
-        try:
-            brought = self._bring(run, *values)
-            if shapes_of(brought) != shapes_of(self._buffers):
-                return None  # a variable of an open shape has changed it
-            changed = self.changed(brought)
-            if changed:
-                raise OutdatedCapture(changed)
-            for number, value in enumerate(brought):
-                if value is not self._seen[number]:
-                    self._buffers[number].copy_(value, non_blocking=True)
-                    self._seen[number] = value
-            self._graph.replay()
-            passed = [self._buffers[number] for number in self._passed]
-            made = self._fetch(run, *self._results, *passed)
-            if not made:
-                torch.cuda.current_stream(
-                    self._device
-                ).synchronize()  # a run that fetches nothing is over when its work is
-            return tuple([self._own(value) for value in made])
-        finally:
-            self._lock.release()
+        pairs = zip(self._borrowed, self._lent, strict=True)
+        changed = {slot for (slot, number), lent in pairs if lent() is not brought[number]}
+        if changed:
+            raise OutdatedCapture(changed)
+        self._copy_in(fed)
+        if self._states:
+            with_values([brought[number] for number in self._states], self._replay_on)
+        else:
+            self._launches.replay()
+        made = self._fetch(run, *self._results, *(brought[number] for number in self._passed))
+        if not made:
+            self._launches.wait()  # a run that fetches nothing is over when its work is
+        return tuple([self._own(value) for value in made])
+
+    def _copy_in(self, fed: list[Any]) -> None:
+        for place, (number, value) in enumerate(zip(self._copied, fed, strict=True)):
+            if value is not self._seen[place]:
+                self._buffers[place].copy_(value, non_blocking=True)
+                if number not in self._never_kept:  # a variable's memory may change
+                    self._seen[place] = value
+
+    def _replay_on(self, values: list[Any]) -> None:
+        """Replays the launches, which change these values of variables, if they are what was captured and unshared."""
+        if not all(home() is value for home, value in zip(self._homes, values, strict=True)) or shared_ones(values):
+            raise OutdatedCapture(set())
+        self._launches.replay()
 
     def _own(self, value: Any) -> Any:
         """What stays on the card is copied: the next replay writes into the buffers."""
-        return self._entered(value.clone()) if isinstance(value, torch.Tensor) and value.is_cuda else value
+        return self._entered(value.clone()) if self._is_here(value) else value
+
+    def _is_here(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and value.device == self._device
 
     def _entered(self, value: torch.Tensor) -> torch.Tensor:
         return value if self._account is None else enter(value, self._account, "CUDA graph")
 
 
-@contextmanager
-def _own_work_space() -> Iterator[None]:
-    """Lets go of the matrix library's work space before and after: each stream has one, and a graph needs its own."""
-    torch._C._cuda_clearCublasWorkspaces()
-    try:
-        yield
-    finally:
-        torch._C._cuda_clearCublasWorkspaces()
+def _itself(value: Any) -> Any:
+    return value
 
 
-def _needed(plan: Plan, parts: Parts) -> set[int]:
+def _wanted(plan: Plan, parts: Parts) -> set[int]:
+    """The slots that are returned, or that something after the work takes."""
     return set(slots_in(plan.outputs)) | {slot for call in parts.after for slot in slots_in(call.inputs)}
+
+
+def _results(plan: Plan, parts: Parts) -> list[int]:
+    return sorted({slot for call in parts.work for slot in call.outputs} & _wanted(plan, parts))
 
 
 def shapes_of(values: Sequence[Any]) -> tuple[Any, ...]:
     """The shapes of the values that come in."""
     return tuple([value.shape for value in values])
-
-
-def capture(plan: Plan, run: Run, values: Sequence[Any], changing: set[int]) -> Captured | None:
-    """A program captured for the shapes of these values; None if it cannot be.
-
-    Args:
-        plan: The plan.
-        run: The run.
-        values: What is fed.
-        changing: Variables, by slot, that are known to change: they are copied in, like feeds.
-    """
-    parts = parts_of(plan)
-    if parts is None:
-        return None
-    try:
-        return Captured(plan, parts, run, values, changing)
-    except Exception as error:  # a kernel that looks at its results, for instance
-        logging.getLogger("situs").debug("A program was not captured as a CUDA graph: %s", error)
-        torch.cuda.synchronize()
-        return None

@@ -40,8 +40,9 @@ class Update(Protocol):
         """Makes one update."""
         ...
 
-    def together(self, *inputs: Any) -> Any:
-        """Makes joined updates."""
+    @property
+    def together(self) -> Callable[..., Any]:
+        """The function that makes joined updates."""
         ...
 
 

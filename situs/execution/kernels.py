@@ -6,6 +6,9 @@ what is known of its inputs (`Kernel.lower`): a matrix product of rank 2 is ``to
 State is handled here, so that the kernels of assignments stay functions from values to a value:
 
     AssignAdd(ref, delta)     cell -> kernel(cell.read(), delta) -> cell
+
+A function that changes a variable has another one beside it, ``on_memory``, which takes a tensor in the place of the
+cell and writes into it: that is what can be captured (`situs.execution.capture`).
 """
 
 from __future__ import annotations
@@ -73,7 +76,7 @@ def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, boo
     if lowered is not None:
         return _counted(lowered, node, assignment), False
     on_cells = getattr(kernel.function, "on_cells", None)
-    if on_cells is not None:  # it writes into what variables hold: see situs.variables.in_place
+    if on_cells is not None:  # it writes into what variables hold: see situs.eager.in_place
         return on_cells(node.attrs), False
     bound = dict(node.attrs)
     if kernel.takes_device:
@@ -135,4 +138,8 @@ def _updating(function: Function, node: Operation) -> Function:
         enter_variable(new, cell.place.device, cell.name)
         return cell
 
+    def on_memory(old: Value, *values: Value) -> Value:
+        return old.copy_(function(old, *values))
+
+    update.on_memory = on_memory  # type: ignore[attr-defined]
     return update

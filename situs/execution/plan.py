@@ -8,7 +8,8 @@ destination), however many calls need it.
     CPU:0   %3 = copy %2 from GPU:0
     CPU:0   %4 = AddN([%3, ...])
 
-Constants are put on their devices when the plan is made. An ``Identity`` on one device is no call at all.
+Constants are put on their devices when the plan is made. An ``Identity`` on one device is no call at all. Sizes are
+computed on the host (`situs.execution.arithmetic_of_sizes`).
 
 A variable is read where its value is needed, not where its ``v/read`` stands: an operation that waits for an
 assignment sees what was assigned, as in TensorFlow, where the two share memory. Between two changes of a variable
@@ -29,6 +30,7 @@ from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy_value
 from situs.errors import InvalidArgumentError
+from situs.execution.arithmetic_of_sizes import Sizes
 from situs.execution.kernels import function_of
 from situs.execution.prune import producers, prune
 from situs.execution.transfer import transfer
@@ -179,7 +181,7 @@ class _Builder:
     def __init__(
         self,
         planner: Planner,
-        placement: Placed,
+        placement: dict[Operation, Assignment],
         feeds: Sequence[tuple[SymbolicTensor, Device]],
         roots: Mapping[SymbolicTensor, SymbolicTensor],
     ) -> None:
@@ -188,6 +190,7 @@ class _Builder:
         self.calls: list[Call] = []
         self.slots = 0
         self.changes_state = False
+        self.arithmetic = Sizes()
         self.sources: dict[tuple[SymbolicTensor, Device], Source] = {}
         self.homes: dict[SymbolicTensor, Device] = {}
         self.made_by: dict[Operation, int] = {}  # the call of an operation
@@ -218,7 +221,7 @@ class _Builder:
 
     def add(self, node: Operation) -> None:
         """Adds the call of an operation, after the copies that its inputs need."""
-        assignment = self.placement[node]
+        assignment = self.placement[node] = self.arithmetic.placed(node, self.placement[node])
         self.controls = {call for other in node.control_inputs for call in self._calls_of(other)}
         if node.type == "Identity" and node.inputs[0].is_ref and node.control_inputs:
             self.current.pop(self.root(node.inputs[0]), None)  # read anew, after what it waits for

@@ -18,7 +18,7 @@ import torch
 from situs.eager.bridge import torch_device
 from situs.eager.execute import verifying
 from situs.execution import parallel, swap
-from situs.execution.capture import CAPTURED_AFTER, Captured, OutdatedCapture, capture, parts_of, shapes_of
+from situs.execution.capture import capturing
 from situs.execution.emit import Function, emit
 from situs.execution.failure import explained
 from situs.execution.plan import Plan
@@ -28,7 +28,6 @@ from situs.execution.trace import Recorder
 from situs.execution.verify import checking
 
 SCRIPTED_AFTER = 10  # runs
-AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
 
 
 class Program:
@@ -49,9 +48,7 @@ class Program:
         self._asking: Function | None = None
         self._is_final = False  # the function will not be made again
         self._runs = 0
-        self._may_capture = not verifying() and parts_of(plan) is not None
-        self._captured: Captured | None = None
-        self._changing: set[int] = set()  # slots of variables
+        self._capturing = None if verifying() else capturing(plan)
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
@@ -75,8 +72,8 @@ class Program:
                     return self.schedule.run(run, values, recorder)
                 if stoppable:
                     return self._stoppable(recorder)(run, *values)
-                if self._may_capture and recorder is None:
-                    made = self._replayed(run, values)
+                if self._capturing is not None and recorder is None:
+                    made = self._capturing.run(run, values)
                     if made is not None:
                         return made
                 function = self._function() if recorder is None else emit(self.plan, recorder.around).function
@@ -110,23 +107,6 @@ class Program:
         for device in {call.device for call in self.plan.calls}:
             if device.card is not None and not device.is_virtual:
                 torch.cuda.current_stream(torch_device(device)).synchronize()
-
-    def _replayed(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
-        """The results of a captured run; None while there is none, and for other shapes than it was captured for."""
-        if self._captured is None and self._runs >= CAPTURED_AFTER:
-            with self._lock:
-                if self._captured is None:
-                    self._captured = capture(self.plan, run, values, self._changing)
-                    self._may_capture = self._captured is not None
-        captured = self._captured
-        if captured is None or captured.shapes != shapes_of(values):
-            return None
-        try:
-            return captured.run(run, values)
-        except OutdatedCapture as outdated:
-            self._changing |= outdated.changed
-            self._captured, self._runs = None, CAPTURED_AFTER - AGAIN_AFTER
-            return None
 
     def _function(self) -> Function:
         """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""

@@ -20,19 +20,20 @@ import torch
 
 from situs.dtype import FLOATING, INDEX, DType, float32
 from situs.eager.cell import Cell
+from situs.eager.in_place import rewrite, with_room
 from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op
 from situs.shapes import TensorShape, brackets
 from situs.variables import apply_kernels as kernels
 from situs.variables.apply_rows import on_rows, subtract_rows
-from situs.variables.in_place import rewrite, with_room
 from situs.variables.state_ops import merged
 
 _OWN = frozenset({"grad", "delta", "value", "decay"})  # inputs that differ from variable to variable, besides states
 
 
 _shape = attrgetter("shape")
+Change = tuple[list[list[Any]], list[torch.Tensor], dict[str, Any], Mapping[str, Any]]  # states, gradients, the rest
 
 
 class Apply:
@@ -75,7 +76,7 @@ class Apply:
         Raises:
             InvalidArgumentError: a gradient has another shape than its variable, or something that steers is no scalar.
         """
-        numbers = {name: _as_number(name, value) for name, value in steering.items()}
+        numbers = as_numbers(steering)
         count = len(grads)
 
         def write(values: list[torch.Tensor]) -> None:
@@ -86,15 +87,29 @@ class Apply:
 
         rewrite(list(chain.from_iterable(cells)), write)
 
+    def write(
+        self,
+        states: Sequence[Sequence[torch.Tensor]],
+        grads: Sequence[torch.Tensor],
+        steering: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+    ) -> None:
+        """Writes into the memory of variables what `change` makes of them; shapes must be right."""
+        own = [list(state) for state in states]
+        self._kernel(own, list(grads), lambda: list(map(torch.empty_like, own[0])), **as_numbers(steering), **attrs)
+
     def __call__(self, *inputs: Any, **attrs: Any) -> torch.Tensor:
         """What the variable becomes, computed from values: this is how a kernel is run on paper."""
         given = dict(zip(self._inputs, inputs, strict=True))
         states: list[list[torch.Tensor]] = [[value.clone()] for value in inputs[: self.states]]
         if "indices" in given:
             attrs["indices"] = [given["indices"]]
-        numbers = {name: _as_number(name, given[name]) for name in self.steering}
-        self._kernel(states, [inputs[self.joint]], lambda: [torch.empty_like(states[0][0])], **numbers, **attrs)
+        self.write(states, [inputs[self.joint]], {name: given[name] for name in self.steering}, attrs)
         return states[0][0]
+
+    def steering_in(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        """The inputs that steer, by name."""
+        return {name: value for name, value in zip(self._inputs, inputs, strict=True) if name in self.steering}
 
     def on_cells(self, attrs: Mapping[str, Any]) -> OnCells:
         """What a plan calls for an operation with these attributes: a function of the cells of states."""
@@ -119,27 +134,64 @@ class OnCells:
 
     def __call__(self, *inputs: Any) -> Cell:
         """Changes one variable."""
+        self._apply.change(*self._alone(inputs))
+        return inputs[0]  # type: ignore[no-any-return]
+
+    def on_memory(self, *inputs: Any) -> torch.Tensor:
+        """Does the same with tensors in the place of cells."""
+        self._apply.write(*self._alone(inputs))
+        return inputs[0]  # type: ignore[no-any-return]
+
+    @property
+    def together(self) -> Together:
+        """What changes several variables."""
+        return Together(self._apply, self._attrs)
+
+    def _alone(self, inputs: Sequence[Any]) -> Change:
         given = dict(zip(self._apply._inputs, inputs, strict=True))
         attrs = {**self._attrs, "indices": [given["indices"]]} if "indices" in given else self._attrs
-        cells: list[list[Cell]] = [[cell] for cell in inputs[: self.states]]
-        self._apply.change(cells, [inputs[self.joint]], self._steering(given), attrs)
-        return cells[0][0]
+        states = [[state] for state in inputs[: self.states]]
+        return states, [inputs[self.joint]], self._apply.steering_in(inputs), attrs
 
-    def together(self, *inputs: Any) -> Cell:
-        """Changes several variables; the joint input is a list, with the states and gradients of the others behind."""
-        given = dict(zip(self._apply._inputs, inputs, strict=True))
-        grad, *others = inputs[self.joint]
-        one = self.states + 1
-        cells: list[list[Cell]] = [[own, *others[n::one]] for n, own in enumerate(inputs[: self.states])]
-        self._apply.change(cells, [grad, *others[one - 1 :: one]], self._steering(given), self._attrs)
-        return cells[0][0]
 
-    def _steering(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: given[name] for name in self._apply.steering}
+class Together:
+    """Updates of several variables, as a plan calls them.
+
+    The joint input is a list: the gradient of the last variable, then the states and gradients of the others.
+    """
+
+    def __init__(self, apply: Apply, attrs: Mapping[str, Any]) -> None:
+        self.apply = apply
+        self._attrs = attrs
+
+    def __call__(self, *inputs: Any) -> Cell:
+        """Changes the variables."""
+        self.apply.change(*self._apart(inputs))
+        return inputs[0]  # type: ignore[no-any-return]
+
+    def on_memory(self, *inputs: Any) -> torch.Tensor:
+        """Does the same with tensors in the place of cells."""
+        self.apply.write(*self._apart(inputs))
+        return inputs[0]  # type: ignore[no-any-return]
+
+    def _apart(self, inputs: Sequence[Any]) -> Change:
+        grad, *others = inputs[self.apply.joint]
+        one = self.apply.states + 1
+        states = [[own, *others[n::one]] for n, own in enumerate(inputs[: self.apply.states])]
+        return states, [grad, *others[one - 1 :: one]], self.apply.steering_in(inputs), self._attrs
 
 
 def _room(cell: Cell, like: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return with_room(cell, lambda: list(map(torch.empty_like, like)))
+
+
+def as_numbers(steering: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that steer, as numbers if they are known on the host.
+
+    Raises:
+        InvalidArgumentError: one of them is no scalar.
+    """
+    return {name: _as_number(name, value) for name, value in steering.items()}
 
 
 def _as_number(name: str, value: Any) -> Any:

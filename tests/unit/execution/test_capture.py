@@ -1,19 +1,85 @@
-"""Which plans can be captured as CUDA graphs; that captured ones are right is tested on a card (tests/gpu)."""
+"""Programs that are captured: what is captured, and that runs give the same as without.
+
+Here virtual GPUs pass for cards, and launches are recorded by a stand-in that makes them again in every replay, into
+the same memory. That the real thing works is tested on a card (tests/gpu).
+"""
 
 from __future__ import annotations
 
+import gc
+import threading
+
+import numpy as np
 import pytest
 
+import situs as tf2
 import situs.compat.v1 as tf
-from situs.devices.logical import Device
-from situs.execution import capture
+from situs.execution import capture, parts
 from situs.session.fetches import Fetches
+
+RUNS = capture.CAPTURED_AFTER + 15
+
+
+class Again:
+    """Launches that are made again by running the work again."""
+
+    def __init__(self, device):
+        self.replays = 0
+
+    def prepare(self, work):
+        work()
+
+    def record(self, work):
+        before = [(value, value.clone()) for value in Again.changing]
+        self.work, self.results = work, work()
+        for value, old in before:
+            value.copy_(old)  # recording computes nothing
+        return self.results
+
+    def replay(self):
+        self.replays += 1
+        for result, made in zip(self.results, self.work(), strict=True):
+            if made is not result:
+                result.copy_(made)
+
+    def wait(self):
+        pass
+
+    changing = ()
 
 
 @pytest.fixture
-def as_cards(monkeypatch):
-    """Lets virtual GPUs count as cards, for the question whether a plan could be captured."""
-    monkeypatch.setattr(Device, "is_virtual", property(lambda device: False))
+def graph():
+    with tf.Graph().as_default():
+        yield
+
+
+@pytest.fixture
+def as_cards(pretending, graph):
+    """Lets virtual GPUs count as cards, while a graph is built."""
+
+
+@pytest.fixture
+def pretending(monkeypatch, fast):
+    """Lets virtual GPUs count as cards."""
+    monkeypatch.setattr(parts, "_on_card", lambda call: call.device.card is not None)
+    monkeypatch.setattr(capture, "Launches", Again)
+    take = capture.Captured._take
+
+    def taking(self, brought, buffered):
+        take(self, brought, buffered)
+        Again.changing = [home() for home in self._homes]
+
+    monkeypatch.setattr(capture.Captured, "_take", taking)
+    record = capture.Captured._record
+
+    def recording(self):
+        try:
+            return record(self)
+        finally:
+            Again.changing = ()
+
+    monkeypatch.setattr(capture.Captured, "_record", recording)
 
 
 def plan_of(*fetches, feeds=()):
@@ -21,50 +87,75 @@ def plan_of(*fetches, feeds=()):
     return session._program(Fetches(session.graph, list(fetches)), list(feeds)).plan
 
 
-def chain(x, count=capture.SHORTEST):
+def captured_in(session):
+    """The captures of a session, in the order of its programs."""
+    programs = [prepared.program._capturing for prepared in session._prepared.values()]
+    return [program.captured for program in programs if program is not None]
+
+
+def chain(x, count=parts.SHORTEST):
     for _ in range(count):
         x = tf.tanh(x)
     return x
 
 
-@pytest.fixture(autouse=True)
-def _graph():
-    with tf.Graph().as_default():
-        yield
+# Which plans have parts.
 
 
 def test_work_of_one_card_between_feeds_and_fetches(as_cards):
     x = tf.placeholder(tf.float32, [2])
-    parts = capture.parts_of(plan_of(chain(x), feeds=[x]))
-    assert [len(parts.before), len(parts.work), len(parts.after)] == [1, capture.SHORTEST, 1]
+    found = parts.parts_of(plan_of(chain(x), feeds=[x]))
+    assert [len(found.before), len(found.work), len(found.after)] == [1, parts.SHORTEST, 1]
 
 
 def test_variables_are_brought_in(as_cards):
     v = tf.Variable([1.0, 2.0])
-    parts = capture.parts_of(plan_of(chain(v * 2.0)))
-    assert parts is not None
-    assert len(parts.incoming) == 1
+    found = parts.parts_of(plan_of(chain(v * 2.0)))
+    assert len(found.incoming) == 1
+    assert found.reads == set(found.incoming)
+
+
+def test_what_the_work_changes_is_a_state_of_it(as_cards):
+    v = tf.Variable([1.0, 2.0])
+    found = parts.parts_of(plan_of(v.assign(chain(v * 2.0))))
+    assert found.incoming == found.states
+    assert not found.reads
+
+
+def test_random_numbers_and_feeds_are_made_before_the_work(as_cards):
+    x = tf.placeholder(tf.float32, [2])
+    found = parts.parts_of(plan_of(chain(x) + tf.random_normal([2]), feeds=[x]))
+    assert [call.node.type for call in found.before if call.node] == ["RandomStandardNormal"]
+
+
+def test_sizes_of_what_the_work_makes_belong_to_it(as_cards):
+    x = tf.placeholder(tf.float32, [None, 2])
+    made = chain(x)
+    rows = tf.shape(made)[0]
+    found = parts.parts_of(plan_of(tf.reshape(made, [2, rows]) / tf.cast(rows, tf.float32), feeds=[x]))
+    assert found.sizes
+    assert {call.node.type for call in found.after if call.node} == set()
 
 
 @pytest.mark.virtual
-def test_virtual_gpus_are_not_captured():
+def test_virtual_gpus_are_not_captured(graph):
     x = tf.placeholder(tf.float32, [2])
-    assert capture.parts_of(plan_of(chain(x), feeds=[x])) is None
+    assert parts.parts_of(plan_of(chain(x), feeds=[x])) is None
 
 
 @pytest.mark.parametrize(
     "build",
     [
         lambda x: tf.tanh(x),
-        lambda x: chain(x) + tf.random_normal([2]),
         lambda x: chain(tf.reshape(chain(x), tf.cast(tf.abs(x) + 1.0, tf.int32))),
-        lambda x: tf.Variable([1.0, 2.0]).assign(chain(x)),
+        lambda x: chain(tf.random_poisson(chain(x), [])),
+        lambda x: chain(tf.py_func(lambda y: y, [chain(x)], tf.float32)),
     ],
-    ids=["too short", "random numbers", "read on the host", "an assignment"],
+    ids=["too short", "read on the host", "random numbers of what was made", "Python in between"],
 )
 def test_what_is_not_captured(as_cards, build):
     x = tf.placeholder(tf.float32, [2])
-    assert capture.parts_of(plan_of(build(x), feeds=[x])) is None
+    assert parts.parts_of(plan_of(build(x), feeds=[x])) is None
 
 
 def test_work_that_comes_back_to_the_card_is_not_captured(as_cards):
@@ -75,4 +166,282 @@ def test_work_that_comes_back_to_the_card_is_not_captured(as_cards):
         between = tf.tanh(first)
     with tf.device("/gpu:0"):
         last = chain(between)
-    assert capture.parts_of(plan_of(last, feeds=[x])) is None
+    assert parts.parts_of(plan_of(last, feeds=[x])) is None
+
+
+# Training steps, captured and not.
+
+OPTIMIZERS = {
+    "descent": lambda: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "adam": lambda: tf.train.AdamOptimizer(0.01),
+    "rms": lambda: tf.train.RMSPropOptimizer(0.01, centered=True),
+    "ftrl": lambda: tf.train.FtrlOptimizer(0.1),
+    "a rate that falls": lambda: tf.train.AdamOptimizer(
+        tf.train.exponential_decay(0.1, tf.train.get_or_create_global_step(), 5, 0.9)
+    ),
+}
+
+
+def network(batch=None):
+    """Feeds, loss and a step of a small network, with every kind of thing that training graphs hold."""
+    x = tf.placeholder(tf.float32, [batch, 3])
+    y = tf.placeholder(tf.int64, [batch])
+    rng = np.random.default_rng(0)
+    w1 = tf.Variable(rng.normal(size=(3, 8)).astype(np.float32))
+    w2 = tf.Variable(rng.normal(size=(8, 4)).astype(np.float32))
+    hidden = tf.nn.relu(tf.matmul(x, w1) + tf.Variable(tf.zeros([8])))
+    logits = tf.matmul(hidden, w2)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+    loss += 0.01 * tf.nn.l2_loss(w2) / tf.cast(tf.shape(x)[0], tf.float32)
+    return (x, y), loss, (w1, w2)
+
+
+def batches(count, rows=6):
+    rng = np.random.default_rng(1)
+    return [(rng.normal(size=(rows, 3)).astype(np.float32), rng.integers(0, 4, rows)) for _ in range(count)]
+
+
+def trained(optimizer, between=lambda session, number, variables: None, runs=RUNS, device="/gpu:0"):
+    """The losses of a session that trains, what its variables are at the end, and its captures."""
+    with tf.Graph().as_default(), tf.device(device):
+        feeds, loss, variables = network()
+        step = OPTIMIZERS[optimizer]().minimize(loss, global_step=tf.train.get_or_create_global_step())
+        initialize = tf.global_variables_initializer()
+        with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+            session.run(initialize)
+            losses = []
+            for number, batch in enumerate(batches(runs)):
+                losses.append(session.run([loss, step], dict(zip(feeds, batch, strict=True)))[0])
+                between(session, number, variables)
+            captures = [each for each in captured_in(session) if each is not None]
+            return np.array(losses), session.run(tf.global_variables()), captures
+
+
+def assert_same(first, second):
+    np.testing.assert_allclose(first[0], second[0], rtol=1e-5)
+    for ours, theirs in zip(first[1], second[1], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_captured_step_trains_as_one_that_is_not(optimizer, as_cards):
+    assert_same(with_captures := trained(optimizer), trained(optimizer, device="/cpu:0"))
+    assert len(with_captures[2]) == 1
+    assert with_captures[2][0]._launches.replays >= 10
+
+
+def assign_now_and_then(session, number, variables):
+    if number in (5, 25, 33):
+        variables[0].load(np.full((3, 8), 0.1 * number, np.float32), session)
+
+
+def read_always(session, number, variables):
+    session.run(variables[0])
+
+
+@pytest.mark.parametrize("between", [assign_now_and_then, read_always])
+def test_a_captured_step_sees_what_happens_to_variables_in_between(between, as_cards):
+    runs = RUNS + 20
+    assert_same(with_captures := trained("adam", between, runs), trained("adam", between, runs, "/cpu:0"))
+    assert with_captures[2]
+
+
+def test_a_value_that_somebody_holds_does_not_change(as_cards):
+    held = []
+
+    def hold(session, number, variables):
+        if number == RUNS - 5:
+            cell = session._state._cells[variables[0].op.name]
+            held.append((cell.read(), cell.read().clone()))
+
+    assert_same(trained("adam", hold, RUNS + 20), trained("adam", runs=RUNS + 20, device="/cpu:0"))
+    value, then = held[0]
+    assert value.equal(then)
+
+
+def test_a_step_that_is_disturbed_every_time_is_captured_no_more(as_cards):
+    held = []
+
+    def hold(session, number, variables):
+        held[:] = [session._state._cells[variables[0].op.name].read()]
+
+    with_captures = trained("descent", hold, 80)
+    assert_same(with_captures, trained("descent", runs=80, device="/cpu:0"))
+    assert not with_captures[2]
+
+
+def test_other_shapes_go_the_usual_way(as_cards):
+    with tf.device("/gpu:0"):
+        (x, y), loss, _ = network()
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for rows in [6] * RUNS + [2, 6]:
+            (batch,) = batches(1, rows)
+            last = session.run([loss, step], {x: batch[0], y: batch[1]})[0]
+        assert np.isfinite(last)
+        assert captured_in(session)[-1]._launches.replays == RUNS - capture.CAPTURED_AFTER + 1
+
+
+def test_two_captured_programs_share_variables(as_cards):
+    """A step and an evaluation, in turns: the one sees what the other has changed."""
+    with tf.device("/gpu:0"):
+        (x, y), loss, _ = network()
+        step = tf.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
+        evaluated = chain(loss)
+    (batch,) = batches(1)
+    fed = {x: batch[0], y: batch[1]}
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(2 * RUNS):
+            session.run(step, fed)
+            seen, again = session.run([loss, evaluated], fed)
+            for _ in range(parts.SHORTEST):
+                seen = np.tanh(seen)
+            assert again == pytest.approx(seen, rel=1e-4)
+        captures = [each for each in captured_in(session) if each is not None]
+        assert len(captures) == 2
+        assert all(each._launches.replays > 20 for each in captures)
+
+
+def test_what_was_read_before_a_change_stays_as_it_was(as_cards):
+    with tf.device("/gpu:0"):
+        v = tf.Variable([1.0, 2.0, 3.0])
+        before = tf.reshape(v.read_value(), [3, 1])
+        with tf.control_dependencies([before]):
+            grown = v.assign_add(chain(v * 0.0) + 1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for number in range(RUNS):
+            old, new = session.run([before, grown])
+            np.testing.assert_array_equal(old[:, 0], np.array([1.0, 2.0, 3.0]) + number)
+            np.testing.assert_array_equal(new, np.array([2.0, 3.0, 4.0]) + number)
+        assert captured_in(session)[-1] is not None
+
+
+def test_a_variable_may_be_given_a_view_of_itself(as_cards):
+    with tf.device("/gpu:0"):
+        v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+        turned = v.assign(tf.transpose(v.read_value()) + 0.0 * chain(v))
+        turned_only = v.assign(tf.transpose(v.read_value()))
+        both = tf.group(turned_only, chain(tf.constant([1.0])))
+    with tf.Session() as session:
+        session.run(v.initializer)
+        expected = np.array([[1.0, 2.0], [3.0, 4.0]])
+        for fetched in (turned, both):
+            for _ in range(RUNS):
+                session.run(fetched)
+                expected = expected.T
+                np.testing.assert_array_equal(session.run(v), expected)
+
+
+def test_random_numbers_differ_from_run_to_run(as_cards):
+    with tf.device("/gpu:0"):
+        drawn = chain(tf.random_normal([4]))
+    with tf.Session() as session:
+        seen = {tuple(session.run(drawn)) for _ in range(RUNS)}
+        assert captured_in(session)[-1] is not None
+        assert len(seen) == RUNS
+
+
+def test_the_next_element_is_taken_once_in_every_run(as_cards):
+    """Also in runs that end up going the usual way."""
+    held = []
+    elements = tf.data.Dataset.range(1000).map(lambda n: tf.cast(n, tf.float32))
+    iterator = tf.data.make_one_shot_iterator(elements)
+    with tf.device("/gpu:0"):
+        v = tf.Variable(0.0)
+        changed = v.assign(chain(iterator.get_next() + 0.0 * v, 12) * 0.0 + iterator.get_next())
+    with tf.Session() as session:
+        session.run(v.initializer)
+        values = []
+        for number in range(2 * RUNS):
+            values.append(float(session.run(changed)))
+            if number == RUNS:
+                held.append(session._state._cells[v.op.name].read())
+        assert len(set(values)) == 2 * RUNS
+        assert max(values) < 4 * RUNS
+
+
+def test_a_counter_on_the_host_counts(as_cards):
+    with tf.device("/cpu:0"):
+        steps = tf.train.get_or_create_global_step()
+    with tf.device("/gpu:0"):
+        (x, y), loss, _ = network()
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=steps)
+    (batch,) = batches(1)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for number in range(RUNS):
+            session.run(step, {x: batch[0], y: batch[1]})
+            assert session.run(steps) == number + 1
+        assert captured_in(session)[0] is not None
+
+
+def test_threads_train_together(as_cards):
+    with tf.device("/gpu:0"):
+        v = tf.Variable([0.0, 0.0])
+        grown = v.assign_add(chain(v * 0.0) + 1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        session.run(grown)
+
+        def work():
+            for _ in range(200):
+                session.run(grown.op)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        total = session.run(v)[0]
+        assert 201 <= total <= 801  # assignments of several runs are ordered by nothing
+        assert total == session.run(v)[1]
+
+
+def eager_training(decorate):
+    """A variable, and a step that changes it, made a function by `decorate`."""
+    with tf2.device("/gpu:0"):
+        v = tf2.Variable([[1.0, 2.0], [3.0, 4.0]])
+        x = tf2.constant([[1.0, 0.5], [0.25, 2.0]])
+    optimizer = tf2.keras.optimizers.Adam(0.1)
+
+    def step():
+        with tf2.GradientTape() as tape:
+            loss = tf2.reduce_mean(tf2.square(tf2.matmul(x, v)))
+        optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+        return loss
+
+    return v, decorate(step)
+
+
+def test_functions_are_captured(pretending):
+    v, step = eager_training(tf2.function)
+    _, plain = eager_training(lambda function: function)
+    np.testing.assert_allclose([step() for _ in range(RUNS)], [plain() for _ in range(RUNS)], rtol=1e-5)
+    (ready,) = step.get_concrete_function()._programs.values()
+    assert ready._program._capturing.captured is not None
+    held = v.read_value()
+    then = held.numpy().copy()
+    np.testing.assert_allclose([step() for _ in range(5)], [plain() for _ in range(5)], rtol=1e-5)
+    np.testing.assert_array_equal(held.numpy(), then)
+    assert not np.array_equal(v.numpy(), then)
+
+
+def test_a_captured_program_lets_go_of_variables(as_cards):
+    """The session closed, nothing holds their memory, though the capture may live on."""
+    with tf.device("/gpu:0"):
+        (x, y), loss, _ = network()
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    (batch,) = batches(1)
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    for _ in range(RUNS):
+        session.run(step, {x: batch[0], y: batch[1]})
+    (capture_,) = [each for each in captured_in(session) if each is not None]
+    session.close()
+    del session
+    gc.collect()
+    assert [home() for home in capture_._homes] == [None] * len(capture_._homes)

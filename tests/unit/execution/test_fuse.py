@@ -55,7 +55,7 @@ def joined(plan):
     found = []
     for call in plan.calls:
         if call.node is not None and call.node.type.startswith("Apply"):
-            own = call.function.__self__ if hasattr(call.function, "__self__") else call.function
+            own = getattr(call.function, "apply", call.function)
             given = call.inputs[own.joint]
             found.append((len(given) - 1) // (own.states + 1) + 1 if isinstance(given, list) else 1)
     return found

@@ -13,16 +13,22 @@ def where(*tensors):
     return [tensor.device.rpartition(":")[0][-3:] + ":" + tensor.device[-1] for tensor in tensors]
 
 
-@tf.function
-def spread(x):
-    free = tf.sin(x)
-    with tf.device("/gpu:1"):
-        pinned = tf.cos(x)
-    with tf.device(None):
-        asks_nothing = tf.tan(x)
-    with tf.device("/gpu"):
-        asks_for_a_gpu = tf.exp(x)
-    return free, pinned, asks_nothing, asks_for_a_gpu, tf.constant([1.0, 2.0])
+@pytest.fixture
+def spread():
+    """A function of each test's own: its constants stay on the devices for as long as it lives."""
+
+    @tf.function
+    def spread(x):
+        free = tf.sin(x)
+        with tf.device("/gpu:1"):
+            pinned = tf.cos(x)
+        with tf.device(None):
+            asks_nothing = tf.tan(x)
+        with tf.device("/gpu"):
+            asks_for_a_gpu = tf.exp(x)
+        return free, pinned, asks_nothing, asks_for_a_gpu, tf.constant([1.0, 2.0])
+
+    return spread
 
 
 @pytest.fixture
@@ -31,12 +37,12 @@ def x():
         return tf.constant(1.0)
 
 
-def test_without_a_scope_the_first_gpu_is_taken(x):
+def test_without_a_scope_the_first_gpu_is_taken(x, spread):
     assert where(*spread(x)) == ["GPU:0", "GPU:1", "GPU:0", "GPU:0", "GPU:0"]
 
 
 @pytest.mark.parametrize("device", ["CPU:0", "GPU:2", "GPU:3"])
-def test_what_is_not_pinned_follows_the_caller(x, device):
+def test_what_is_not_pinned_follows_the_caller(x, device, spread):
     gpu = device if device.startswith("GPU") else "GPU:0"
     for _ in range(2):
         with tf.device(f"/{device}"):
@@ -189,7 +195,7 @@ def asks_for_too_much(x):
         return x + 1.0
 
 
-def test_a_missing_device_of_the_caller(x):
+def test_a_missing_device_of_the_caller(x, spread):
     with tf.device("/gpu:7"):
         with pytest.raises(UnknownDeviceError, match="Could not satisfy device specification"):
             spread(x)
@@ -203,7 +209,7 @@ def test_a_missing_device_of_the_caller(x):
 
 @pytest.mark.parametrize("soft", [True, False])
 @pytest.mark.parametrize("device", ["/job:nope", "/task:3"])
-def test_softness_forgives_no_wrong_job(x, device, soft):
+def test_softness_forgives_no_wrong_job(x, device, soft, spread):
     tf.config.set_soft_device_placement(soft)
     with tf.device(device), pytest.raises(ValueError, match="Could not satisfy device specification"):
         spread(x)

@@ -15,9 +15,9 @@ from situs.eager.bridge import host, place
 from situs.eager.cell import Cell
 from situs.errors import FailedPreconditionError
 from situs.shapes import TensorShape
-from situs.variables import in_place
+from situs.eager import in_place
 from situs.variables.apply_ops import apply_gradient_descent
-from situs.variables.in_place import rewrite
+from situs.eager.in_place import rewrite
 
 
 def add_1(values):

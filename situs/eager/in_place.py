@@ -45,24 +45,48 @@ def rewrite(cells: Sequence[Cell], write: Write) -> None:
     Raises:
         FailedPreconditionError: a cell has no value yet.
     """
+    with_values(cells, lambda values: _write(cells, values, write))
+
+
+def with_values(cells: Sequence[Cell], act: Callable[[list[Any]], T]) -> T:
+    """Takes the values out of cells, does something with them and puts them back; meanwhile nobody reads them.
+
+    Args:
+        cells: The cells, each once.
+        act: Is given a list that alone holds the values, and may put others into it.
+
+    Returns:
+        What `act` returns.
+
+    Raises:
+        FailedPreconditionError: a cell has no value yet.
+    """
     held: list[Cell] = []
     try:
         with _acquiring:
             for cell in cells:
                 cell.lock.acquire()
                 held.append(cell)
-        _rewrite_locked(cells, write)
+        return _with_values_locked(cells, act)
     finally:
         for cell in held:
             cell.lock.release()
 
 
-def _rewrite_locked(cells: Sequence[Cell], write: Write) -> None:
+def _with_values_locked(cells: Sequence[Cell], act: Callable[[list[Any]], T]) -> T:
     values: list[Any] = [cell.read() for cell in cells]
     for cell in cells:
         cell.away = _being_written  # there is a value, though it cannot be read: readers wait for the lock
         cell.value = None
-    shared = _shared(values)
+    try:
+        return act(values)
+    finally:
+        for cell, value in zip(cells, values, strict=True):
+            cell.value, cell.away = value, None
+
+
+def _write(cells: Sequence[Cell], values: list[Any], write: Write) -> None:
+    shared = shared_ones(values)
     old = [values[number] for number in shared]
     try:
         for number in shared:
@@ -72,8 +96,6 @@ def _rewrite_locked(cells: Sequence[Cell], write: Write) -> None:
     finally:
         for number, value in zip(shared, old, strict=True):
             values[number] = value
-        for cell, value in zip(cells, values, strict=True):
-            cell.value, cell.away = value, None
 
 
 def _being_written() -> Any:
@@ -125,7 +147,7 @@ _ALONE = [next(fact) for fact in _facts([torch.zeros(1)])]
 _ALL_ALONE = [{fact} for fact in _ALONE]
 
 
-def _shared(values: list[torch.Tensor]) -> list[int]:
+def shared_ones(values: list[torch.Tensor]) -> list[int]:
     """The numbers of the values that something else holds as well, or that are only a part of their memory."""
     if list(map(set, _facts(values))) == _ALL_ALONE:
         return []

@@ -1,0 +1,58 @@
+"""Launches on a card, recorded as a CUDA graph.
+
+    launches = Launches(device)
+    results = launches.record(work)      work is run for its launches, but nothing is computed
+    launches.replay()                    now it is: what the results hold is new
+
+What the work allocates belongs to the graph, and is used again in every replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+
+class Launches:
+    """The launches of some work on one card."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._graph = torch.cuda.CUDAGraph()
+        self._side = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+    def prepare(self, work: Callable[[], Any]) -> None:
+        """Runs some work on the stream to record it on, for what kernels set up when they are first used."""
+        self._side.wait_stream(torch.cuda.current_stream(self._device))
+        with _own_work_space(), torch.cuda.stream(self._side):
+            work()
+        torch.cuda.current_stream(self._device).wait_stream(self._side)
+        torch.cuda.synchronize(self._device)
+
+    def record(self, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Records some work and returns its results; what is in them is made by `replay`."""
+        # "thread_local": what other threads allocate meanwhile is none of this capture's business.
+        graph = torch.cuda.graph(self._graph, stream=self._side, capture_error_mode="thread_local")
+        with _own_work_space(), graph:
+            return work()
+
+    def replay(self) -> None:
+        """Orders the launches; the card makes them by and by."""
+        self._graph.replay()
+
+    def wait(self) -> None:
+        """Waits for the card."""
+        torch.cuda.current_stream(self._device).synchronize()
+
+
+@contextmanager
+def _own_work_space() -> Iterator[None]:
+    """Lets go of the matrix library's work space before and after: each stream has one, and a graph needs its own."""
+    torch._C._cuda_clearCublasWorkspaces()
+    try:
+        yield
+    finally:
+        torch._C._cuda_clearCublasWorkspaces()
