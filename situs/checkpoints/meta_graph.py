@@ -24,6 +24,7 @@ from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.importing import import_graph_def
 from situs.proto.graph import GraphDef
+from situs.variables.collections import GraphKeys
 from situs.variables.symbolic import RefVariable
 
 _logger = logging.getLogger("situs")
@@ -95,7 +96,7 @@ def _clear_devices(content: GraphDef) -> None:
 
 
 def _add_collection(made: MetaGraphDef, name: Any, items: list[Any]) -> None:
-    if not isinstance(name, str) or not items:
+    if not isinstance(name, str) or not items or name == GraphKeys.SAVERS:  # the saver that writes this comes with it
         return
     for fits, kind, write in _KINDS:
         if all(fits(item) for item in items):

@@ -24,6 +24,7 @@ class _Stacks(threading.local):
     def __init__(self) -> None:
         self.graphs: list[Graph] = []
         self.sessions: list[Any] = []
+        self.eager_scope = ""  # the name scope of eager code
 
 
 _stacks = _Stacks()
@@ -127,11 +128,25 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
         values: Accepted for TensorFlow's programs.
     """
     wanted = default_name if name is None else name
-    if here.graph is None:
-        yield f"{wanted}/" if wanted else ""
-        return
-    with here.graph.name_scope(wanted) as scope:
+    with _eager_scope(wanted) if here.graph is None else here.graph.name_scope(wanted) as scope:
         yield scope
+
+
+@contextmanager
+def _eager_scope(name: str | None) -> Iterator[str]:
+    """A name scope of eager code: nothing is named by it but summaries."""
+    outer = _stacks.eager_scope
+    absolute = not name or name[-1] == "/" or not outer
+    _stacks.eager_scope = (name or "").rstrip("/") if absolute else f"{outer}/{name}"
+    try:
+        yield f"{_stacks.eager_scope}/" if _stacks.eager_scope else ""
+    finally:
+        _stacks.eager_scope = outer
+
+
+def current_name_scope() -> str:
+    """The name scope that the thread is in, without a slash at its end."""
+    return _stacks.eager_scope if here.graph is None else here.graph.get_name_scope()
 
 
 def control_dependencies(control_inputs: Any) -> Any:

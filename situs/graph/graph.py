@@ -388,6 +388,10 @@ class Graph(Collections):
         """Refuses every change from now on."""
         self._finalized = True
 
+    def reopen(self) -> None:
+        """Takes changes again: whoever finalized the graph for a while is done with it."""
+        self._finalized = False
+
     @property
     def finalized(self) -> bool:
         """Whether changes are refused."""

@@ -5,7 +5,7 @@
         .all_start_micros, .op_start_rel_micros, .op_end_rel_micros, .all_end_rel_micros
         .memory[k], .output[k]                    an allocator; an output tensor
 
-`situs.python.client.timeline` turns it into a trace that a browser shows.
+`situs.session.timeline` turns it into a trace that a browser shows.
 """
 
 from __future__ import annotations

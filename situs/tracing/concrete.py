@@ -43,6 +43,7 @@ from situs.tracing.text import input_texts, many_lines, one_line, type_text
 from situs.tracing.trace import Traced
 from situs.variables.capture import captured_in
 
+on_call: list[Callable[[ConcreteFunction], None]] = []  # told of calls by eager code, except of those like the last
 _shared = State()  # what functions hold together: queues and the like
 _idle = Run(_shared)  # for programs that ask nothing of a run
 
@@ -250,6 +251,7 @@ class ConcreteFunction:
 
     def recorded(self, tensors: Sequence[EagerTensor]) -> Any:
         """Runs the graph on tensors while a tape records."""
+        self._tell()
         with self._lock:
             if self._under_tape is None:
                 self._under_tape = GraphCall(self.graph, self._state, self.name)
@@ -259,6 +261,7 @@ class ConcreteFunction:
         """The program for tensors that lie where these do, under the caller's device scope."""
         if any(isinstance(tensor, TensorSpec) for tensor in tensors):
             raise DTypeError(f"{self._title} is called with tensors; a TensorSpec is for get_concrete_function(...).")
+        self._tell()
         where = tuple([tensor._place.device for tensor in tensors])
         default = None if here.scope.stops else decide(partitioned_call, {}, self.name).device
         soft, log = options.current.soft, options.current.log
@@ -270,6 +273,10 @@ class ConcreteFunction:
         if log:
             print(f"Executing op {self.name} in device {(default or process.devices()[0]).name}", flush=True)
         return found
+
+    def _tell(self) -> None:
+        for listener in on_call:
+            listener(self)
 
     def _make(self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool) -> Ready:
         graph = self.graph

@@ -33,6 +33,7 @@ from situs.compat.v1 import nn as nn
 from situs.compat.v1 import queue as queue
 from situs.compat.v1 import random as random
 from situs.compat.v1 import strings as strings
+from situs.compat.v1 import summary as summary
 from situs.compat.v1 import train as train
 from situs.compat.v1.door import control_dependencies as control_dependencies
 from situs.compat.v1.door import disable_eager_execution as disable_eager_execution
@@ -83,6 +84,8 @@ from situs.graph.node import Operation as Operation
 from situs.importing import import_graph_def as import_graph_def
 from situs.inspection import explain as explain
 from situs.inspection import kernels as kernels
+from situs.monitored.tables import tables_initializer as initialize_all_tables
+from situs.monitored.tables import tables_initializer as tables_initializer
 from situs.ops.array import broadcast_dynamic_shape as broadcast_dynamic_shape
 from situs.ops.array import broadcast_static_shape as broadcast_static_shape
 from situs.ops.array import broadcast_to as broadcast_to
@@ -374,6 +377,10 @@ from situs.proto.stats import RunMetadata as RunMetadata
 from situs.session.session import InteractiveSession as InteractiveSession
 from situs.session.session import Session as Session
 from situs.shapes import TensorShape as TensorShape
+from situs.summaries.messages import Event as Event
+from situs.summaries.messages import SessionLog as SessionLog
+from situs.summaries.messages import Summary as Summary
+from situs.summaries.messages import SummaryMetadata as SummaryMetadata
 from situs.tensor import Tensor as Tensor
 from situs.tensor import is_tensor as is_tensor
 from situs.tracing.function import function as function

@@ -8,7 +8,7 @@ import pytest
 
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.proto.stats import RunMetadata, StepStats
-from situs.python.client.timeline import Timeline
+from situs.session.timeline import Timeline
 
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"

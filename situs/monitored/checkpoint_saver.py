@@ -1,0 +1,162 @@
+"""``CheckpointSaverHook``: checkpoints while a loop runs, the first before it and the last after it.
+
+    run/model.ckpt-0, run/model.ckpt-100, ...    run/checkpoint    run/graph.pbtxt    run/events.out.tfevents...
+
+Listeners are told before and after each of them, and may end the loop.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.files.paths import as_text
+from situs.graph.graph import Graph
+from situs.graph.structure import listed
+from situs.importing import write_graph
+from situs.monitored.events import checkpoint_saved, event_writer
+from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+from situs.monitored.scaffold import Scaffold, saver_of_graph
+from situs.monitored.steps import SecondOrStepTimer, StepReader
+from situs.summaries.wire import graph_message
+from situs.training.coordinator import Coordinator
+from situs.variables.collections import GraphKeys
+
+_logger = logging.getLogger("situs")
+
+
+class CheckpointSaverListener:
+    """Something called around the saving of checkpoints; to be subclassed. All methods do nothing."""
+
+    def begin(self) -> None:
+        """Called once, before the session is made."""
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Called before a checkpoint is saved."""
+
+    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+        """Called after a checkpoint was saved; returning True ends the loop."""
+        return None
+
+    def end(self, session: Any, global_step_value: int) -> None:
+        """Called once, after the last checkpoint."""
+
+
+class CheckpointSaverHook(SessionRunHook):
+    """Saves a checkpoint at the start, every so many steps or seconds, and at the end.
+
+    Args:
+        checkpoint_dir: The folder.
+        save_secs: Seconds between two.
+        save_steps: Steps between two, instead.
+        saver: What saves; by default that of the scaffold, or the one that the graph has collected.
+        checkpoint_basename: How the names of its files begin.
+        scaffold: The scaffold of the session.
+        listeners: Who is told before and after.
+        save_graph_def: Whether to write the graph into ``graph.pbtxt``.
+
+    Raises:
+        ValueError: not exactly one of `save_secs` and `save_steps` is given, or both `saver` and `scaffold` are.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir: Any,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Any = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Scaffold | None = None,
+        listeners: Sequence[CheckpointSaverListener] | None = None,
+        save_graph_def: bool = True,
+    ) -> None:
+        _logger.info("Create CheckpointSaverHook.")
+        if saver is not None and scaffold is not None:
+            raise InvalidArgumentError("You cannot provide both saver and scaffold.")
+        self._saver = saver
+        self._scaffold = scaffold
+        self._checkpoint_dir = as_text(checkpoint_dir)
+        self._save_path = os.path.join(self._checkpoint_dir, checkpoint_basename)  # noqa: PTH118 - as it was written
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+        self._listeners = [] if listeners is None else listed(listeners, "listeners")
+        self._save_graph_def = save_graph_def
+
+    def begin(self) -> None:
+        """Opens the event file and finds the global step."""
+        self._steps = StepReader("CheckpointSaverHook")
+        self._summary_writer = event_writer(self._checkpoint_dir)
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session: Any, coord: Coordinator | None) -> None:
+        """Writes the graph, and the first checkpoint: what the loop starts from."""
+        step = self._steps.read(session)
+        self._write_graph(session.graph)
+        self._save(session, step)
+        self._timer.update_last_triggered_step(step)
+
+    def _write_graph(self, graph: Graph) -> None:
+        """Writes the graph; with Python objects in it, such as datasets, it is to look at, and not for checkpoints."""
+        try:
+            message = graph.as_graph_def(add_shapes=True)
+            self._write_meta_graph = self._save_graph_def
+        except InvalidArgumentError as error:
+            message = graph_message(graph)
+            self._write_meta_graph = False
+            _logger.info("Checkpoints are saved without the graph: %s", error)
+        if self._save_graph_def:
+            write_graph(message, self._checkpoint_dir, "graph.pbtxt")
+        self._summary_writer.add_graph(graph_def=message)
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Asks for the global step."""
+        return SessionRunArgs(self._steps.tensor)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Saves if it is time."""
+        if not self._timer.should_trigger_for_step(run_values.results + 1):
+            return
+        step = self._steps.read(run_context.session)
+        if self._timer.should_trigger_for_step(step):
+            self._timer.update_last_triggered_step(step)
+            if self._save(run_context.session, step):
+                run_context.request_stop()
+
+    def end(self, session: Any) -> None:
+        """Saves the last checkpoint, if there was a step since."""
+        step = self._steps.read(session)
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        for listener in self._listeners:
+            listener.end(session, step)
+
+    def _save(self, session: Any, step: int) -> bool:
+        """Saves a checkpoint; returns whether a listener wants the loop to end."""
+        _logger.info("Calling checkpoint listeners before saving checkpoint %d...", step)
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        _logger.info("Saving checkpoints for %d into %s.", step, self._save_path)
+        self._find_saver().save(session, self._save_path, global_step=step, write_meta_graph=self._write_meta_graph)
+        self._summary_writer.add_session_log(checkpoint_saved(self._save_path), step)
+        _logger.info("Calling checkpoint listeners after saving checkpoint %d...", step)
+        return self._asked_to_stop(session, step)
+
+    def _asked_to_stop(self, session: Any, step: int) -> bool:
+        wishes = [(listener, listener.after_save(session, step)) for listener in self._listeners]
+        stopping = [listener for listener, wish in wishes if wish]
+        for listener in stopping:
+            _logger.info("A CheckpointSaverListener requested that training be stopped. listener: %s", listener)
+        return bool(stopping)
+
+    def _find_saver(self) -> Any:
+        if self._saver is None:
+            self._saver = saver_of_graph() if self._scaffold is None else self._scaffold.saver
+        if self._saver is None:
+            raise FailedPreconditionError(
+                f"No items in collection {GraphKeys.SAVERS}. Please add a saver to the collection or provide a saver "
+                "or scaffold."
+            )
+        return self._saver
