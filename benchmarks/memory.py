@@ -2,7 +2,7 @@
 
     python -m benchmarks.memory [--json]
 
-Each model (``benchmarks/peers/memory_models.py``) runs in a process of its own per library, and the results are
+Each model (``benchmarks/peers/models.py``) runs in a process of its own per library, and the results are
 compared, so that the work is the same. On a card, PyTorch's allocator counts for both. Without one, Situs runs on a
 virtual GPU and its ledger counts; PyTorch's results are counted by the same rule. Figures include weights and input,
 and Situs' are of the first run and of all runs while it warms up: a program that is captured holds buffers of its own.
@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.peers.memory_models import STEPS
+from benchmarks.peers.models import STEPS
 
 PEERS = Path(__file__).parent / "peers"
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,9 @@ from situs import experimental as experimental
 from situs import image as image
 from situs import io as io
 from situs import linalg as linalg
+from situs import losses as losses
 from situs import math as math
+from situs import metrics as metrics
 from situs import nn as nn
 from situs import random as random
 from situs import strings as strings

@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import torch
-from memory_models import WARM, batch, weights
+from models import WARM, batch, weights
 
 if not torch.cuda.is_available():
     os.environ["SITUS_VIRTUAL_GPUS"] = "1x4GiB"

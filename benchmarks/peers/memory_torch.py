@@ -13,7 +13,7 @@ from weakref import ref
 
 import numpy as np
 import torch
-from memory_models import WARM, batch, weights
+from models import WARM, batch, weights
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 

@@ -26,8 +26,10 @@ from situs.compat.v1 import initializers as initializers
 from situs.compat.v1 import io as io
 from situs.compat.v1 import linalg as linalg
 from situs.compat.v1 import logging as logging
+from situs.compat.v1 import losses as losses
 from situs.compat.v1 import manip as manip
 from situs.compat.v1 import math as math
+from situs.compat.v1 import metrics as metrics
 from situs.compat.v1 import mixed_precision as mixed_precision
 from situs.compat.v1 import nn as nn
 from situs.compat.v1 import queue as queue

@@ -1,0 +1,212 @@
+"""The losses of ``tf.losses`` and ``tf.keras.losses``: a class for each formula.
+
+A loss of one's own is a `LossFunctionWrapper` of a function, or a class that derives from `Loss`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs import dtype as dt
+from situs.losses import cross_entropy, formulas
+from situs.losses.base import FormulaLoss
+from situs.ops.cast import cast
+from situs.tensor import Tensor
+
+_MEAN = "sum_over_batch_size"
+
+
+# Errors.
+
+
+class MeanSquaredError(FormulaLoss, formula=formulas.mean_squared_error):
+    """The mean of squared differences.
+
+    Example:
+        >>> import situs as tf
+        >>> float(MeanSquaredError()([[0.0, 1.0]], [[0.0, 3.0]]))
+        2.0
+    """
+
+
+class MeanAbsoluteError(FormulaLoss, formula=formulas.mean_absolute_error):
+    """The mean of absolute differences."""
+
+
+class MeanAbsolutePercentageError(FormulaLoss, formula=formulas.mean_absolute_percentage_error):
+    """The mean of absolute differences in per cent of the labels."""
+
+
+class MeanSquaredLogarithmicError(FormulaLoss, formula=formulas.mean_squared_logarithmic_error):
+    """The mean of squared differences of ``log(1 + x)``."""
+
+
+class LogCosh(FormulaLoss, formula=formulas.log_cosh):
+    """The mean of the logarithm of the hyperbolic cosine of differences."""
+
+
+class Huber(FormulaLoss, formula=formulas.huber, called="huber_loss"):
+    """The mean of differences, squared up to `delta` and linear from there."""
+
+    def __init__(self, delta: float = 1.0, reduction: Any = _MEAN, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(reduction, name, dtype, delta=delta)
+
+
+# Directions, distributions, margins.
+
+
+class CosineSimilarity(FormulaLoss, formula=formulas.cosine_similarity):
+    """The cosine of the angle between labels and predictions, with a minus."""
+
+    def __init__(self, axis: Any = -1, reduction: Any = _MEAN, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(reduction, name, dtype, axis=axis)
+
+
+class KLDivergence(FormulaLoss, formula=formulas.kl_divergence):
+    """How far predicted probabilities are from the true ones."""
+
+
+class Poisson(FormulaLoss, formula=formulas.poisson):
+    """What predicted rates cost when counts are as the labels say."""
+
+
+class Hinge(FormulaLoss, formula=formulas.hinge):
+    """How much predictions fall short of a margin of one."""
+
+
+class SquaredHinge(FormulaLoss, formula=formulas.squared_hinge):
+    """How much predictions fall short of a margin of one, squared."""
+
+
+class CategoricalHinge(FormulaLoss, formula=formulas.categorical_hinge):
+    """How little the true class's prediction exceeds those of the others."""
+
+
+class Dice(FormulaLoss, formula=formulas.dice):
+    """One less how much of labels and predictions is common to both."""
+
+    def __init__(self, reduction: Any = _MEAN, name: str | None = None, axis: Any = None, dtype: Any = None) -> None:
+        super().__init__(reduction, name, dtype, axis=axis)
+
+
+class Tversky(FormulaLoss, formula=formulas.tversky):
+    """Like `Dice`, with weights for what was missed and for what was predicted wrongly."""
+
+    def __init__(
+        self,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        reduction: Any = _MEAN,
+        name: str | None = None,
+        axis: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(reduction, name, dtype, alpha=alpha, beta=beta, axis=axis)
+
+
+# Cross entropies.
+
+
+class BinaryCrossentropy(FormulaLoss, formula=cross_entropy.binary_crossentropy):
+    """The cross entropy of labels of 0 and 1."""
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: Any = -1,
+        reduction: Any = _MEAN,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        details = {"from_logits": from_logits, "label_smoothing": label_smoothing, "axis": axis}
+        super().__init__(reduction, name, dtype, **details)
+        self.from_logits = from_logits
+
+
+class CategoricalCrossentropy(FormulaLoss, formula=cross_entropy.categorical_crossentropy):
+    """The cross entropy of labels that have a one for the true class."""
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: Any = -1,
+        reduction: Any = _MEAN,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        details = {"from_logits": from_logits, "label_smoothing": label_smoothing, "axis": axis}
+        super().__init__(reduction, name, dtype, **details)
+        self.from_logits = from_logits
+
+
+class SparseCategoricalCrossentropy(FormulaLoss, formula=cross_entropy.sparse_categorical_crossentropy):
+    """The cross entropy of labels that are numbers of classes.
+
+    Args:
+        from_logits: Whether predictions are logits, rather than probabilities.
+        ignore_class: A number of labels that do not count.
+        reduction: See `Loss`.
+        axis: The axis of the classes: the last.
+        name: A name.
+        dtype: See `Loss`.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_class: int | None = None,
+        reduction: Any = _MEAN,
+        axis: Any = -1,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        details = {"from_logits": from_logits, "ignore_class": ignore_class, "axis": axis}
+        super().__init__(reduction, name, dtype, **details)
+        self.from_logits = from_logits
+        self.ignore_class = ignore_class
+
+    def _labels(self, y_true: Any) -> Tensor:
+        return cast(y_true, dt.int64)
+
+    def _counted(self, y_true: Any, y_pred: Any) -> Tensor | None:
+        return cross_entropy.counted_labels(y_true, y_pred, self.ignore_class)
+
+
+class BinaryFocalCrossentropy(FormulaLoss, formula=cross_entropy.binary_focal_crossentropy):
+    """The cross entropy of labels of 0 and 1, less for what is predicted well already."""
+
+    def __init__(
+        self,
+        apply_class_balancing: bool = False,
+        alpha: float = 0.25,
+        gamma: float = 2.0,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: Any = -1,
+        reduction: Any = _MEAN,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        focus = {"apply_class_balancing": apply_class_balancing, "alpha": alpha, "gamma": gamma}
+        details = {"from_logits": from_logits, "label_smoothing": label_smoothing, "axis": axis}
+        super().__init__(reduction, name, dtype, **focus, **details)
+
+
+class CategoricalFocalCrossentropy(FormulaLoss, formula=cross_entropy.categorical_focal_crossentropy):
+    """The cross entropy of labels that have a one for the true class, less for what is predicted well already."""
+
+    def __init__(
+        self,
+        alpha: Any = 0.25,
+        gamma: float = 2.0,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: Any = -1,
+        reduction: Any = _MEAN,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        details = {"from_logits": from_logits, "label_smoothing": label_smoothing, "axis": axis}
+        super().__init__(reduction, name, dtype, alpha=alpha, gamma=gamma, **details)

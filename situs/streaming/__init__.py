@@ -1,0 +1,9 @@
+"""Metrics over a stream of batches, as TensorFlow 1 has them: ``tf.metrics.accuracy`` gives a value and an update.
+
+    accuracy, update = tf.metrics.accuracy(labels, predictions)
+    session.run(tf.local_variables_initializer())
+    for batch in ...: session.run(update, batch)      adds to accuracy/total and accuracy/count
+    session.run(accuracy)                             divides them
+
+The public names are in `situs.compat.v1.metrics`.
+"""
