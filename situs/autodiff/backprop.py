@@ -26,7 +26,8 @@ from situs.ops.slices import IndexedSlices
 from situs.tensor import read
 
 Grads = dict[int, Any]
-Call = Callable[[Record, Sequence[Any], set[int]], list[Any]]
+Pending = dict[int, list[Any]]  # what has reached a key so far
+Call = Callable[[Record, Sequence[Any], set[int], Pending], None]
 
 
 class NoGradientError(NotFoundError, LookupError):
@@ -40,20 +41,21 @@ def backward(records: Sequence[Record], grads: Grads, wanted: Iterable[int], cal
         records: What was computed, newest last.
         grads: The gradients of the results, by key.
         wanted: The keys to find the gradients of.
-        call: Calls the gradient rule of a record with the gradients of its results, and says what is on the way.
+        call: Calls the gradient rule of a record with the gradients of its results, and adds what it makes for keys
+            that are on the way to what is pending.
     """
     wanted = set(wanted)
     on_the_way = set(wanted)
     path = _path(records, on_the_way)
-    pending: dict[int, list[Any]] = {key: [grad] for key, grad in grads.items()}
+    pending: Pending = {key: [grad] for key, grad in grads.items()}
     for record in reversed(path):
         given = [_taken(key, pending, wanted) for key in record.outputs]
         if given[0] is not None or any(grad is not None for grad in given):
-            _add(record.inputs, call(record, given, on_the_way), pending)
+            call(record, given, on_the_way, pending)
     return {key: _total(pending[key]) for key in wanted if key in pending}
 
 
-def _taken(key: int, pending: dict[int, list[Any]], wanted: set[int]) -> Any:
+def _taken(key: int, pending: Pending, wanted: set[int]) -> Any:
     """What reached a key, in all; nothing will be added to it any more."""
     grads = pending.get(key) if key in wanted else pending.pop(key, None)
     return None if grads is None else grads[0] if len(grads) == 1 else _total(grads)
@@ -74,18 +76,6 @@ def _any_in(keys: Keys, among: set[int]) -> bool:
         if key in among or (type(key) is tuple and _any_in(key, among)):
             return True
     return False
-
-
-def _add(keys: Keys, made: Sequence[Any], pending: dict[int, list[Any]]) -> None:
-    for key, grad in zip(keys, made, strict=True):
-        if type(key) is tuple:
-            _add(key, grad or (None,) * len(key), pending)
-        elif grad is not None:
-            assert type(key) is int
-            if key in pending:
-                pending[key].append(grad)
-            else:
-                pending[key] = [grad]
 
 
 def _total(grads: list[Any] | None) -> Any:
@@ -113,8 +103,8 @@ def _where(grad: Any) -> Any:
     return device(grad.device)
 
 
-def call_rule(record: Record, grads: Sequence[Any], on_the_way: set[int]) -> list[Any]:
-    """The gradients of a record's inputs, by its rule; None for those that nobody wants.
+def call_rule(record: Record, grads: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
+    """Adds the gradients of a record's inputs, by its rule, to what is pending.
 
     Raises:
         LookupError: its op has no rule.
@@ -127,34 +117,36 @@ def call_rule(record: Record, grads: Sequence[Any], on_the_way: set[int]) -> lis
         )
     if not (type(grads[0]) is EagerTensor and len(grads) == 1) and not getattr(rule, "takes_slices", False):
         grads = [_dense(grad) for grad in grads]
-    return _made(record.inputs, rule(grads, record.kept, record.attrs), on_the_way)
+    plain = getattr(rule, "is_plain", False)
+    made = rule.function(grads[0], *record.kept) if plain else rule(grads, record.kept, record.attrs)
+    _add(record.inputs, made, on_the_way, pending)
 
 
 def _dense(grad: Any) -> Any:
     return None if grad is None else read(grad)
 
 
-def _made(keys: Keys, grads: Sequence[Any], on_the_way: set[int]) -> list[Any]:
-    """The gradients that somebody wants, made now: what makes them must run where the rule does."""
-    found: list[Any] = []
+def _add(keys: Keys, grads: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
+    """Adds the gradients that somebody wants, made now: what makes them must run where the rule does."""
     for key, grad in zip(keys, grads, strict=True):
         if grad is None:
-            found.append(None)
-        elif key in on_the_way:
-            found.append(grad if type(grad) is EagerTensor or not callable(grad) else grad())
+            continue
+        if key in on_the_way:
+            made = grad if type(grad) is EagerTensor or not callable(grad) else grad()
+            if made is not None:
+                assert type(key) is int
+                pending.setdefault(key, []).append(made)
         elif type(key) is tuple and _any_in(key, on_the_way):
-            found.append(_made(key, grad() if callable(grad) else grad, on_the_way))
-        else:
-            found.append(None)
-    return found
+            _add(key, (grad() if callable(grad) else grad) or (None,) * len(key), on_the_way, pending)
 
 
-def call_eagerly(record: Record, grads: Sequence[Any], on_the_way: set[int]) -> list[Any]:
+def call_eagerly(record: Record, grads: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
     """Calls the gradient rule of a record under the device scope that its op ran under."""
     if record.scope is here.scope:
-        return call_rule(record, grads, on_the_way)
+        call_rule(record, grads, on_the_way, pending)
+        return
     before = enter(record.scope)
     try:
-        return call_rule(record, grads, on_the_way)
+        call_rule(record, grads, on_the_way, pending)
     finally:
         enter(before)

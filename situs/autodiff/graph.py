@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from situs.autodiff.backprop import backward, call_rule
+from situs.autodiff.backprop import Pending, backward, call_rule
 from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import ROOT, here
 from situs.dtype import resource
@@ -200,9 +200,9 @@ def differentiate(
     for target, seed in zip(targets, seeds, strict=True):
         grads[id(target)] = seed if id(target) not in grads else grads[id(target)] + seed
 
-    def call(record: Any, given: Sequence[Any], on_the_way: set[int]) -> list[Any]:
+    def call(record: Any, given: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
         with _beside(record.node, colocated):
-            return call_rule(record, given, on_the_way)
+            call_rule(record, given, on_the_way, pending)
 
     found = backward(records, grads, [id(source) for source in sources], call)
     return [found.get(id(source)) for source in sources]

@@ -34,7 +34,7 @@ class Record:
     __slots__ = ("attrs", "inputs", "kept", "op", "outputs", "rule", "scope")
 
     def __init__(
-        self, op: Op, inputs: Keys, outputs: list[int], kept: tuple[Any, ...], attrs: Mapping[str, Any]
+        self, op: Op, inputs: Keys, outputs: Sequence[int], kept: tuple[Any, ...], attrs: Mapping[str, Any]
     ) -> None:
         self.op = op
         self.rule = op.gradient_rule  # how gradients flow back through it
@@ -127,8 +127,7 @@ def _record_plain(tape: Tape, op: Op, inputs: tuple[EagerTensor, ...], keys: Key
     key = key_of(made)
     if smooth:
         tape.keys.add(key)
-    kept = () if rule is None else tuple([_kept(need, inputs, (made,)) for need in rule.needs])
-    tape.records.append(Record(op, keys, [key], kept, op.attrs))
+    tape.records.append(Record(op, keys, (key,), () if rule is None else rule.keep(inputs, (made,)), op.attrs))
 
 
 def _are_tensors(op: Op, inputs: tuple[Any, ...]) -> bool:

@@ -89,6 +89,8 @@ def _subtract_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
 
 @find_op("Mul").gradient
 def _multiply_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+    if isinstance(x_shape, tuple) and x_shape == y_shape:
+        return lambda: times(grad, y), lambda: times(grad, x)
     return lambda: sum_to(times(grad, y), x_shape, y_shape), lambda: sum_to(times(grad, x), y_shape, x_shape)
 
 

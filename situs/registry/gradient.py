@@ -51,7 +51,17 @@ class GradientRule:
         attr_names: The attributes and dtypes that it may ask for.
     """
 
-    __slots__ = ("attrs", "function", "has_one", "needs", "takes_list", "takes_slices", "tensor_inputs")
+    __slots__ = (
+        "attrs",
+        "function",
+        "has_one",
+        "is_plain",
+        "keep",
+        "needs",
+        "takes_list",
+        "takes_slices",
+        "tensor_inputs",
+    )
 
     def __init__(self, rule: Rule, signature: Signature, attr_names: Sequence[str]) -> None:
         self.function = rule
@@ -69,6 +79,8 @@ class GradientRule:
             raise InvalidArgumentError(f"A gradient rule asks for {sorted(unknown)}; the op has {sorted(attr_names)}.")
         self.tensor_inputs = tuple(i for i, arg in enumerate(signature.inputs) if not arg.is_host)
         self.has_one = len(self.tensor_inputs) == 1
+        self.is_plain = not (self.takes_list or self.attrs or self.has_one)  # what was kept is all that it is given
+        self.keep = _keeper(self.needs)
 
     def __call__(self, grads: Sequence[Any], kept: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The gradients of the tensor inputs, from those of the results and what was kept."""
@@ -76,6 +88,16 @@ class GradientRule:
         by_name = {name: attrs[name] for name in self.attrs} if self.attrs else _NOTHING
         made = self.function(first, *kept, **by_name)
         return (made,) if self.has_one else tuple(made)
+
+
+def _keeper(needs: Sequence[Need]) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:
+    """A function of an op's inputs and results, single tensors all of them, that picks what a rule needs.
+
+    It is written out, because it is called for every op that a tape records: a loop takes four times as long.
+    """
+    forms = {INPUT: "i[{}]", OUTPUT: "o[{}]", SHAPE: "i[{}]._value.shape"}
+    picked = "".join(f"{forms[need.kind].format(need.number)}, " for need in needs)
+    return eval(f"lambda i, o: ({picked})")  # type: ignore[no-any-return]
 
 
 def _need(name: str, signature: Signature) -> Need:
