@@ -3,6 +3,7 @@
 tf.explain()            the last ops, with their devices and reasons
 tf.explain(tensor)      the op that made a tensor
 tf.explain(session)     the operations of a session's graph
+tf.explain(function)    the operations of a tf.function, as far as it has been called
 tf.kernels("MatMul")    device types and dtypes that have a kernel
 """
 
@@ -21,14 +22,16 @@ from situs.registry.kernel import Kernel
 from situs.registry.op import Op, find_op
 from situs.session.session import BaseSession
 from situs.tensor import read
+from situs.tracing.concrete import ConcreteFunction
+from situs.tracing.function import Function, Method
 
 
 def explain(what: Any = None) -> Explanation:
     """Says why ops ran where they ran.
 
     Args:
-        what: A tensor or variable, for the op that made it; a session, for its graph; a number, for that many of
-            the last ops; nothing, for all that are remembered.
+        what: A tensor or variable, for the op that made it; a session, for its graph; a ``tf.function``, for the
+            graphs of its calls; a number, for that many of the last ops; nothing, for all that are remembered.
 
     Returns:
         A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data.
@@ -41,12 +44,16 @@ def explain(what: Any = None) -> Explanation:
     """
     if isinstance(what, BaseSession):
         return what.placement().explain()
+    if isinstance(what, (Function, Method, ConcreteFunction)):
+        return Explanation(what.assignments())
     what = read(what)
     if isinstance(what, EagerTensor):
         return Explanation([] if what._made_by is None else [what._made_by])
     if what is None or (isinstance(what, int) and not isinstance(what, bool) and what >= 0):
         return explanations.last(what)
-    raise InvalidArgumentError(f"explain takes a tensor, a session, a number of ops or nothing, got {what!r}.")
+    raise InvalidArgumentError(
+        f"explain takes a tensor, a session, a tf.function, a number of ops or nothing, got {what!r}."
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ functions defined inside the converted one. Every other change is a side effect 
         box.append(x)      # while the graph is made, whatever x will be
 """
 
+from situs.autograph import experimental
 from situs.autograph.convert import convert, do_not_convert, is_converted, to_code, to_graph
 
-__all__ = ["convert", "do_not_convert", "is_converted", "to_code", "to_graph"]
+__all__ = ["convert", "do_not_convert", "experimental", "is_converted", "to_code", "to_graph"]

@@ -25,6 +25,7 @@ from situs.autograph.returns import FLAG
 from situs.autograph.syntax import Block
 
 _CLOSURES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp, ast.ClassDef)
+_SWALLOWERS = {"suppress", "raises", "assertRaises", "assertRaisesRegex", "ExitStack"}
 
 
 class Liveness:
@@ -56,8 +57,8 @@ class Liveness:
                 return loaded([node.test]) | self._block(node.body, live) | self._block(node.orelse, live)
             case ast.While() | ast.For():
                 return self._loop(node, live)
-            case ast.With():  # it may swallow an exception and go on after its end
-                inside = self._protected(node.body, live, floor=live)
+            case ast.With():
+                inside = self._protected(node.body, live, live) if _swallows(node) else self._block(node.body, live)
                 return inside - set(bound_names(node.items)) | loaded(node.items)
             case ast.Try() | ast.TryStar():
                 return self._try(node, live)
@@ -95,6 +96,12 @@ class Liveness:
             return self._block(block, live) | floor
         finally:
             self._floor = around
+
+
+def _swallows(node: ast.With) -> bool:
+    """Whether the block may end at an exception, and the program go on after it: tapes and scopes pass them on."""
+    inside = ast.walk(ast.Tuple([item.context_expr for item in node.items], ast.Load()))
+    return any(getattr(part, "attr", getattr(part, "id", "")) in _SWALLOWERS for part in inside)
 
 
 def _surely_bound(node: ast.stmt) -> set[str]:

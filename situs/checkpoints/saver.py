@@ -119,7 +119,7 @@ class Saver:
         self._hours = as_float(keep_checkpoint_every_n_hours, "keep_checkpoint_every_n_hours")
         self._keeper = Keeper(keep, self._hours)
         self._own: set[str] = set()  # what this saver has saved, and may delete wherever it is
-        self._graph_text: tuple[weakref.ref[Graph], Any, bytes] | None = None
+        self._graph_text: tuple[weakref.ref[Graph], Any, bytes | None] | None = None
         self._var_list: dict[str, Any] | None = None
         if not defer_build:
             self._var_list = _by_name(var_list, self._allow_empty)
@@ -191,10 +191,12 @@ class Saver:
         state = graph.version, [len(graph.get_collection(name)) for name in graph.get_all_collection_keys()]
         try:
             if self._graph_text is None or self._graph_text[0]() is not graph or self._graph_text[1] != state:
+                self._graph_text = weakref.ref(graph), state, None
                 content = export_meta_graph(graph=graph, saver_def=self.as_saver_def()).SerializeToString()
                 self._graph_text = weakref.ref(graph), state, content
-            with translated(path):
-                write_whole(prefix_path(path), self._graph_text[2])
+            if self._graph_text[2] is not None:  # else it has been said before that this graph cannot be written
+                with translated(path):
+                    write_whole(prefix_path(path), self._graph_text[2])
         except OpError as error:  # a graph with a function of this process in it, for instance
             _logger.warning("The graph was not written to %s, and the variables were saved without it: %s", path, error)
 

@@ -111,6 +111,7 @@ class Crew:
         thread = threading.Thread(target=_work_through, args=(self._jobs,), name=name, daemon=True)
         self._threads.append(thread)
         _running.add(self)
+        _threads.add(thread)
         thread.start()
 
     def close(self) -> None:
@@ -124,11 +125,6 @@ class Crew:
             for _ in self._threads:
                 self._jobs.put(None)
 
-    def join(self, until: float) -> None:
-        """Waits for the threads to end, until some time of the monotonic clock."""
-        for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
-
 
 def _work_through(jobs: SimpleQueue[Job | None]) -> None:
     while True:
@@ -140,17 +136,17 @@ def _work_through(jobs: SimpleQueue[Job | None]) -> None:
 
 
 _running: WeakSet[Crew] = WeakSet()
+_threads: WeakSet[threading.Thread] = WeakSet()  # those of crews that are gone as well, as long as they run
 
 
 @atexit.register
 def _end_all() -> None:
     """Ends all threads with the program: one that calls PyTorch while the interpreter goes away would crash it."""
-    crews = list(_running)
-    for crew in crews:
+    for crew in list(_running):
         crew.close()
     until = time.monotonic() + _AT_EXIT
-    for crew in crews:
-        crew.join(until)
+    for thread in list(_threads):
+        thread.join(max(0.0, until - time.monotonic()))
 
 
 class Pace:

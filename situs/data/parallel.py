@@ -275,7 +275,9 @@ class _AsDone:
         return made
 
 
-_WORTH_IT = 100e-6  # seconds: quicker functions are called here, rather than by other threads
+# Seconds: quicker functions are called here, rather than by other threads. Their time is mostly Python's, which one
+# thread has at a time: sixteen threads with a random_crop of 80 us make a seventh of what one makes.
+_WORTH_IT = 1e-3
 _CONVINCED = 4  # slow calls more than quick ones; the first call, and the tenth, make programs and are always slow
 
 

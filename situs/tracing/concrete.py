@@ -93,6 +93,10 @@ class Ready:
             return wrap(made[0], self._places[0], self._assignments[0])
         return put_together(self._form, list(map(wrap, made, self._places, self._assignments)))
 
+    def assignments(self) -> list[Assignment]:
+        """Where the operations of the program run."""
+        return list(assignments_in(self._program.plan))
+
 
 class ConcreteFunction:
     """A ``tf.function`` for one kind of arguments: a graph that can be called.
@@ -194,6 +198,10 @@ class ConcreteFunction:
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.pretty_printed_signature(verbose=False)} at {id(self):#x}>"
+
+    def assignments(self) -> list[Assignment]:
+        """Where its operations run, in the programs that have been made of it."""
+        return [assignment for ready in list(self._programs.values()) for assignment in ready.assignments()]
 
     # Calling it.
 

@@ -26,6 +26,7 @@ from situs.devices.scope import here
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.ops.inner import building, graph_for
+from situs.placement.candidates import Assignment
 from situs.settings import switch
 from situs.tracing import hooks
 from situs.tracing.concrete import ConcreteFunction
@@ -133,6 +134,10 @@ class Function:
     def experimental_get_tracing_count(self) -> int:
         """How many graphs have been made."""
         return self._traces
+
+    def assignments(self) -> list[Assignment]:
+        """Where the operations of its graphs run, as far as it has been called; ``tf.explain`` prints it."""
+        return [assignment for graph in list(self._graphs.values()) for assignment in graph.assignments()]
 
     def _in(self, graph: Graph, kind: Kind) -> ConcreteFunction:
         """The function's graph inside another one, whose device scope holds in it as well."""
