@@ -20,6 +20,7 @@ _VIRTUAL = re.compile(r"\s*(\d+)\s*(?:[xX*]\s*(\S.*?))?\s*")
 _ON_OR_OFF = {"": None, "true": True, "1": True, "false": False, "0": False}
 DEFAULT_VIRTUAL_GPU_BYTES = 4 * 2**30
 MAX_VIRTUAL_GPUS = 1024
+DEFAULT_KEPT_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,22 @@ def torch_allocator() -> str:
 def cublas_workspace() -> str:
     """``CUBLAS_WORKSPACE_CONFIG``: work space of the matrix library on a card, sizes in KiB and counts: ``:4096:8``."""
     return os.environ.get("CUBLAS_WORKSPACE_CONFIG", "")
+
+
+def keep_heap() -> int:
+    """``SITUS_KEEP_HEAP``: how much of the host's memory that graphs have freed stays with the process, in bytes.
+
+    Raises:
+        InvalidArgumentError: it is no size.
+    """
+    text = os.environ.get("SITUS_KEEP_HEAP", "").strip()
+    return parse_bytes(text) if text else DEFAULT_KEPT_BYTES
+
+
+def chooses_malloc() -> bool:
+    """Whether the environment tells glibc's malloc what to do: ``MALLOC_..._``, or malloc in ``GLIBC_TUNABLES``."""
+    own = any(name.startswith("MALLOC_") and name.endswith("_") for name in os.environ)
+    return own or "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", "")
 
 
 def verify_kernels() -> bool:

@@ -105,26 +105,21 @@ def reset_memory_stats(device: str) -> None:
 
 
 def release_memory(device: str | None = None) -> None:
-    """Gives memory that no tensor is in back to the driver, for other programs.
+    """Gives memory that no tensor is in back to the driver, or to the system, for other programs.
 
     Args:
-        device: The name of a logical GPU, such as ``"GPU:0"``; None for all GPUs.
+        device: The name of a logical device, such as ``"GPU:0"``; None for all devices.
 
     Raises:
-        ValueError: there is no such GPU.
+        ValueError: there is no such device.
     """
-    from situs.eager import counting  # here, because it loads PyTorch
+    from situs.eager import counting, heap  # here, because it loads PyTorch
 
-    if device is None:
-        counting.release(None)
-        return
-    found = _find(device)
-    if found.type != "GPU":
-        raise InvalidArgumentError(
-            f"Cannot release memory of device '{device}': the memory of a CPU goes back to the system by itself. "
-            'Name a GPU, like "GPU:0", or none for all of them.'
-        )
-    counting.release(found)
+    found = None if device is None else _find(device)
+    if found is None or found.type == "CPU":
+        heap.give_back()
+    if found is None or found.type == "GPU":
+        counting.release(found)
 
 
 def _find(name: str) -> Device:

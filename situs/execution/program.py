@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from situs.eager import heap
 from situs.eager.bridge import torch_device
 from situs.eager.execute import verifying
 from situs.execution import parallel, swap
@@ -43,6 +44,8 @@ class Program:
         self.plan = plan
         self._swaps = swaps
         self.schedule = None if pool is None else parallel.schedule(plan, pool)
+        if any(call.device.card is None or call.device.is_virtual for call in plan.calls):
+            heap.keep()
         self._lock = threading.Lock()
         self._emitted: Function | None = None
         self._asking: Function | None = None

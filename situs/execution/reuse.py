@@ -54,6 +54,7 @@ PLACES: dict[str, tuple[int, ...]] = {
     "AddN": (0, 1),
     "BiasAdd": (0,),
     "ClipByValue": (0,),
+    "ReluGrad": (0,),
     "Select": (1, 2),
     "SelectV2": (1, 2),
 }
@@ -68,6 +69,7 @@ NEW = frozenset[str]().union(
     _names("Equal Greater GreaterEqual IsFinite IsInf IsNan Less LessEqual NotEqual"),
     _names("Conv1D Conv1DBackpropInput Conv2D Conv2DBackpropInput Conv3D Conv3DBackpropInputV2 DepthwiseConv2dNative"),
     _names("AvgPool AvgPool1D AvgPool3D LRN LayerNorm LogSoftmax MatMul MaxPool MaxPool1D MaxPool3D Softmax"),
+    _names("AvgPoolGrad MaxPoolGrad"),
     _names("All Any ArgMax ArgMin CountNonzero EuclideanNorm Max Mean Min Prod ReduceLogSumExp Sum"),
     _names("L2Loss LogPoissonLoss SigmoidCrossEntropyWithLogits SoftmaxCrossEntropyWithLogits"),
     _names("SparseSoftmaxCrossEntropyWithLogits WeightedCrossEntropyWithLogits"),
@@ -227,7 +229,7 @@ def _fits(node: Operation, place: int) -> bool:
     dtype = node.outputs[0].dtype
     if node.inputs[place].dtype is not dtype or dtype in NOT_TORCHS:
         return False
-    if node.type == "AddN":
+    if node.type in ("AddN", "ReluGrad"):
         return True  # all have one shape, or it fails
     if node.type == "BiasAdd":
         return _has_bias_for_each(node.inputs[0].shape, node.inputs[1].shape, node.attrs["data_format"])
@@ -291,6 +293,16 @@ def _bias_add(node: Operation, place: int) -> Function:
     return lambda value, bias: value.add_(bias.view(sizes))
 
 
+def _relu_grad(node: Operation, place: int) -> Function:
+    def go_back(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+        if gradients.shape != features.shape:
+            raise ValueError("shapes differ")  # the shape rule says it better
+        made: torch.Tensor = torch.ops.aten.threshold_backward.grad_input(gradients, features, 0, grad_input=gradients)
+        return made
+
+    return go_back
+
+
 def _squared_difference(node: Operation, place: int) -> Function | None:
     if node.outputs[0].dtype.is_complex:
         return None
@@ -306,6 +318,7 @@ _FORMS: dict[str, Callable[[Operation, int], Function | None]] = {
         torch.ops.aten.gelu_, approximate="tanh" if node.attrs["approximate"] else "none"
     ),
     "LeakyRelu": lambda node, place: partial(functional.leaky_relu, negative_slope=node.attrs["alpha"], inplace=True),
+    "ReluGrad": _relu_grad,
     "Relu6": lambda node, place: partial(functional.relu6, inplace=True),
     "Select": lambda node, place: Over(torch.where, place),
     "SelectV2": lambda node, place: Over(torch.where, place),

@@ -11,13 +11,13 @@ import torch
 import situs as tf
 import situs.compat.v1 as tf1
 from situs.devices.inventory import process
+from situs.eager import in_place
 from situs.eager.bridge import host, place
 from situs.eager.cell import Cell
+from situs.eager.in_place import rewrite
 from situs.errors import FailedPreconditionError
 from situs.shapes import TensorShape
-from situs.eager import in_place
 from situs.variables.apply_ops import apply_gradient_descent
-from situs.eager.in_place import rewrite
 
 
 def add_1(values):

@@ -432,6 +432,11 @@ def test_ops_that_are_said_to_make_new_memory_do(device, monkeypatch, without_re
         with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
             x, bias = tf.constant([[1.0, 2.0]]), tf.constant([0.0, 1.0])
             session.run(tf.gradients(function(tf.nn.bias_add(x, bias)), [x, bias]))
+    for pool in (tf.nn.max_pool, tf.nn.avg_pool):
+        with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
+            x = tf.ones([1, 4, 4, 2])
+            session.run(tf.gradients(pool(x, 2, 2, "SAME"), x))
+            session.run(tf.gradients(pool(x, 1, 1, "SAME"), x))
     assert seen - {"AddN", "Cast"} == NEW
 
 
