@@ -19,9 +19,11 @@ from situs.devices.physical import PhysicalDevice
 from situs.devices.spec import EMPTY, DeviceSpec, parse_spec
 from situs.eager import policy as policies
 from situs.errors import InvalidArgumentError, shown
+from situs.settings import switch
 
 __all__ = [
     "VirtualDeviceConfiguration",
+    "enable_tensor_float_32_execution",
     "get_device_details",
     "get_device_policy",
     "get_memory_growth",
@@ -37,7 +39,25 @@ __all__ = [
     "set_memory_growth",
     "set_virtual_device_configuration",
     "set_visible_devices",
+    "tensor_float_32_execution_enabled",
 ]
+
+
+def enable_tensor_float_32_execution(enabled: bool) -> None:
+    """Says whether cards may compute products of float32 by TensorFloat-32; they do by default, as in TensorFlow.
+
+    It holds for the whole process, PyTorch's own code included, once a card is used.
+    """
+    from situs.eager import precision  # here, because it loads PyTorch
+
+    precision.set_tensor_float_32(switch(enabled, "enabled"))
+
+
+def tensor_float_32_execution_enabled() -> bool:
+    """Returns whether cards may compute products of float32 by TensorFloat-32."""
+    from situs.eager import precision
+
+    return precision.tensor_float_32()
 
 
 def get_device_details(device: PhysicalDevice) -> dict[str, Any]:

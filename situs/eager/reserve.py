@@ -19,6 +19,7 @@ from situs.budget import policy
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.physical import PhysicalDevice
+from situs.eager import precision
 
 MIB = 2**20
 _started: set[PhysicalDevice] = set()
@@ -27,6 +28,7 @@ _started: set[PhysicalDevice] = set()
 def reserve(device: Device, ordinal: int) -> None:
     """Takes the memory of a card that the program's policy asks for; called when it is first used."""
     _use_expandable_segments()
+    precision.apply()
     free, total = torch.cuda.mem_get_info(ordinal)
     bound = _bound(device.physical)
     if bound is not None:

@@ -23,7 +23,7 @@ _masked.shape(broadcast)
 
 @_masked.kernel(CPU, GPU)
 def _masked_kernel(mask: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return torch.where(mask, x, 0)
+    return torch.where(mask, x, x.new_zeros(()))  # a number would be copied to the card, and the host wait for that
 
 
 _call = dispatch.binary(_masked)

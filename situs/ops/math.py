@@ -176,11 +176,11 @@ def _shape_of(value: Any) -> TensorShape:
 
 
 def _div_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.where(y == 0, 0, x / y)
+    return (x / y).masked_fill_(y == 0, 0)
 
 
 def _mul_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.where(y == 0, 0, x * y)
+    return (x * y).masked_fill_(y == 0, 0)
 
 
 _div_no_nan = binary("DivNoNan", _div_no_nan_kernel, ANALYTIC, "Returns x / y, and 0 where y is 0.")
@@ -487,15 +487,15 @@ def angle(input: Any, name: str | None = None) -> Tensor:
 
 
 def _xlogy_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.where(x == 0, 0, x * torch.log(y))
+    return (x * torch.log(y)).masked_fill_(x == 0, 0)
 
 
 def _xlog1py_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.where(x == 0, 0, x * torch.log1p(y))
+    return (x * torch.log1p(y)).masked_fill_(x == 0, 0)
 
 
 def _xdivy_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.where(x == 0, 0, x / y)
+    return (x / y).masked_fill_(x == 0, 0)
 
 
 exp = unary("Exp", torch.exp, ANALYTIC, "Computes e to the power x, element-wise.")

@@ -346,7 +346,8 @@ def _ftrl(
     before, now = accum.pow(-lr_power), squares.pow(-lr_power)
     sums = linear + grad + 2 * l2_shrinkage * var - (now - before) / lr * var
     over = sums.abs() - l1
-    return torch.where(over > 0, -sums.sign() * over / (now / lr + 2 * l2), 0.0), squares, sums
+    made = (-sums.sign() * over / (now / lr + 2 * l2)).masked_fill_(over <= 0, 0)
+    return made, squares, sums
 
 
 def _sqrt(value: Number) -> Number:

@@ -76,7 +76,7 @@ def test_a_program_is_captured_and_sees_new_values_of_variables_and_feeds(run_py
     out = run_python(
         CHAIN + "fed = np.ones((3, 4), np.float32)\n"
         "for _ in range(40): first = sess.run(h, {x: fed})\n"
-        "assert program(h)._captured is not None\n"
+        "assert program(h)._capturing.captured is not None\n"
         "np.testing.assert_allclose(first, expected(fed, np.eye(4, dtype=np.float32)), rtol=1e-5)\n"
         "sess.run(change.op)\n"
         "twice = 2 * np.eye(4, dtype=np.float32)\n"
@@ -99,7 +99,7 @@ def test_threads_share_a_captured_program(run_python):
         "    if not np.allclose(sess.run(h, {x: fed}), right): wrong.append(number)\n"
         "threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]\n"
         "[t.start() for t in threads]; [t.join() for t in threads]\n"
-        "assert program(h)._captured is not None\nprint('wrong', wrong)"
+        "assert program(h)._capturing.captured is not None\nprint('wrong', wrong)"
     )
     assert out.endswith("wrong []\n")
 

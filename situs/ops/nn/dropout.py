@@ -37,7 +37,7 @@ def _check_noise(x: TensorShape, noise: TensorShape) -> None:
 
 @_dropout.kernel(CPU, GPU)
 def _dropout_kernel(x: torch.Tensor, kept: torch.Tensor, *, rate: float) -> torch.Tensor:
-    scaled = torch.where(kept, x / (1 - rate), 0)  # a product would keep NaN where x is infinite
+    scaled = torch.where(kept, x / (1 - rate), x.new_zeros(()))  # a product would keep NaN where x is infinite
     if scaled.shape != x.shape:
         raise ValueError("wrong shapes")  # the shape rule says it better
     return scaled
