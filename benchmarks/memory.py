@@ -25,7 +25,12 @@ from benchmarks.peers.models import STEPS
 
 PEERS = Path(__file__).parent / "peers"
 ROOT = Path(__file__).parent.parent
-MODELS = {"cnn": "CIFAR CNN forward", "mlp": "MLP forward"}
+MODELS = {
+    ("cnn",): "CIFAR CNN forward",
+    ("mlp",): "MLP forward",
+    ("cnn", "train"): "CIFAR CNN training",
+    ("mlp", "train"): "MLP training",
+}
 PEAK_BAR = 1.0  # of eager PyTorch's peak
 GROWTH_BAR = 0  # bytes more taken from the card
 COST_BAR = 0.05  # of what an eager op takes
@@ -48,14 +53,14 @@ def figures_of(peer: str, *arguments: str) -> dict[str, Any]:
 
 def measure() -> Figures:
     """Bytes of each model, in each library."""
-    return {title: model_figures(model) for model, title in MODELS.items()}
+    return {title: model_figures(*model) for model, title in MODELS.items()}
 
 
-def model_figures(model: str) -> dict[str, Any]:
+def model_figures(model: str, *how: str) -> dict[str, Any]:
     """What a model holds in Situs and in PyTorch; the two must have computed the same."""
     steps = STEPS if model == "mlp" or torch.cuda.is_available() else 0  # 1000 runs of the CNN take minutes on a CPU
-    situs, plain = figures_of("situs", model, str(steps)), figures_of("torch", model)
-    thrifty = figures_of("torch", model, "inplace")
+    situs, plain = figures_of("situs", model, str(steps), *how), figures_of("torch", model, *how)
+    thrifty = figures_of("torch", model, "inplace", *how)
     _check_alike(situs.pop("result"), plain["result"])
     return {**situs, "steps": steps, "torch": plain["peak"], "torch in place": thrifty["peak"]}
 

@@ -128,11 +128,8 @@ class GPT:
         """Each head mixes, for every position, the values of the positions up to it."""
         batch, length, width, each = tf.shape(x)[0], tf.shape(x)[1], x.shape[-1], x.shape[-1] // self.heads
         parts = tf.reshape(self.linear(x, block["parts"]), [batch, length, 3, self.heads, each])
-        queries, keys, values = tf.unstack(tf.transpose(parts, [2, 0, 3, 1, 4]))  # batch, head, position, each
-        scores = tf.matmul(queries, keys, transpose_b=True) * each**-0.5
-        past = tf.linalg.band_part(tf.ones([length, length], tf.bool), -1, 0)
-        shares = tf.nn.softmax(tf.where(past, scores, scores.dtype.min))
-        mixed = tf.transpose(tf.matmul(shares, values), [0, 2, 1, 3])
+        queries, keys, values = tf.unstack(parts, axis=2)  # batch, position, head, each
+        mixed = tf.nn.dot_product_attention(queries, keys, values, is_causal=True)
         return self.linear(tf.reshape(mixed, [batch, length, width]), block["mixed"])
 
     def normalized(self, x, norm):

@@ -15,6 +15,7 @@ from situs.ops.nn.activation import softmax as softmax
 from situs.ops.nn.activation import softplus as softplus
 from situs.ops.nn.activation import softsign as softsign
 from situs.ops.nn.activation import swish as swish
+from situs.ops.nn.attention import dot_product_attention as dot_product_attention
 from situs.ops.nn.bias import bias_add as bias_add
 from situs.ops.nn.conv import atrous_conv2d as atrous_conv2d
 from situs.ops.nn.conv import conv1d as conv1d

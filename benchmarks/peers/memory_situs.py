@@ -1,8 +1,9 @@
 """A model as a Situs graph, in a process of its own: prints, as JSON, what it holds, was to hold and keeps.
 
-    python memory_situs.py cnn 1000
+    python memory_situs.py cnn 1000 [train]
 
-The second argument is the number of runs after warming up, over which memory must not grow.
+The second argument is the number of runs after warming up, over which memory must not grow. With ``train``, a run is a
+step of gradient descent.
 """
 
 import json
@@ -11,7 +12,7 @@ import sys
 
 import numpy as np
 import torch
-from models import WARM, batch, weights
+from models import RATE, WARM, batch, labels, weights
 
 if not torch.cuda.is_available():
     os.environ["SITUS_VIRTUAL_GPUS"] = "1x4GiB"
@@ -54,27 +55,37 @@ def reserved():
     return torch.cuda.memory_reserved() if torch.cuda.is_available() else accounts()[0].usage().reserved
 
 
-def measure(model, steps):
-    """Bytes by what they are."""
+def built(model, train):
+    """What to fetch, and what to feed: the model's results, or the loss and a step."""
     data = batch(model)
     with tf.device("/gpu:0"):
-        x = tf.placeholder(tf.float32, [None, *data.shape[1:]])
-        y = model_graph(model, x)
+        x, y = tf.placeholder(tf.float32, [None, *data.shape[1:]]), tf.placeholder(tf.int64, [None])
+        made = model_graph(model, x)
+        if not train:
+            return [made], {x: data}
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=made))
+        return [loss, tf.train.GradientDescentOptimizer(RATE).minimize(loss)], {x: data, y: labels()}
+
+
+def measure(model, steps, train):
+    """Bytes by what they are."""
+    fetches, feed = built(model, train)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        planned = None if plan is None else plan(y, {x: data.shape}, session)["GPU:0"].peak
-        session.run(y, {x: data})
+        shapes = {tensor: value.shape for tensor, value in feed.items()}
+        planned = None if plan is None else plan(fetches, shapes, session)["GPU:0"].peak
+        session.run(fetches, feed)
         accounts()[0].reset_peak()
-        result = session.run(y, {x: data})
+        result = np.atleast_2d(session.run(fetches, feed)[0])
         first = peak()  # of a run like any other: the matrix library has its work space by now
         for _ in range(WARM):
-            session.run(y, {x: data})
+            session.run(fetches, feed)
         before, settled = reserved(), peak()
         for _ in range(steps):
-            session.run(y, {x: data})
+            session.run(fetches, feed)
         figures = {"first": first, "peak": settled, "planned": planned, "grown": reserved() - before}
-        return figures | {"result": np.asarray(result)[:2].tolist()}
+        return figures | {"result": result[:2].tolist()}
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]))))
+    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]), "train" in sys.argv[3:])))

@@ -1,10 +1,11 @@
 """A model in eager PyTorch, in a process of its own: prints, as JSON, the most that its tensors held.
 
-    python memory_torch.py cnn [inplace]
+    python memory_torch.py cnn [inplace] [train]
 
-Written as people write it: ``torch.nn`` modules under ``no_grad``. With ``inplace``, as those write it who know how
-to save memory: each ReLU overwrites its input. On a card, PyTorch's allocator counts; without one, every result of
-an op is counted for as long as it lives, as Situs counts on a virtual GPU.
+Written as people write it: ``torch.nn`` modules under ``no_grad``, or with ``train`` steps of ``torch.optim.SGD``. With
+``inplace``, as those write it who know how to save memory: each ReLU overwrites its input. On a card, PyTorch's
+allocator counts; without one, every result of an op is counted for as long as it lives, as Situs counts on a virtual
+GPU.
 """
 
 import json
@@ -13,7 +14,7 @@ from weakref import ref
 
 import numpy as np
 import torch
-from models import WARM, batch, weights
+from models import RATE, WARM, batch, labels, weights
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -92,25 +93,48 @@ def _channels_first(matrix, channels):
     return matrix.reshape(side, side, channels, -1).transpose(2, 0, 1, 3).reshape(matrix.shape)
 
 
-def measure(model, inplace):
-    """The most bytes that were held: weights, input and all."""
+def step_of(model, inplace, train):
+    """A module, and a function that runs it on a batch or trains it."""
     data = batch(model)
     if data.ndim == 4:
         data = np.ascontiguousarray(data.transpose(0, 3, 1, 2))
-    module, fed = layers(model, inplace), torch.from_numpy(data)
-    with torch.no_grad():
-        if DEVICE == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-            for _ in range(WARM + 1):  # as often as Situs: from the second run on there is work space for products
-                result = module(fed.to(DEVICE)).cpu()
-            return torch.cuda.max_memory_allocated(), result
-        with Counter() as counter:
-            for parameter in module.parameters():
-                counter.enter(parameter)
-            result = module(fed.clone())
-        return counter.peak, result
+    module, fed, wanted = layers(model, inplace), torch.from_numpy(data), torch.from_numpy(labels())
+    optimizer = torch.optim.SGD(module.parameters(), RATE)
+
+    def run():
+        with torch.no_grad():
+            return module(_brought(fed)).cpu()
+
+    def learn():
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(module(_brought(fed)), _brought(wanted))
+        loss.backward()
+        optimizer.step()
+        return loss.detach().cpu().reshape(1, 1)
+
+    return module, learn if train else run
+
+
+def _brought(value):
+    return value.to(DEVICE) if DEVICE == "cuda" else value.clone()
+
+
+def measure(model, inplace, train):
+    """The most bytes that were held: weights, input and all."""
+    module, step = step_of(model, inplace, train)
+    if DEVICE == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        results = [step() for _ in range(WARM + 1)]  # as often as Situs: from the second on there is work space
+        return torch.cuda.max_memory_allocated(), results[1]
+    with Counter() as counter:
+        for parameter in module.parameters():
+            counter.enter(parameter)
+        step()
+        counter.peak = counter.current
+        result = step()
+    return counter.peak, result
 
 
 if __name__ == "__main__":
-    found, made = measure(sys.argv[1], "inplace" in sys.argv[2:])
+    found, made = measure(sys.argv[1], "inplace" in sys.argv[2:], "train" in sys.argv[2:])
     print(json.dumps({"peak": found, "result": made[:2].tolist()}))

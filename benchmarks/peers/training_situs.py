@@ -6,10 +6,11 @@ import torch
 
 os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 
-import situs as tf
-import situs.compat.v1 as tf1
 from models import GPT_RATE, HEADS, LAYERS, RATE, WIDTH, batch, gpt_batch, gpt_weights, labels, weights
 from training_loop import main
+
+import situs as tf
+import situs.compat.v1 as tf1
 
 
 def network(nn, matmul, reshape, made, h):
@@ -88,8 +89,12 @@ def tape():
     return step
 
 
-def gpt():
-    """A step of the GPT as a function, by AdamW."""
+def gpt(attend):
+    """A step of the GPT as a function, by AdamW; `attend` makes one of queries, keys and values."""
+    return lambda: gpt_step(attend)
+
+
+def gpt_step(attend):
     w = {name: tf.Variable(tf.cast(value, tf.bfloat16)) for name, value in gpt_weights().items()}
     variables = list(w.values())
     tokens, following = (tf.identity(tf.constant(part)) for part in gpt_batch())
@@ -98,7 +103,7 @@ def gpt():
     @tf.function
     def step(tokens, following):
         with tf.GradientTape() as tape:
-            logits = tf.cast(gpt_logits(w, tokens), tf.float32)
+            logits = tf.cast(gpt_logits(w, tokens, attend), tf.float32)
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=following, logits=logits)
             loss = tf.reduce_mean(losses)
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
@@ -107,18 +112,17 @@ def gpt():
     return lambda: step(tokens, following)
 
 
-def gpt_logits(w, tokens):
+def gpt_logits(w, tokens, attend):
     """What may come next, before the softmax."""
     h = tf.gather(w["wte"], tokens) + w["wpe"][: tokens.shape[1]]
     for layer in range(LAYERS):
-        h += attention(w, f"{layer}/", norm(w, f"{layer}/before attention", h))
+        h += attention(w, f"{layer}/", norm(w, f"{layer}/before attention", h), attend)
         h += mlp(w, f"{layer}/", norm(w, f"{layer}/before mlp", h))
     return tf.matmul(norm(w, "last", h), w["wte"], transpose_b=True)
 
 
 def norm(w, name, h):
-    mean, variance = tf.nn.moments(h, [-1], keepdims=True)
-    return tf.nn.batch_normalization(h, mean, variance, w[f"{name}/shift"], w[f"{name}/scale"], 1e-5)
+    return tf.nn.layer_norm(h, w[f"{name}/scale"], w[f"{name}/shift"], epsilon=1e-5)
 
 
 def dense(w, name, h):
@@ -129,14 +133,24 @@ def mlp(w, at, h):
     return dense(w, at + "down", tf.nn.gelu(dense(w, at + "up", h), approximate=True))
 
 
-def attention(w, at, h):
+def attention(w, at, h, attend):
     size, length, _ = h.shape
     parts = tf.split(dense(w, at + "qkv", h), 3, -1)
-    q, k, v = (tf.transpose(tf.reshape(part, [size, length, HEADS, -1]), [0, 2, 1, 3]) for part in parts)
+    made = attend(*(tf.reshape(part, [size, length, HEADS, -1]) for part in parts))
+    return dense(w, at + "out", tf.reshape(made, [size, length, WIDTH]))
+
+
+def written_out(query, key, value):
+    length = query.shape[1]
+    q, k, v = (tf.transpose(part, [0, 2, 1, 3]) for part in (query, key, value))
     scores = tf.matmul(q, k, transpose_b=True) * (WIDTH // HEADS) ** -0.5
-    ahead = tf.linalg.band_part(tf.ones([length, length], tf.bool), -1, 0)
-    made = tf.matmul(tf.nn.softmax(tf.where(ahead, scores, scores.dtype.min)), v)
-    return dense(w, at + "out", tf.reshape(tf.transpose(made, [0, 2, 1, 3]), [size, length, WIDTH]))
+    allowed = tf.linalg.band_part(tf.ones([length, length], tf.bool), -1, 0)
+    made = tf.matmul(tf.nn.softmax(tf.where(allowed, scores, scores.dtype.min)), v)
+    return tf.transpose(made, [0, 2, 1, 3])
+
+
+def fused(query, key, value):
+    return tf.nn.dot_product_attention(query, key, value, is_causal=True)
 
 
 def bytes_held():
@@ -147,4 +161,5 @@ def bytes_held():
 if __name__ == "__main__":
     models = {model: classifier(model) for model in ("mlp", "cnn")}
     models |= {f"{model}, session": in_session(model) for model in ("mlp", "cnn")}
-    main(models | {"gpt": gpt, "tape": tape}, memory=bytes_held)
+    models |= {"gpt": gpt(written_out), "gpt, attention fused": gpt(fused)}
+    main(models | {"tape": tape}, memory=bytes_held)

@@ -36,7 +36,7 @@ def classifier(model):
             with tf.GradientTape() as tape:
                 logits = forward(made, x)
                 loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
-            for variable, grad in zip(variables, tape.gradient(loss, variables)):
+            for variable, grad in zip(variables, tape.gradient(loss, variables), strict=True):
                 variable.assign_sub(RATE * grad)
             return loss
 

@@ -9,6 +9,7 @@ What the work allocates belongs to the graph, and is used again in every replay.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -48,11 +49,22 @@ class Launches:
         torch.cuda.current_stream(self._device).synchronize()
 
 
+_stays = False  # whether a graph uses work space that is not its own
+
+
 @contextmanager
 def _own_work_space() -> Iterator[None]:
-    """Lets go of the matrix library's work space before and after: each stream has one, and a graph needs its own."""
-    torch._C._cuda_clearCublasWorkspaces()
+    """Lets go of the matrix library's work space before and after: each stream has one, and a graph has its own.
+
+    Not while there are other threads, which may be ordering work that uses theirs. A graph that is recorded then uses
+    the work space of its stream, which must stay from then on.
+    """
+    global _stays
+    _stays = _stays or threading.active_count() > 1
+    if not _stays:
+        torch._C._cuda_clearCublasWorkspaces()
     try:
         yield
     finally:
-        torch._C._cuda_clearCublasWorkspaces()
+        if not _stays:
+            torch._C._cuda_clearCublasWorkspaces()

@@ -154,8 +154,8 @@ class _Split:
 
 def _is_launch(call: Call) -> bool:
     """Whether a call is launches on a card that are the same in every run, as far as the call itself says."""
-    if call.node is None or not _on_card(call) or call.takes_run:
-        return False
+    if call.node is None or not _on_card(call) or call.takes_run or call.node.type.startswith("Stateless"):
+        return False  # those draw random numbers from a seed, which cannot be recorded
     return not call.node.op_def.stateful or _on_memory(call) is not None
 
 

@@ -69,7 +69,7 @@ NEW = frozenset[str]().union(
     _names("Equal Greater GreaterEqual IsFinite IsInf IsNan Less LessEqual NotEqual"),
     _names("Conv1D Conv1DBackpropInput Conv2D Conv2DBackpropInput Conv3D Conv3DBackpropInputV2 DepthwiseConv2dNative"),
     _names("AvgPool AvgPool1D AvgPool3D LRN LayerNorm LogSoftmax MatMul MaxPool MaxPool1D MaxPool3D Softmax"),
-    _names("AvgPoolGrad MaxPoolGrad"),
+    _names("AvgPoolGrad DotProductAttention DotProductAttentionGrad LayerNormGrad MaxPoolGrad"),
     _names("All Any ArgMax ArgMin CountNonzero EuclideanNorm Max Mean Min Prod ReduceLogSumExp Sum"),
     _names("L2Loss LogPoissonLoss SigmoidCrossEntropyWithLogits SoftmaxCrossEntropyWithLogits"),
     _names("SparseSoftmaxCrossEntropyWithLogits WeightedCrossEntropyWithLogits"),

@@ -16,6 +16,7 @@ from situs.ops.nn.activation import softmax_v1 as softmax
 from situs.ops.nn.activation import softplus as softplus
 from situs.ops.nn.activation import softsign as softsign
 from situs.ops.nn.activation import swish as swish
+from situs.ops.nn.attention import dot_product_attention as dot_product_attention
 from situs.ops.nn.bias import bias_add as bias_add
 from situs.ops.nn.bias import relu_layer as relu_layer
 from situs.ops.nn.bias import xw_plus_b as xw_plus_b

@@ -2,6 +2,7 @@
 
 from situs.ops.nn import (  # noqa: F401
     activation,
+    attention,
     bias,
     conv,
     conv_gradient,

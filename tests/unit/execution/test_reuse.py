@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import situs as tf2
 import situs.compat.v1 as tf
 from situs.dtype import FLOATING, STRING, WIDE_UNSIGNED
 from situs.execution import program, reuse
@@ -437,6 +438,10 @@ def test_ops_that_are_said_to_make_new_memory_do(device, monkeypatch, without_re
             x = tf.ones([1, 4, 4, 2])
             session.run(tf.gradients(pool(x, 2, 2, "SAME"), x))
             session.run(tf.gradients(pool(x, 1, 1, "SAME"), x))
+    with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
+        x, weight = tf.ones([1, 4, 2, 8]), tf.ones([8])
+        session.run(tf.gradients(tf.nn.dot_product_attention(x, x, x), x))
+        session.run(tf.gradients(tf2.nn.layer_norm(x, weight, weight), [x, weight]))
     assert seen - {"AddN", "Cast"} == NEW
 
 
