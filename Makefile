@@ -30,10 +30,16 @@ check: dev
 test: check
 	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
+# The peers live in environments of their own; one that cannot be installed is left out of the comparison.
+PEERS := tensorflow jax
+$(VENV)-%/bin/.installed:
+	$(PYTHON) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install -q --disable-pip-version-check $* numpy && touch $@
+
 bench: dev
-	$(BIN)/python -m benchmarks.eager_dispatch
-	$(BIN)/python -m benchmarks.session
-	$(BIN)/python -m benchmarks.memory
+	for peer in $(PEERS); do $(MAKE) -s $(VENV)-$$peer/bin/.installed || echo "no $$peer"; done
+	$(BIN)/python -m benchmarks --write benchmarks/RESULTS.md \
+	  $(foreach peer,$(PEERS),$$(test -e $(VENV)-$(peer)/bin/.installed && echo --$(peer) $(VENV)-$(peer)/bin/python))
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) $(VENV)-* build *.egg-info

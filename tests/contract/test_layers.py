@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 
@@ -23,3 +26,10 @@ def test_asking_about_devices_loads_no_kernel_library(run_python, statement):
 
 def test_the_first_op_loads_it(run_python):
     assert run_python("import situs as tf; tf.add(1, 2)\nimport sys; print('torch' in sys.modules)") == "True\n"
+
+
+def test_the_map_shows_the_layers_that_are_checked():
+    root = Path(__file__).parent.parent.parent
+    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    assert "```\n" + "\n".join(layers) + "\n```" in (root / "docs" / "architecture.md").read_text()
