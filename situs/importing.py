@@ -10,7 +10,6 @@ cannot be made, none is left in the graph.
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +20,8 @@ import situs.ops
 import situs.variables.state_ops  # noqa: F401 - these two declare the ops that nodes may name
 from situs.devices.scope import here
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.files.paths import as_text as path_text
+from situs.files.paths import local, translated
 from situs.graph.context import as_default, get_default_graph
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
@@ -182,13 +183,18 @@ def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool =
 
     Returns:
         The path of the file.
+
+    Raises:
+        TypeError: there is no graph, or a path is none.
+        OpError: the file cannot be written.
     """
     content = graph_or_graph_def.as_graph_def() if isinstance(graph_or_graph_def, Graph) else graph_or_graph_def
     if not isinstance(content, GraphDef):
         raise DTypeError(f"write_graph takes a Graph or a GraphDef, got {graph_or_graph_def!r}.")
-    path = Path(os.fspath(logdir)) / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _write_whole(path, str(content).encode() if as_text else content.SerializeToString())
+    path = local(logdir) / path_text(name)
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_whole(path, str(content).encode() if as_text else content.SerializeToString())
     return str(path)
 
 
