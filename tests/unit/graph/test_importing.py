@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from situs import dtype as dt
-from situs.errors import DTypeError, InvalidArgumentError, NotFoundError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
 from situs.graph.serialize import to_graph_def
@@ -596,8 +596,11 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path):
     write_graph(parse(BASE, GraphDef()), tmp_path, "g.pbtxt")
     assert [path.name for path in tmp_path.iterdir()] == ["g.pbtxt"]
     (tmp_path / "taken").mkdir()
-    with pytest.raises(OSError, match="taken"):
+    with pytest.raises(FailedPreconditionError, match=r"taken.*Is a directory"):
         write_graph(GraphDef(), tmp_path, "taken")
+    for folder, name in ((3, "g"), (None, "g"), (tmp_path, 3)):
+        with pytest.raises(DTypeError, match="Expected binary or unicode string"):
+            write_graph(GraphDef(), folder, name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.pbtxt", "taken"]
 
 
