@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
@@ -26,7 +26,7 @@ from situs.execution.failure import explained, in_call
 from situs.execution.plan import BLOCKING, WAITING, Call, Literal, Plan, Slot, Source, slots_in
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
-from situs.graph.function import graphs_of
+from situs.graph.function import operations_in
 from situs.graph.node import Operation
 
 HEAVY = 4_000_000  # multiplications: about a millisecond of one core
@@ -89,7 +89,7 @@ def _kind(call: Call, unknown: int) -> str:
     """What to do with a call; `unknown` is the work of one whose shapes are not known."""
     if call.node is None:
         return "cheap"
-    inside = list(_operations(call.node))
+    inside = list(operations_in(call.node))
     if any(node.type in BLOCKING for node in inside):
         return "blocking"
     if any(node.type in WAITING for node in inside):
@@ -97,14 +97,6 @@ def _kind(call: Call, unknown: int) -> str:
     if _on_card(call):
         return "cheap"
     return "slow" if max(_work(node, unknown) for node in inside) > HEAVY else "cheap"
-
-
-def _operations(node: Operation) -> Iterator[Operation]:
-    """An operation, and those in the graphs that it holds."""
-    yield node
-    for _, held in graphs_of(node):
-        for inner in held.operations:
-            yield from _operations(inner)
 
 
 def _work(node: Operation, unknown: int) -> int:

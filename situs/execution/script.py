@@ -181,17 +181,15 @@ def _alone(run: list[Call], sources: list[Source], kept: list[int], plan: Plan) 
 
 
 def _or_one_by_one(function: Callable[..., Any], alone: Callable[..., Any]) -> Callable[..., Any]:
-    single = _set_optimize
-
     def run(*values: Any) -> Any:
         before = torch._C._get_graph_executor_optimize()
-        single(False)  # no profiling runs, no rewriting: the calls as they are
+        _set_optimize(False)  # no profiling runs, no rewriting: the calls as they are
         try:
             return function(*values)
         except RuntimeError:
             return alone(None, *values)
         finally:
-            single(before)
+            _set_optimize(before)
 
     return run
 

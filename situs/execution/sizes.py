@@ -26,7 +26,7 @@ from situs.eager.bridge import TORCH_DTYPE, host
 from situs.eager.tensor import to_numpy_value
 from situs.errors import OpError
 from situs.execution.failure import in_node
-from situs.execution.inner import with_plans
+from situs.execution.held import Held
 from situs.execution.paper import Paper, is_known, sketch
 from situs.execution.plan import NO_WORK, WAITING, Call, Literal, Plan, Slot, Source
 from situs.execution.sketches import Box, Sketch, Sketches, in_box
@@ -137,9 +137,9 @@ class _Walk:
         """A branch, a loop or a call: its function is run, with the plans inside it on paper."""
         given = [self._value(source, call.device) for source in call.inputs]
         inner = _Inner(self.sketches, len(node.args[0]) if node.type == "While" else None)
-        function = with_plans(call.function, inner.part, lambda copy: lambda value: self._arrived(value, call, node))
+        assert isinstance(call.function, Held)
+        function: Any = call.function.again(inner.part, lambda move: lambda value: self._arrived(value, call, node))
         try:
-            assert function is not None
             if node.type == "If":
                 pairs = zip(*(function(inner, truth, *given[1:]) for truth in _truths(given[0])), strict=True)
                 made = [max(map(_gathered, pair), key=lambda result: result.size) for pair in pairs]

@@ -33,14 +33,13 @@ from situs.eager.shortage import bytes_asked, exhausted, is_shortage
 from situs.execution.away import Away, View, may_move
 from situs.execution.emit import as_host_value
 from situs.execution.failure import explained, in_call
-from situs.execution.inner import with_plans
+from situs.execution.held import Held
 from situs.execution.lifetimes import Lifetimes
 from situs.execution.plan import BLOCKING, OTHERS_MAY_RUN, Call, Literal, Plan, Slot, Source, slots_in
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
 from situs.execution.verify import checking
-from situs.graph.function import graphs_of
-from situs.graph.node import Operation
+from situs.graph.function import graphs_of, operations_in
 
 
 class Switch:
@@ -54,16 +53,8 @@ switch = Switch()
 
 def can_swap(plan: Plan) -> bool:
     """Whether a plan has to do with a GPU, and no call may wait for another one of the same run."""
-    nodes = [node for call in plan.calls if call.node is not None for node in _operations(call.node)]
+    nodes = [node for call in plan.calls if call.node is not None for node in operations_in(call.node)]
     return any(call.device.account is not None for call in plan.calls) and not any(n.type in BLOCKING for n in nodes)
-
-
-def _operations(node: Operation) -> Iterator[Operation]:
-    """An operation, and those in the graphs that it holds."""
-    yield node
-    for _, graph in graphs_of(node):
-        for inner in graph.operations:
-            yield from _operations(inner)
 
 
 def run_swapping(plan: Plan, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
@@ -198,8 +189,8 @@ class _Swapping:
     def _function(self, frame: _Frame, call: Call) -> Callable[..., Any]:
         """What to call: a branch or a loop with its plans run as this one is."""
         function = call.function
-        if call.node is not None and graphs_of(call.node):
-            function = with_plans(function, self._inner, lambda copy: self._roomy(frame, copy)) or function
+        if isinstance(function, Held):
+            function = function.again(self._inner, lambda move: self._roomy(frame, move))
         if verifying() and frame.plan.as_known:
             function = checking(frame.plan)(frame.number, replace(call, function=function))
         if not call.takes_run:

@@ -145,3 +145,11 @@ def graphs_of(node: Operation) -> list[tuple[str, FunctionGraph]]:
             if isinstance(item, FunctionGraph):
                 found.append((f"{name}[{number}]" if several else name, item))
     return found
+
+
+def operations_in(node: Operation) -> Iterator[Operation]:
+    """An operation, and those in the graphs that it holds."""
+    yield node
+    for _, graph in graphs_of(node):
+        for inner in graph.operations:
+            yield from operations_in(inner)

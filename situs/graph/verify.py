@@ -242,7 +242,7 @@ def _inner(graph: Graph, node: Operation) -> None:
         if inner.outer is not graph:
             _fail(node, f"its {name} lies in {inner.outer!r}, not in the graph of the operation.")
         for outside in inner.captures:
-            if not any(outside is tensor for tensor in node.inputs):
+            if not any(outside is tensor for tensor in node.args[-1]):
                 _fail(node, f"its {name} captures {outside.name}, which is not among its inputs.")
         try:
             verify(inner)
@@ -260,6 +260,10 @@ def _check_parts(node: Operation) -> None:
     for name in ("cond", "body"):
         if name in inner and (found := [tensor.dtype for tensor in inner[name].arguments]) != made:
             _fail(node, f"its {name} takes {_dtypes(found)}, the operation gives {_dtypes(made)}.")
+    given = {"then_branch": [], "else_branch": [], "f": [tensor.dtype for tensor in tensors_in(node.args[:1])]}
+    for name, wanted in given.items():
+        if name in inner and (found := [tensor.dtype for tensor in inner[name].arguments]) != wanted:
+            _fail(node, f"its {name} takes {_dtypes(found)}, and is given {_dtypes(wanted)}.")
 
 
 def _dtypes(dtypes: list[DType]) -> str:

@@ -7,7 +7,6 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs.execution.emit import emit
-from situs.execution.inner import with_plans
 from situs.execution.state import Run, State
 from situs.graph.function import graphs_of
 
@@ -38,13 +37,8 @@ def test_every_plan_inside_is_run_as_asked(make):
             emitted = emit(inner).function
             return lambda run, *values: (played.append(inner), emitted(run, *values))[1]
 
-        held.function = with_plans(held.function, noting, lambda copy: copy)
+        held.function = held.function.again(noting, lambda move: move)
         values = sess._prepare(result, {x: None}).values([np.ones(2)])
         made = emit(plan).function(Run(State()), *values)
         np.testing.assert_array_equal(made[0], expected)
         assert len(played) == times
-
-
-def test_a_function_without_plans_inside():
-    assert with_plans(lambda: None, lambda plan: None, lambda copy: copy) is None
-    assert with_plans(np.add, lambda plan: None, lambda copy: copy) is None
