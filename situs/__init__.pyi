@@ -191,6 +191,7 @@ from situs import data as data
 from situs import initializers as initializers
 from situs import keras as keras
 from situs import memory as memory
+from situs import nest as nest
 from situs import optimizers as optimizers
 from situs import queue as queue
 from situs import summary as summary
@@ -207,6 +208,7 @@ from situs.graph.context import init_scope as init_scope
 from situs.graph.context import name_scope as name_scope
 from situs.graph.graph import Graph as Graph
 from situs.graph.node import Operation as Operation
+from situs.modules import Module as Module
 from situs.ops.control import case as case
 from situs.ops.control import cond as cond
 from situs.ops.control import switch_case as switch_case
@@ -221,6 +223,7 @@ from situs.ops.placeholder import no_op as no_op
 from situs.ops.python_function import numpy_function as numpy_function
 from situs.ops.python_function import py_function as py_function
 from situs.ops.slices import IndexedSlices as IndexedSlices
+from situs.ops.tensor_array import TensorArray as TensorArray
 from situs.tracing.function import function as function
 from situs.tracing.function import inside_function as inside_function
 from situs.tracing.spec import TensorSpec as TensorSpec

@@ -15,8 +15,8 @@ from numbers import Real
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
-_VIRTUAL = re.compile(r"\s*(\d+)\s*(?:[xX*]\s*(\S.*?))?\s*")
+_SIZE = re.compile(r"(\d{1,30}(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE | re.ASCII)
+_VIRTUAL = re.compile(r"\s*(\d{1,30})\s*(?:[xX*]\s*(\S.*?))?\s*", re.ASCII)
 _ON_OR_OFF = {"": None, "true": True, "1": True, "false": False, "0": False}
 DEFAULT_VIRTUAL_GPU_BYTES = 4 * 2**30
 MAX_VIRTUAL_GPUS = 1024
@@ -41,7 +41,7 @@ def parse_bytes(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise InvalidArgumentError(
-            f"Cannot read {text!r} as a size in bytes. Write it like 512MiB, 2GiB or 1073741824."
+            f"Cannot read {shown(text)} as a size in bytes. Write it like 512MiB, 2GiB or 1073741824."
         )
     number, prefix, binary = match.groups()
     base = 1024 if binary or (prefix and not text.strip().upper().endswith("B")) else 1000
@@ -58,7 +58,7 @@ def parse_virtual_gpus(text: str) -> VirtualGpus:
     """
     match = _VIRTUAL.fullmatch(text)
     if match is None:
-        raise InvalidArgumentError(f"Cannot read SITUS_VIRTUAL_GPUS={text!r}. Write a count such as 4, or 4x2GiB.")
+        raise InvalidArgumentError(f"Cannot read SITUS_VIRTUAL_GPUS={shown(text)}. Write a count such as 4, or 4x2GiB.")
     count, size = match.groups()
     return check_virtual_gpus(int(count), parse_bytes(size) if size else DEFAULT_VIRTUAL_GPU_BYTES)
 

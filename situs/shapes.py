@@ -6,17 +6,57 @@ ones, so that one rule serves both front doors.
 
     >>> broadcast(TensorShape([2, 1]), TensorShape([None, 3]))
     TensorShape([2, 3])
+
+A dimension that is taken out of a shape is an integer, with the ``value`` that TensorFlow 1's programs ask for; an
+unknown one is ``None``, as in TensorFlow 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
 from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, shown
 
 Dim = int | None
 MAX_RANK = 254  # TensorFlow's
+
+
+class Dimension(int):
+    """A known dimension of a shape: an integer.
+
+    Args:
+        value: The size, or another dimension; None gives None, which is what an unknown dimension is.
+
+    Raises:
+        ValueError: it is no size.
+
+    Example:
+        >>> TensorShape([2, 3])[1].value
+        3
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value: Any) -> Dimension:
+        """A size as a dimension."""
+        dim = _as_dim(value)
+        return None if dim is None else int.__new__(cls, dim)  # type: ignore[return-value]
+
+    @property
+    def value(self) -> int:
+        """The size, as a plain integer."""
+        return int(self)
+
+
+def dimension_value(dimension: Any) -> Any:
+    """The size that a dimension stands for, as a plain integer; anything else, ``None`` too, as it is."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape: TensorShape, index: int) -> Dim:
+    """One dimension of a shape, also of one with an unknown rank: then it is unknown too."""
+    return TensorShape(shape)[index]
 
 
 class TensorShape:
@@ -53,7 +93,7 @@ class TensorShape:
     @property
     def dims(self) -> list[Dim] | None:
         """The dimensions as a list, or None when the rank is unknown."""
-        return None if self._dims is None else list(self._dims)
+        return None if self._dims is None else [*map(_dimension, self._dims)]
 
     def as_list(self) -> list[Dim]:
         """The dimensions as a list.
@@ -145,19 +185,19 @@ class TensorShape:
         return self._dims is not None
 
     def __iter__(self) -> Iterator[Dim]:
-        return iter(self._known())
+        return map(_dimension, self._known())
 
     @overload
-    def __getitem__(self, key: int) -> Dim: ...
+    def __getitem__(self, key: int) -> Dimension | None: ...
     @overload
     def __getitem__(self, key: slice) -> TensorShape: ...
-    def __getitem__(self, key: int | slice) -> Dim | TensorShape:
+    def __getitem__(self, key: int | slice) -> Dimension | TensorShape | None:
         if self._dims is None:
             return TensorShape(None) if isinstance(key, slice) else None
         if isinstance(key, slice):
             return TensorShape(self._dims[key])
         try:
-            return self._dims[key]
+            return _dimension(self._dims[key])
         except IndexError:
             raise OutOfRangeError(f"Shape {self} has {self.rank} dimensions; there is no dimension {key}.") from None
         except TypeError:
@@ -187,6 +227,20 @@ class TensorShape:
     def __reduce__(self) -> tuple[type[TensorShape], tuple[tuple[Dim, ...] | None]]:
         return TensorShape, (self._dims,)
 
+
+class _Dimensions(dict[Any, Any]):
+    """Dimensions by their values: looking one up is quicker than making it."""
+
+    _MOST = 4096
+
+    def __missing__(self, dim: int) -> Dimension:
+        made = int.__new__(Dimension, dim)
+        if len(self) < self._MOST:
+            self[dim] = made
+        return made
+
+
+_dimension: Callable[[Dim], Dimension | None] = _Dimensions({None: None}).__getitem__
 
 UNKNOWN = TensorShape(None)
 SCALAR = TensorShape([])
@@ -228,7 +282,7 @@ def broadcast(x: TensorShape, y: TensorShape) -> TensorShape:
     if x.rank is None or y.rank is None:
         return UNKNOWN
     rank = max(x.rank, y.rank)
-    longer = [(1,) * (rank - len(s)) + tuple(s) for s in (x, y)]
+    longer = [(1,) * (rank - len(s)) + s._known() for s in (x, y)]
     return TensorShape(_broadcast_dim(a, b, x, y) for a, b in zip(*longer, strict=True))
 
 

@@ -62,7 +62,7 @@ def gradients(
     targets, sources = _tensors(ys), [_source(x) for x in flatten(xs)]
     choice = as_choice(unconnected_gradients)
     graph = _graph_of([*targets, *sources])
-    if graph is None:
+    if graph is None or not all(isinstance(target, SymbolicTensor) for target in targets):
         raise InvalidArgumentError("tf.gradients works on the tensors of a graph. Use tf.GradientTape in eager code.")
     with graph.as_default() if here.graph is not graph else nullcontext(), graph.name_scope(name):
         stops = {id(graph.capture(tensor)) for tensor in _tensors(stop_gradients)}
@@ -98,11 +98,11 @@ def _flat_or_none(grad_ys: Any, count: int) -> list[Any]:
     return found
 
 
-def _graph_of(tensors: Sequence[SymbolicTensor]) -> Graph | None:
+def _graph_of(tensors: Sequence[Any]) -> Graph | None:
     """The graph to build in: the one being built if there is one, since the others lie around it."""
     if here.graph is not None:
         return here.graph  # type: ignore[no-any-return]
-    return tensors[0].graph if tensors else None
+    return next((tensor.graph for tensor in tensors if isinstance(tensor, SymbolicTensor)), None)
 
 
 def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Sequence[Any]) -> list[Any]:

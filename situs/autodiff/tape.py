@@ -199,10 +199,10 @@ class GradientTape:
         experimental_use_pfor: bool = True,
     ) -> Any:
         """The jacobian of each row of `target` with respect to the same row of `source`."""
-        made = _tensor(target)
-        if made.shape[0] != source.shape[0]:
+        made, given = _tensor(target), _tensor(source)
+        if 0 in (made.shape.rank, given.shape.rank) or made.shape[0] != given.shape[0]:
             raise InvalidArgumentError(
-                f"Need first dimension of target shape ({made.shape}) and source shape ({source.shape}) to match."
+                f"Need first dimension of target shape ({made.shape}) and source shape ({given.shape}) to match."
             )
         return self._rows(target, source, unconnected_gradients, _batch_seeds(made), _batch_rows)
 

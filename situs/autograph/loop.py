@@ -15,6 +15,7 @@ from typing import Any
 from situs.autograph import hooks
 from situs.autograph.branch import if_stmt
 from situs.autograph.condition import Getter, Names, Setter, Thunk, check_condition, where_of
+from situs.autograph.loop_options import LoopOptions, run_loop
 from situs.autograph.returns import FLAG
 from situs.autograph.state import UNDEFINED, carried, check_same, check_shape, rebuilt
 from situs.errors import InvalidArgumentError, UnimplementedError
@@ -39,8 +40,7 @@ def while_stmt(test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, n
         body()
         return state.leave() or list(values)
 
-    start = state.start or [0]  # a loop that changes no variable still needs something to carry
-    state.enter(hooks.listed(hooks.current.while_loop(again, once, start), len(start)))
+    run_loop(state.options, again, once, state.start, state.enter)
 
 
 def for_stmt(
@@ -72,8 +72,7 @@ def for_stmt(
         body(hooks.current.element(iterated, index))
         return [index + 1, *state.leave()]
 
-    start = [0, *state.start]
-    state.enter(hooks.listed(hooks.current.while_loop(again, once, start), len(start))[1:])
+    run_loop(state.options, again, once, [0, *state.start], lambda made: state.enter(made[1:]))
 
 
 def _for_walk(walk: Any, extra_test: Thunk | None, body: Callable[[Any], None], state: _Carried) -> None:
@@ -88,8 +87,7 @@ def _for_walk(walk: Any, extra_test: Thunk | None, body: Callable[[Any], None], 
         body(walk.element())
         return state.leave() or list(values)
 
-    start = state.start or [0]  # a loop that changes no variable still needs something to carry
-    state.enter(hooks.listed(hooks.current.while_loop(again, once, start), len(start)))
+    run_loop(state.options, again, once, state.start, state.enter)
 
 
 def _for_python(iterated: Iterable[Any], extra_test: Thunk | None, body: Callable[[Any], None], *state: Any) -> None:
@@ -141,6 +139,7 @@ class _Carried:
     def __init__(self, get_state: Getter, set_state: Setter, names: Names, needed: int, where: str) -> None:
         self._get, self._set = get_state, set_state
         self._names, self._needed, self._where = names[:needed], needed, where
+        self.options = LoopOptions(where)
         self._before = get_state()
         self._entered = self._before
         self._check_start()
@@ -154,6 +153,7 @@ class _Carried:
         """Gives the variables the values of an iteration."""
         each = iter(results)
         self._entered = tuple(rebuilt(value, each) for value in self._before[: self._needed])
+        self.options.variables = [leaf for value in self._entered for leaf in carried(value)]
         self._set(self._entered + self._before[self._needed :])
 
     def leave(self) -> list[Any]:
@@ -180,4 +180,4 @@ class _Carried:
         if new is UNDEFINED:
             raise InvalidArgumentError(f"'{name}' has no value after one iteration of the loop ({self._where}).")
         check_same(name, old, new, ("before the loop", "after one iteration"), self._where)
-        check_shape(name, old, new, self._where)
+        check_shape(name, old, new, self._where, self.options.allows)

@@ -56,15 +56,28 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def carried(value: Any) -> list[Any]:
-    """The leaves that an op can carry."""
-    return [leaf for leaf in leaves(value) if hooks.current.carries(leaf)]
+    """The leaves that an op can carry; of an object that holds one, such as a ``TensorArray``, what it holds."""
+    return [leaf._carried() if _is_holder(leaf) else leaf for leaf in leaves(value) if _carries(leaf)]
+
+
+def _is_holder(leaf: Any) -> bool:
+    return hasattr(type(leaf), "_carried") and hasattr(type(leaf), "_with")
+
+
+def _carries(leaf: Any) -> bool:
+    return _is_holder(leaf) or hooks.current.carries(leaf)
+
+
+def _made(leaf: Any, result: Any) -> Any:
+    """What a leaf becomes with the result of an op."""
+    return leaf._with(result) if _is_holder(leaf) else result
 
 
 def rebuilt(value: Any, results: Iterator[Any]) -> Any:
     """The same nest, with the leaves that an op carried replaced by its results."""
     parts = _parts(value)
     if parts is None:
-        return next(results) if hooks.current.carries(value) else value
+        return _made(value, next(results)) if _carries(value) else value
     return _assembled(value, [rebuilt(part, results) for part in parts])
 
 
@@ -76,7 +89,7 @@ def merged(one: Any, other: Any, results: Iterator[Any]) -> Any:
         return one
     parts = _parts(one)
     if parts is None:
-        return next(results) if hooks.current.carries(one) else one
+        return _made(one, next(results)) if _carries(one) else one
     pairs = zip(parts, _parts(other) or (), strict=True)
     return _assembled(one, [merged(left, right, results) for left, right in pairs])
 
@@ -135,7 +148,7 @@ def _check_leaf(name: str, one: Any, other: Any, sides: tuple[str, str], where: 
     if one is other:
         return
     for value, side in ((one, sides[0]), (other, sides[1])):
-        if not hooks.current.carries(value):
+        if not _carries(value):
             what = "None" if value is None else f"{value!r}, which is not a tensor,"
             raise InvalidArgumentError(f"'{name}' is {what} {side} ({where}).")
     found = dtype_name(one), dtype_name(other)
@@ -153,19 +166,26 @@ def dtype_name(value: Any) -> str | None:
     return str(value.dtype.name) if is_tensor(value) else None
 
 
-def check_shape(name: str, before: Any, after: Any, where: str) -> None:
+def check_shape(name: str, before: Any, after: Any, where: str, freed: Callable[[Any], bool]) -> None:
     """Raises if a tensor that a loop carries does not keep the shape it came in with.
+
+    Args:
+        name: The variable.
+        before: Its value before an iteration.
+        after: Its value after it.
+        where: Where the loop is.
+        freed: Whether a tensor from before may have another shape afterwards.
 
     Raises:
         InvalidArgumentError: it does not.
     """
     pairs = zip(leaves(before), leaves(after), strict=True)
     for old, new in pairs:
-        if is_tensor(old) and is_tensor(new) and not _keeps(_dims(old), _dims(new)):
+        if is_tensor(old) and is_tensor(new) and not freed(old) and not _keeps(_dims(old), _dims(new)):
             raise InvalidArgumentError(
                 f"'{name}' has shape {old.shape} before the loop, but shape {new.shape} after one iteration ({where}). "
-                f"A loop carries tensors of one shape; make room before the loop, or use tf.while_loop with "
-                f"shape_invariants."
+                f"A loop carries tensors of one shape; make room before the loop, or use "
+                f"tf.autograph.experimental.set_loop_options, or tf.while_loop, with shape_invariants."
             )
 
 

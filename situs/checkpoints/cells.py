@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import torch
 
+from situs import dtype as dt
+from situs.checkpoints.resumable import Resumable
 from situs.checkpoints.writer import Saved
 from situs.eager.bridge import Value, host, place
 from situs.eager.cell import Cell
@@ -32,6 +35,11 @@ def is_variable(value: Any) -> bool:
     return isinstance(value, (Variable, RefVariable))
 
 
+def has_value(value: Any) -> bool:
+    """Whether a checkpoint has a value of its own for this: a variable, or an object with a state."""
+    return is_variable(value) or isinstance(value, Resumable)
+
+
 def needs_session(variables: Iterable[Any]) -> bool:
     """Whether one of the variables has values in sessions only."""
     return any(isinstance(variable, RefVariable) for variable in variables)
@@ -39,6 +47,8 @@ def needs_session(variables: Iterable[Any]) -> bool:
 
 def full_name(variable: Any) -> str:
     """The name of a variable, by which a ``Saver`` knows it."""
+    if isinstance(variable, Resumable):
+        return ""  # such a thing has none
     return str(variable.name).removesuffix(":0")
 
 
@@ -75,6 +85,8 @@ def saved(variable: Any, session: BaseSession | None, name: str) -> Saved:
     Raises:
         FailedPreconditionError: it has no value yet.
     """
+    if isinstance(variable, Resumable):
+        return Saved(name, dt.string, np.array(variable._saved_state(), dtype=object), host().name)
     cell = _cell(variable, session)
     if cell is None:
         raise FailedPreconditionError(
@@ -91,6 +103,9 @@ def put(variable: Any, session: BaseSession | None, value: Value) -> None:
         InvalidArgumentError: it has another shape than the variable.
         ResourceExhaustedError: there is no room on the device of the variable.
     """
+    if isinstance(variable, Resumable):
+        variable._resume(value[()])
+        return
     cell = _cell(variable, session) or _new_cell(variable, session)
     cell.check(value)
     moved = copy_to(wrap(value, place(host(), cell.dtype)), cell.place.device, "Restore")._value

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.checkpoints.cells import full_name, is_variable
+from situs.checkpoints.cells import full_name, has_value
 from situs.checkpoints.index import LARGEST
 from situs.checkpoints.reader import CheckpointReader
+from situs.checkpoints.resumable import Resumable
 from situs.checkpoints.strict_json import loads
 from situs.devices.logical import Device
 from situs.dtype import DType
@@ -36,6 +37,7 @@ from situs.tracing.function import Function, Method
 
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+STATE = "/.ATTRIBUTES/ITERATOR_STATE"
 _PLAIN = (str, bytes, bytearray, int, float, complex, type(None), type, np.ndarray, np.generic, torch.Tensor)
 _CODE = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, Function, Method)
 _OURS = (Tensor, Graph, Operation, BaseSession, TensorShape, DType, Device)
@@ -47,7 +49,7 @@ _NO_OBJECTS = _PLAIN + _CODE + _OURS
 
 def may_hold_variables(value: Any) -> bool:
     """Whether a value is a variable, or an object, list or dictionary that could lead to one."""
-    if is_variable(value) or isinstance(value, (list, tuple, Mapping)) or hasattr(type(value), "_checkpoint_children"):
+    if has_value(value) or isinstance(value, (list, tuple, Mapping)) or hasattr(type(value), "_checkpoint_children"):
         return True
     return not isinstance(value, _NO_OBJECTS) and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__"))
 
@@ -59,7 +61,7 @@ def children(value: Any) -> dict[str, Any]:
 
 def _leading_on(value: Any) -> Iterator[tuple[Any, Any]]:
     """The children of an object that may hold variables; the keys of a dictionary may be anything."""
-    if is_variable(value):
+    if has_value(value):
         return
     for name, child in _all_children(value):
         if may_hold_variables(child) and not _is_data(child):
@@ -130,7 +132,7 @@ class ObjectGraph:
 
 def walk(root: Any) -> ObjectGraph:
     """The graph of all objects that `root` leads to and that may lead to variables."""
-    if is_variable(root):
+    if has_value(root):
         return ObjectGraph([Node(key=VALUE[1:], full_name=full_name(root))], [root])
     graph = ObjectGraph([Node()], [root])
     numbers, paths = {id(root): 0}, [""]
@@ -141,12 +143,18 @@ def walk(root: Any) -> ObjectGraph:
                 path = f"{paths[number]}/{_escaped(str(name))}".removeprefix("/")
                 paths.append(path)
                 graph.objects.append(child)
-                graph.nodes.append(Node(key=path + VALUE, full_name=full_name(child)) if is_variable(child) else Node())
+                graph.nodes.append(_node_of(child, path))
             if isinstance(name, str):
                 graph.nodes[number].children[name] = numbers[id(child)]
             else:
                 graph.nameless.append((value, name, numbers[id(child)]))
     return graph
+
+
+def _node_of(value: Any, path: str) -> Node:
+    if not has_value(value):
+        return Node()
+    return Node(key=path + (STATE if isinstance(value, Resumable) else VALUE), full_name=full_name(value))
 
 
 def _escaped(name: str) -> str:
@@ -244,4 +252,4 @@ def _node(content: dict[str, Any], count: int) -> Node:
 def names_in(reader: CheckpointReader) -> dict[str, str]:
     """The keys of variables that were saved by their place in objects, by the names that they had."""
     graph = read_graph(reader)
-    return {} if graph is None else {node.full_name: node.key for node in graph.nodes if node.key is not None}
+    return {} if graph is None else {node.full_name: node.key for node in graph.nodes if node.key and node.full_name}

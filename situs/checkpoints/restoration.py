@@ -16,10 +16,12 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from situs.checkpoints.cells import full_name, is_variable, needs_session, put
-from situs.checkpoints.objects import ObjectGraph, children, may_hold_variables, walk
+from situs import dtype as dt
+from situs.checkpoints.cells import full_name, has_value, needs_session, put
+from situs.checkpoints.objects import STATE, ObjectGraph, children, may_hold_variables, walk
 from situs.checkpoints.reader import CheckpointReader
-from situs.errors import InvalidArgumentError
+from situs.checkpoints.resumable import Resumable
+from situs.errors import DataLossError, InvalidArgumentError
 from situs.session.session import BaseSession
 from situs.shapes import TensorShape
 
@@ -100,7 +102,7 @@ class Restoration:
     def _bind_one(self, value: Any, number: int, found: list[tuple[Any, str]]) -> bool:
         """Binds a node to an object, and lists it if it is a variable; whether to go on with its children."""
         key = self.nodes[number].key
-        if (key is not None) != is_variable(value):
+        if (key is not None) != has_value(value) or _wants_state(key) != isinstance(value, Resumable):
             return False  # a variable has become an object, or the other way round
         if number not in self._bound:
             self._bound[number] = _weakly(value)
@@ -177,6 +179,9 @@ class Restoration:
 
 
 def _check(variable: Any, key: str, reader: CheckpointReader) -> None:
+    if isinstance(variable, Resumable):
+        _check_state(variable, key, reader)
+        return
     entry = reader.entry(key)
     if entry.dtype is not variable.dtype:
         raise InvalidArgumentError(
@@ -188,6 +193,17 @@ def _check(variable: Any, key: str, reader: CheckpointReader) -> None:
             f"Received incompatible tensor with shape {TensorShape(entry.shape)} when attempting to restore variable "
             f"with shape {variable.shape} and name {variable.name}."
         )
+
+
+def _wants_state(key: str | None) -> bool:
+    return key is not None and key.endswith(STATE)
+
+
+def _check_state(value: Resumable, key: str, reader: CheckpointReader) -> None:
+    entry = reader.entry(key)
+    if entry.dtype is not dt.string or tuple(entry.shape):
+        raise DataLossError(f"{key} of {reader.prefix} is not a state: it is {entry.dtype.name} {entry.shape}.")
+    value._check_state(reader.read(key)[()])
 
 
 def _wait(value: Any, restoration: Restoration, number: int) -> None:

@@ -158,7 +158,7 @@ class NameBasedSaverStatus(LoadStatus):
         self._restore([v for v in self._variables() if not needs_session([v])], None)
 
     def _variables(self) -> list[Any]:
-        return [variable for _, variable in walk(self._root).variables]
+        return [variable for _, variable in walk(self._root).variables if is_variable(variable)]
 
     def _restore(self, variables: list[Any], session: BaseSession | None) -> None:
         for variable in variables:
@@ -185,7 +185,7 @@ class NameBasedSaverStatus(LoadStatus):
         Raises:
             AssertionError: one has not.
         """
-        names = [variable.name.removesuffix(":0") for variable in self._variables() if is_variable(variable)]
+        names = [variable.name.removesuffix(":0") for variable in self._variables()]
         missing = [name for name in names if not self._reader.has_tensor(name) and name != "save_counter"]
         if missing:
             raise UnmatchedError(f"Some variables are not in the checkpoint: {shown(missing, 1000)}")

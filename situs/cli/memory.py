@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from situs.errors import NotFoundError
+from situs.errors import NotFoundError, shown
 
 
 def add_command(commands: Any) -> None:
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     from situs.memory.output import check_writable
     from situs.memory.recording import record
 
-    if not Path(arguments.program).is_file():
-        raise NotFoundError(f"There is no program {arguments.program!r}.")
+    if not _is_file(arguments.program):
+        raise NotFoundError(f"There is no program {shown(arguments.program)}.")
     if arguments.output is not None:
         check_writable(arguments.output)
     with record() as recording:
@@ -46,6 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         recording.save(arguments.output)
     return status
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except OSError:  # too long for a name, for example
+        return False
 
 
 def _run_program(program: str, arguments: Sequence[str]) -> int:

@@ -9,10 +9,13 @@ import sys as _sys
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from situs.shapes import dimension_at_index as dimension_at_index
+from situs.shapes import dimension_value as dimension_value
+
 if TYPE_CHECKING:
     from situs.compat import v1 as v1
 
-__all__ = ["v1"]
+__all__ = ["dimension_at_index", "dimension_value", "v1"]
 
 
 def __getattr__(name: str) -> _Any:

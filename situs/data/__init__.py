@@ -3,6 +3,7 @@
 from situs.data import experimental as experimental
 from situs.data import loop as _loop  # noqa: F401 - lets AutoGraph know of datasets
 from situs.data.dataset import Dataset as Dataset
+from situs.data.dataset import FixedLengthRecordDataset as FixedLengthRecordDataset
 from situs.data.dataset import TextLineDataset as TextLineDataset
 from situs.data.dataset import TFRecordDataset as TFRecordDataset
 from situs.data.element import DatasetSpec as DatasetSpec
@@ -19,6 +20,7 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "Dataset",
     "DatasetSpec",
+    "FixedLengthRecordDataset",
     "Iterator",
     "Options",
     "TFRecordDataset",

@@ -105,7 +105,12 @@ class Batch(Transformation):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        stream, size = self.input.start(binding), _checked(binding.number(self._size))
+        return self.start_after(binding, 0)
+
+    def start_after(self, binding: Binding, count: int) -> Stream:
+        """Begins an iteration behind the first batches, without joining them."""
+        size = _checked(binding.number(self._size))
+        stream = self.input.start_after(binding, count * size)
         if stream.table is not None:
             return Stream(_batches_of_rows(stream.items, size, self._drops, stream.table))
         return Stream(map(guarded(_joined), groups(stream.items, size, self._drops)))

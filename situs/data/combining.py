@@ -18,7 +18,7 @@ from situs import dtype as dt
 from situs.data.element import Spec, joined
 from situs.data.face import Face, node_of
 from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
-from situs.data.seeding import order_seed, seed_for
+from situs.data.seeding import seed_for
 from situs.data.table import Side
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.form import LEAF, Form, take_apart
@@ -240,9 +240,9 @@ class Sample(Node):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of each."""
-        epoch = binding.memory(self).next_epoch() if self._again else 0
+        seed = binding.order(self, self._seed, self._again)
         streams = [node.start(binding).elements() for node in self.inputs]
-        return Stream(self._drawn(streams, random.Random(order_seed(self._seed, epoch))))
+        return Stream(self._drawn(streams, random.Random(seed)))
 
     def _drawn(self, streams: list[Iterator[Any]], generator: random.Random) -> Iterator[Any]:
         chances = list(self._chances)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from situs.data.element import Element
@@ -37,6 +39,9 @@ class Cursor:
 
     def __init__(self, node: Node, binding: Binding) -> None:
         binding.deterministic = options_of(node).keeps_order
+        self._binding = binding if binding.state is None else None  # a session's state holds the cursor already
+        self._taken = 0
+        self._failed = False
         self.where: Device | None = node.where
         self._life = binding.life
         self._lock = threading.Lock()
@@ -59,6 +64,8 @@ class Cursor:
             if run is not None and type(self._next) is not Failure:
                 run.check()  # an element that comes too late for its run stays for the next one
             item, self._next = self._next, _END if self._next is _END else _NOTHING
+            self._taken += item is not _END
+            self._failed |= type(item) is Failure
         if item is _END:
             return None
         if type(item) is not Failure:
@@ -77,6 +84,33 @@ class Cursor:
             if self._next is _NOTHING:
                 self._next = self._take(run)
             return self._next is not _END
+
+    @contextmanager
+    def standing(self) -> Iterator[tuple[int, bool, Binding]]:
+        """How many elements were taken, whether one was an error, and the binding; none is taken meanwhile."""
+        assert self._binding is not None  # positions are those of eager iterators
+        with self._lock:
+            yield self._taken, self._failed, self._binding
+
+    def resume(self, node: Node, binding: Binding, taken: int, failed: bool) -> None:
+        """Iterates anew from behind so many elements.
+
+        Args:
+            node: The dataset.
+            binding: What it is iterated with.
+            taken: How many elements to leave out.
+            failed: Whether there are errors among them: then they must be made to be counted.
+        """
+        binding.deterministic = options_of(node).keeps_order
+        with self._lock:
+            self._life.closed = True
+            self._binding, self._life = binding, binding.life
+            self._taken, self._failed, self._next = taken, failed, _NOTHING
+            if failed:
+                self._items = node.start(binding).elements()
+                next(islice(self._items, taken, taken), None)
+            else:
+                self._items = node.start_after(binding, taken).elements()
 
     def _take(self, run: Any) -> Any:
         self._life.wanted_by(run)

@@ -17,6 +17,7 @@ from situs.data.combining import Combining
 from situs.data.consuming import Consuming
 from situs.data.element import Spec
 from situs.data.face import Face
+from situs.data.fixed_length import slices_of
 from situs.data.generator import Generating
 from situs.data.iterator import FunctionIterator, IteratorBase, OwnedIterator
 from situs.data.mapping import Mapping
@@ -139,3 +140,32 @@ class TFRecordDataset(Dataset):
         name: str | None = None,
     ) -> None:
         self._node = reading(filenames, records_of(compression_type), num_parallel_reads, "TFRecordDataset")
+
+
+class FixedLengthRecordDataset(Dataset):
+    """Records of one length from binary files, as strings.
+
+    Args:
+        filenames: The name of a file, a list of names, or a dataset of names.
+        record_bytes: How many bytes a record has.
+        header_bytes: How many bytes to leave out at the beginning of each file.
+        footer_bytes: How many bytes to leave out at the end.
+        buffer_size: Accepted for TensorFlow's programs.
+        compression_type: ``"GZIP"``, ``"ZLIB"`` or none.
+        num_parallel_reads: How many files to read at a time, in turn; one after the other by default.
+        name: Accepted for TensorFlow's programs.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        reader = slices_of(record_bytes, header_bytes, footer_bytes, compression_type)
+        self._node = reading(filenames, reader, num_parallel_reads, "FixedLengthRecordDataset")

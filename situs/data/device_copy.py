@@ -91,7 +91,11 @@ class ToDevice(Transformation):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        items = self.input.start(binding).elements()
+        return self.start_after(binding, 0)
+
+    def start_after(self, binding: Binding, count: int) -> Stream:
+        """Begins an iteration behind the first elements, which are not copied."""
+        items = self.input.start_after(binding, count).elements()
         move = mover(self.input.where or host(), self._target, [leaf.dtype for leaf in self.spec.leaves])
         if move is None:
             return Stream(items if not self._size else prefetched(items, limit_for(self._size), binding.life))

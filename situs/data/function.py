@@ -27,7 +27,7 @@ from situs.errors import CancelledError, DTypeError, InvalidArgumentError, shown
 from situs.execution.engine import Engine
 from situs.execution.program import Program
 from situs.execution.state import Run, State
-from situs.graph.function import FunctionGraph
+from situs.graph.function import FunctionGraph, graphs_of
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
 from situs.ops.form import LEAF, Form
@@ -40,6 +40,9 @@ from situs.tracing.kind import Kind
 from situs.tracing.spec import TensorSpec
 from situs.tracing.trace import trace
 
+# Stateful so that they run where nothing uses what they give, or for the graphs in them; the same each time.
+_CHECKS = {"Assert", "CheckNumerics", "Print", "PrintV2", "ReadFile"}
+_HARMLESS = _CHECKS | {"If", "PartitionedCall", "RowsAdd", "RowsBegin", "RowsStack", "While"}
 Face = Callable[[Node], Any]  # from a node to the dataset that programs see
 
 
@@ -81,6 +84,16 @@ class ElementFunction:
     def returned(self) -> list[Node]:
         """The datasets among what it returns."""
         return list(self._datasets.values())
+
+    def stateful_op(self) -> str | None:
+        """The type of an operation in it that may do something else the next time; None if there is none."""
+        pending: list[Any] = [self._graph]
+        while pending:
+            for node in pending.pop().operations:
+                if node.op_def.stateful and node.type not in _HARMLESS:
+                    return str(node.type)
+                pending += [graph for _, graph in graphs_of(node)]
+        return next((_root(tensor).op.type for tensor in self._captured if tensor.is_ref), None)
 
     # Tracing.
 

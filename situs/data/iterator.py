@@ -16,16 +16,18 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from situs import dtype as dt
+from situs.checkpoints.resumable import Resumable
 from situs.data import iterator_ops as ops
 from situs.data.cursor import Cursor
 from situs.data.element import DatasetSpec, Element, Spec
 from situs.data.function import Bound, Ready
 from situs.data.node import Binding, Node
 from situs.data.optional import Optional, OptionalValue, optional_of
+from situs.data.resuming import Position, check_fits, go_to, position_of
 from situs.devices.scope import here
 from situs.eager.bridge import host, place
 from situs.eager.tensor import wrap
-from situs.errors import FailedPreconditionError, OutOfRangeError
+from situs.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
@@ -36,7 +38,7 @@ Face = Callable[[Node], Any]
 _MOST = 1000  # elements that one trace takes from an iterator
 
 
-class IteratorBase(abc.ABC):
+class IteratorBase(Resumable):
     """What gives the elements of a dataset one after the other. ``iter(dataset)`` makes one."""
 
     @property
@@ -62,6 +64,18 @@ class IteratorBase(abc.ABC):
     def __iter__(self) -> Any:
         return self
 
+    def _saved_state(self) -> bytes:
+        raise UnimplementedError(
+            f"The position of {self!r} is in the runs of its graph, and cannot be saved or restored. Leave it out of "
+            "the checkpoint, or use iter(dataset) in eager code."
+        )
+
+    def _check_state(self, state: bytes) -> None:
+        self._saved_state()
+
+    def _resume(self, state: bytes) -> None:
+        self._saved_state()
+
 
 class OwnedIterator(IteratorBase):
     """An iterator of eager code.
@@ -72,6 +86,7 @@ class OwnedIterator(IteratorBase):
     """
 
     def __init__(self, node: Node, face: Face) -> None:
+        self._node = node
         self._spec = node.spec
         self._where = node.where
         self._cursor = Cursor(node, Binding())
@@ -120,6 +135,15 @@ class OwnedIterator(IteratorBase):
     def close(self) -> None:
         """Ends the iteration and its threads; so does dropping the iterator."""
         self._cursor.close()
+
+    def _saved_state(self) -> bytes:
+        return position_of(self._cursor, self._node).to_bytes()
+
+    def _check_state(self, state: bytes) -> None:
+        check_fits(self._node, Position.from_bytes(state))
+
+    def _resume(self, state: bytes) -> None:
+        go_to(self._cursor, self._node, Position.from_bytes(state))
 
     def _handle(self, graph: Graph) -> SymbolicTensor:
         """The tensor that stands for this iterator in a graph, made once in the outermost one."""

@@ -148,9 +148,17 @@ class Map(Made):
         self._ordered = ordered
         self.title = "Map" if calls is None else "ParallelMap"
 
+    def keeps_order(self, by_default: bool) -> bool:
+        """Whether elements come in the order of those they are made of."""
+        return self._calls is None or (by_default if self._ordered is None else self._ordered)
+
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration: in this thread, or with a crew of its own."""
-        items = self.input.start(binding).elements()
+        return self.start_after(binding, 0)
+
+    def start_after(self, binding: Binding, count: int) -> Stream:
+        """Begins an iteration behind the first elements, without making them."""
+        items = self.input.start_after(binding, count).elements()
         call = guarded(self.function.bind(binding))
         if self._calls is None:
             return Stream(map(call, items))

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from situs.data.element import Element, Spec
+from situs.data.seeding import order_seed
 from situs.data.table import Table
 from situs.devices.logical import Device
 from situs.devices.scope import here
@@ -100,12 +102,20 @@ class Memory:
     """What a node remembers from one iteration to the next."""
 
     def __init__(self) -> None:
-        self._epochs = itertools.count()
+        self.epochs = 0  # iterations begun
         self.kept: Any = None  # a cache
+        self._lock = threading.Lock()
 
     def next_epoch(self) -> int:
         """How often it has been iterated before."""
-        return next(self._epochs)
+        with self._lock:
+            self.epochs += 1
+            return self.epochs - 1
+
+    def go_to_epoch(self, epoch: int) -> None:
+        """Makes the next iteration the one with this number."""
+        with self._lock:
+            self.epochs = epoch
 
 
 class Life:
@@ -140,9 +150,24 @@ class Binding:
         state: The state of the session; None in eager code.
         life: Says when to give up.
         deterministic: Whether stages that run in parallel keep the order where nothing else is said.
+        planned: Seeds for the next iterations of nodes, by the identity of the node.
+
+    Attributes:
+        lost: A node that drew at random in a way that cannot be repeated; None if there is none.
     """
 
-    __slots__ = ("_memories", "_values", "deterministic", "life", "state")
+    __slots__ = (
+        "_drawn",
+        "_lock",
+        "_memories",
+        "_outer",
+        "_planned",
+        "_values",
+        "deterministic",
+        "life",
+        "lost",
+        "state",
+    )
 
     def __init__(
         self,
@@ -150,16 +175,24 @@ class Binding:
         state: State | None = None,
         life: Life | None = None,
         deterministic: bool = True,
+        planned: dict[int, deque[int]] | None = None,
     ) -> None:
         self._values = values or {}
         self.state = state
         self.life = life or Life()
         self.deterministic = deterministic
         self._memories: dict[int, Memory] = {}
+        self._planned = planned or {}
+        self._drawn: dict[int, list[int]] = {}
+        self._outer: Binding | None = None
+        self._lock = threading.Lock()
+        self.lost: str | None = None
 
     def within(self, values: dict[int, Any]) -> Binding:
         """A binding for a dataset that a function returned for one element: it belongs to the same iteration."""
-        return Binding(values, self.state, self.life, self.deterministic)
+        made = Binding(values, self.state, self.life, self.deterministic)
+        made._outer = self._outer or self
+        return made
 
     def value(self, tensor: SymbolicTensor) -> Any:
         """The value of a tensor.
@@ -189,6 +222,33 @@ class Binding:
         """What a node remembers: for good if it was made in eager code, else for the life of the iterator."""
         return node.memory or self._memories.setdefault(id(node), Memory())
 
+    def order(self, node: Node, seed: int | None, again: bool) -> int:
+        """The seed of the iteration of a node that begins now.
+
+        Args:
+            node: The node.
+            seed: What it was made with; None for an order that nothing leads to.
+            again: Whether every iteration has an order of its own.
+        """
+        with self._lock:
+            found = self._planned_for(node)
+            if found is None:
+                found = order_seed(seed, self.memory(node).next_epoch() if again else 0)
+            if self._outer is None:
+                self._drawn.setdefault(id(node), []).append(found)
+            elif seed is None or (again and node.memory is not None):
+                self._outer.lost = node.title
+            return found
+
+    def _planned_for(self, node: Node) -> int | None:
+        planned = self._planned.get(id(node))
+        return planned.popleft() if planned else None
+
+    def drawn(self, node: Node) -> tuple[int, list[int]]:
+        """The number of the next iteration of a node, and the seeds of those that have begun."""
+        with self._lock:
+            return 0 if node.memory is None else node.memory.epochs, list(self._drawn.get(id(node), ()))
+
 
 class Node:
     """One stage of a dataset: a source, or a transformation of others.
@@ -214,6 +274,12 @@ class Node:
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
         raise NotImplementedError
+
+    def start_after(self, binding: Binding, count: int) -> Stream:
+        """Begins an iteration behind the first `count` elements, none of which is an error."""
+        stream = self.start(binding)
+        next(itertools.islice(stream.items, count, count), None)
+        return Stream(stream.items, stream.table)
 
     def cardinality(self, binding: Binding) -> int:
         """The number of elements, as far as it is known: `INFINITE` or `UNKNOWN` where it is not."""

@@ -207,6 +207,10 @@ class WithOptions(Transformation):
         """Begins an iteration."""
         return self.input.start(binding)
 
+    def start_after(self, binding: Binding, count: int) -> Stream:
+        """Begins an iteration behind the first elements."""
+        return self.input.start_after(binding, count)
+
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""
         return self.input.cardinality(binding)

@@ -40,8 +40,12 @@ class Prefetch(Transformation):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration; its thread begins with the first element."""
+        return self.start_after(binding, 0)
+
+    def start_after(self, binding: Binding, count: int) -> Stream:
+        """Begins an iteration behind the first elements."""
         size = checked_buffer(binding.number(self._size))
-        items = self.input.start(binding).elements()
+        items = self.input.start_after(binding, count).elements()
         return Stream(items if size == 0 else prefetched(items, limit_for(size), binding.life))
 
     def cardinality(self, binding: Binding) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from situs.data.face import Face
 from situs.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
-from situs.data.seeding import order_seed, seed_for
+from situs.data.seeding import seed_for
 from situs.errors import InvalidArgumentError
 from situs.mixing import unpredictable
 from situs.ops.attribute import as_bool
@@ -56,8 +56,7 @@ class Shuffle(Transformation):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, in an order of its own."""
         stream, size = self.input.start(binding), _checked(binding.number(self._size))
-        epoch = binding.memory(self).next_epoch() if self._again else 0
-        draw = random.Random(order_seed(self._seed, epoch)).random
+        draw = random.Random(binding.order(self, self._seed, self._again)).random
         return Stream(_shuffled(stream.items, size, draw), stream.table)
 
     def cardinality(self, binding: Binding) -> int:

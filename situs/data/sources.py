@@ -29,7 +29,7 @@ from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
-from situs.mixing import mix, unpredictable
+from situs.mixing import unpredictable
 from situs.ops.constant import convert_to_tensor
 from situs.ops.inner import graph_for
 from situs.shapes import SCALAR
@@ -249,8 +249,8 @@ class RandomNumbers(Node):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        epoch = binding.memory(self).next_epoch() if self._anew else 0
-        return Stream(self._numbers(np.random.Generator(np.random.PCG64(mix((self._seed, epoch))))))
+        seed = binding.order(self, self._seed, self._anew)
+        return Stream(self._numbers(np.random.Generator(np.random.PCG64(seed))))
 
     def _numbers(self, generator: np.random.Generator) -> Any:
         while True:

@@ -24,10 +24,11 @@ from situs.data.face import Face
 from situs.data.mapping import as_calls, workers_for
 from situs.data.nesting import in_turn_ahead
 from situs.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, as_number, guarded
-from situs.data.seeding import order_seed, seed_for
+from situs.data.seeding import seed_for
 from situs.data.sources import Slices, Tensors, components_of
 from situs.errors import DataLossError, DTypeError, InvalidArgumentError
 from situs.files.paths import local, translated
+from situs.files.record_writer import WINDOWS, as_compression
 from situs.files.tree import glob
 from situs.ops.attribute import as_bool
 from situs.ops.form import LEAF
@@ -85,7 +86,7 @@ class Files(Node):
         """Begins an iteration over what is there now."""
         found = self._found(binding)
         if self._shuffles:
-            random.Random(order_seed(self._seed, binding.memory(self).next_epoch())).shuffle(found)
+            random.Random(binding.order(self, self._seed, True)).shuffle(found)
         return Stream(iter([(_as_value(path.encode()),) for path in found]))
 
     def cardinality(self, binding: Binding) -> int:
@@ -212,18 +213,6 @@ def _lines(path: str, compression: str, buffering: int) -> Iterator[bytes]:
             yield line.removesuffix(b"\n").replace(b"\r", b"")  # wherever they stand, as in TensorFlow
 
 
-def as_compression(compression: Any) -> str:
-    """The name of a kind of compression.
-
-    Raises:
-        InvalidArgumentError: there is no such kind.
-    """
-    kind = "" if compression is None else compression
-    if kind not in ("", "ZLIB", "GZIP"):
-        raise InvalidArgumentError(f"Unsupported compression type: {kind!r}. Use '', 'ZLIB' or 'GZIP'.")
-    return str(kind)
-
-
 @contextmanager
 def opened_file(path: str, compression: str, buffering: int = -1) -> Iterator[Any]:
     """A file to read, with what is compressed in it as it was before.
@@ -241,10 +230,7 @@ def opened_file(path: str, compression: str, buffering: int = -1) -> Iterator[An
 
 def _opened(path: str, compression: str, buffering: int) -> Any:
     file = local(path).open("rb", buffering)
-    return _Inflated(file, _WINDOWS[compression]) if compression else file
-
-
-_WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}  # how zlib is told what to expect
+    return _Inflated(file, WINDOWS[compression]) if compression else file
 
 
 class _Inflated:

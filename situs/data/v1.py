@@ -18,6 +18,7 @@ from typing import Any
 from situs.data import graph_iterator
 from situs.data.dataset import Dataset
 from situs.data.face import Face, node_of
+from situs.data.fixed_length import slices_of
 from situs.data.graph_iterator import Iterator as Iterator
 from situs.data.graph_iterator import classes_of, dtypes_of, shapes_of
 from situs.data.iterator import IteratorBase, OwnedIterator
@@ -158,6 +159,36 @@ class TFRecordDatasetV1(DatasetV1):
     ) -> None:
         with _in_default_graph():
             self._node = reading(filenames, records_of(compression_type), num_parallel_reads, "TFRecordDataset")
+
+
+class FixedLengthRecordDatasetV1(DatasetV1):
+    """Records of one length from binary files, as strings, in the TensorFlow 1 dialect.
+
+    Args:
+        filenames: The name of a file, a list of names, or a dataset of names.
+        record_bytes: How many bytes a record has.
+        header_bytes: How many bytes to leave out at the beginning of each file.
+        footer_bytes: How many bytes to leave out at the end.
+        buffer_size: Accepted for TensorFlow's programs.
+        compression_type: ``"GZIP"``, ``"ZLIB"`` or none.
+        num_parallel_reads: How many files to read at a time, in turn; one after the other by default.
+        name: Accepted for TensorFlow's programs.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        reader = slices_of(record_bytes, header_bytes, footer_bytes, compression_type)
+        with _in_default_graph():
+            self._node = reading(filenames, reader, num_parallel_reads, "FixedLengthRecordDataset")
 
 
 def make_one_shot_iterator(dataset: Any) -> Any:

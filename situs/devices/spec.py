@@ -21,7 +21,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, shown
 
 # Types that may be written without "device:", in any case.
 SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})
@@ -40,8 +40,8 @@ class Fields(NamedTuple):
 def _number(field: str, value: Any) -> int | None:
     try:
         return None if value is None else int(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgumentError(f"The {field} of a device spec is an integer, got {value!r}.") from None
+    except Exception:  # whatever an object that is no number raises
+        raise InvalidArgumentError(f"The {field} of a device spec is an integer, got {shown(value)}.") from None
 
 
 class _SpecBase:

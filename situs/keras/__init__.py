@@ -1,6 +1,7 @@
-"""``tf.keras``."""
+"""``tf.keras``. The names stand in ``__init__.pyi``; each is imported when it is first used."""
 
-from situs.keras import losses as losses
-from situs.keras import metrics as metrics
-from situs.keras import mixed_precision as mixed_precision
-from situs.keras import optimizers as optimizers
+from pathlib import Path
+
+from situs.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, Path(__file__).with_name("__init__.pyi"))

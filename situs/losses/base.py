@@ -99,10 +99,16 @@ class Loss:
 
     def _converted(self, value: Any) -> Any:
         """Tensors of the dtype; dictionaries and lists of tensors stay such, for losses that know what they are."""
+        try:
+            return self._each_converted(value)
+        except RecursionError:
+            raise InvalidArgumentError(f"{type(self).__name__} takes no {type(value).__name__} in itself.") from None
+
+    def _each_converted(self, value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {key: self._converted(part) for key, part in value.items()}
+            return {key: self._each_converted(part) for key, part in value.items()}
         if isinstance(value, (list, tuple)) and any(is_tensor(part) for part in value):
-            return [self._converted(part) for part in value]
+            return [self._each_converted(part) for part in value]
         return floating(value, self._dtype)
 
     def _weight(self, y_true: Any, y_pred: Any, sample_weight: Any) -> Tensor | None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, shown
 from situs.losses.formulas import floating
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, reshape, shape
+from situs.ops.attribute import as_int
 from situs.ops.cast import cast
 from situs.ops.compare import greater, greater_equal, less, logical_and, not_equal
 from situs.ops.constant import convert_to_tensor, zeros_like
@@ -18,6 +19,8 @@ from situs.ops.diagonal import tensor_diag_part
 from situs.ops.gather import gather, where
 from situs.ops.reduce import argmax, reduce_sum
 from situs.tensor import Tensor, read
+
+MOST_CLASSES = 2**16  # a matrix of them would have 2**32 elements
 
 
 class IoU(Metric):
@@ -48,6 +51,7 @@ class IoU(Metric):
         axis: int = -1,
     ) -> None:
         super().__init__(dtype, name)
+        num_classes = _checked_count(num_classes)
         if not target_class_ids or max(target_class_ids) >= num_classes or min(target_class_ids) < 0:
             wrong = max(target_class_ids, default=None, key=abs)
             raise InvalidArgumentError(f"Target class id {wrong} is out of range, which is [0, {num_classes}).")
@@ -100,6 +104,13 @@ class IoU(Metric):
         return {name: value for name, value in IoU.get_config(self).items() if name not in names}
 
 
+def _checked_count(num_classes: Any) -> int:
+    count = as_int(num_classes, "num_classes")
+    if not 0 < count <= MOST_CLASSES:
+        raise InvalidArgumentError(f"num_classes must be 1 to {MOST_CLASSES}, got {shown(num_classes)}.")
+    return count
+
+
 def _flat(x: Tensor) -> Tensor:
     return x if x.shape.rank in (0, 1) else reshape(x, [-1])
 
@@ -117,7 +128,7 @@ class MeanIoU(IoU):
         sparse_y_pred: bool = True,
         axis: int = -1,
     ) -> None:
-        classes = range(num_classes)
+        classes = range(_checked_count(num_classes))
         super().__init__(num_classes, classes, name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
 
     def get_config(self) -> dict[str, Any]:

@@ -176,7 +176,8 @@ def _checked(begin: Any, end: Any, strides: Any) -> list[Any]:
 
 
 @_strided_slice.shape
-def _strided_slice_shape(input: TensorShape, begin: Any, end: Any, strides: Any, **masks: int) -> TensorShape:
+def part_shape(input: TensorShape, begin: Any, end: Any, strides: Any, **masks: int) -> TensorShape:
+    """The shape of a strided slice, as far as it is known."""
     if input.rank is None or begin is None or end is None or strides is None:
         return UNKNOWN
     begin, end, strides = _checked(begin, end, strides)
@@ -284,12 +285,17 @@ def _strided_slice_grad_shape(
 def _strided_slice_grad_kernel(
     shape: Any, begin: Any, end: Any, strides: Any, dy: torch.Tensor, **masks: int
 ) -> torch.Tensor:
-    whole, index = dy.new_zeros(shape), _as_index(begin, end, strides, **masks)
-    if _is_simple(index):
-        whole[tuple(index)] = dy
+    return put_part(dy.new_zeros(shape), begin, end, strides, dy, **masks)  # type: ignore[no-any-return]
+
+
+def put_part(whole: Any, begin: Any, end: Any, strides: Any, part: Any, **masks: int) -> Any:
+    """Puts values, in the shape that they have there, in the place of a strided slice; changes `whole`."""
+    index = _as_index(begin, end, strides, **masks)
+    if not isinstance(whole, torch.Tensor) or _is_simple(index):
+        whole[tuple(index)] = part
     else:
         forwards, flipped = _forwards(index, whole)
-        whole[forwards] = dy.flip(flipped)
+        whole[forwards] = part.flip(flipped)
     return whole
 
 
@@ -411,9 +417,9 @@ def getitem(tensor: Any, key: Any) -> Tensor:
     """
     if type(key) is int:
         return _sliced(tensor, (key,), (key + 1,), _ONE, shrink_axis_mask=1, name="strided_slice")
-    if _is_mask(key):
+    if is_mask(key):
         return boolean_mask(tensor, key)
-    begin, end, strides, masks = _entries(key if isinstance(key, (tuple, list)) else (key,))
+    begin, end, strides, masks = entries(key)
     return _sliced(tensor, begin, end, strides, **masks, name="strided_slice")
 
 
@@ -421,31 +427,32 @@ _ONE = (1,)
 _sliced = dispatch.steered(_strided_slice)
 
 
-def _is_mask(key: Any) -> bool:
+def is_mask(key: Any) -> bool:
+    """Whether an index is a mask of booleans."""
     if isinstance(key, Tensor):
         return key.dtype is bool_
     return isinstance(key, bool) or (isinstance(key, (np.ndarray, np.generic)) and key.dtype == np.bool_)
 
 
-def _entries(key: tuple[Any, ...] | list[Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
+def entries(key: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
     """The begins, ends and strides of an index, and its masks."""
-    entries: list[tuple[Any, Any, Any]] = []
+    found: list[tuple[Any, Any, Any]] = []
     masks = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
     bit = 1
-    for entry in key:
+    for entry in key if isinstance(key, (tuple, list)) else (key,):
         if isinstance(entry, builtins.slice):
             masks["begin_mask"] |= bit if entry.start is None else 0
             masks["end_mask"] |= bit if entry.stop is None else 0
-            entries.append((_end(_bound(entry.start, 0)), _end(_bound(entry.stop, 0)), _bound(entry.step, 1)))
+            found.append((_end(_bound(entry.start, 0)), _end(_bound(entry.stop, 0)), _bound(entry.step, 1)))
         elif entry is None or entry is Ellipsis:
             masks["new_axis_mask" if entry is None else "ellipsis_mask"] |= bit
-            entries.append((0, 0, 1))
+            found.append((0, 0, 1))
         else:
             masks["shrink_axis_mask"] |= bit
             place = _bound(entry)
-            entries.append((place, place + 1 if type(place) is int else place, 1))
+            found.append((place, place + 1 if type(place) is int else place, 1))
         bit <<= 1
-    begin, end, strides = zip(*entries, strict=True) if entries else ((), (), ())
+    begin, end, strides = zip(*found, strict=True) if found else ((), (), ())
     return begin, end, strides, masks
 
 

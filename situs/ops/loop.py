@@ -68,9 +68,58 @@ def while_loop(
         40
     """
     check_loop(cond, body, loop_vars, parallel_iterations)
+    if holders := Holders(loop_vars):
+        return holders.run(cond, body, shape_invariants, maximum_iterations, name)
     loop = Loop(cond, body, loop_vars, shape_invariants, maximum_iterations)
     graph = graph_for(loop.start)
     return loop.run_now() if graph is None else put_together(loop.form, loop.build(graph, name))
+
+
+class Holders:
+    """The objects among loop variables that hold the tensor to carry, such as a ``TensorArray``.
+
+    Args:
+        loop_vars: The loop variables.
+    """
+
+    def __init__(self, loop_vars: Any) -> None:
+        listed = loop_vars if isinstance(loop_vars, (list, tuple)) else [loop_vars]
+        self._form, self._leaves = take_apart(listed)
+        self._found = {n: leaf for n, leaf in enumerate(self._leaves) if _has_flow(leaf)}
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def run(self, cond: Any, body: Any, invariants: Any, maximum: Any, name: str | None) -> Any:
+        """Runs the loop with what they hold in their places."""
+        start = put_together(self._form, [_bare(leaf) for leaf in self._leaves])
+
+        def turn(*state: Any) -> Any:
+            form, leaves = take_apart(as_sequence(body(*self._filled(state))))
+            return put_together(form, [_bare(leaf) for leaf in leaves])
+
+        made = while_loop(
+            lambda *state: cond(*self._filled(state)), turn, start, invariants, maximum_iterations=maximum, name=name
+        )
+        return self._filled(made)
+
+    def _filled(self, state: Any) -> Any:
+        _, leaves = take_apart(state)
+        filled = [self._found[n]._with(leaf) if n in self._found else leaf for n, leaf in enumerate(leaves)]
+        return put_together(self._form, filled)
+
+
+def _is_held(leaf: Any) -> bool:
+    """Whether a loop of eager code keeps something as it is."""
+    return is_tensor(leaf) or hasattr(type(leaf), "_with")
+
+
+def _has_flow(leaf: Any) -> bool:
+    return getattr(leaf, "flow", None) is not None and hasattr(type(leaf), "_with")
+
+
+def _bare(leaf: Any) -> Any:
+    return leaf.flow if _has_flow(leaf) else leaf
 
 
 def check_loop(cond: Any, body: Any, loop_vars: Any, parallel_iterations: Any) -> None:
@@ -136,7 +185,7 @@ class Loop:
         most = None if self.maximum is None else int(self.maximum)
         leaves, turns = self.start, 0
         for leaf in leaves:
-            if not is_tensor(leaf):
+            if not _is_held(leaf):
                 convert_to_tensor(leaf)  # refuses what no loop can have, before a function of the program meets it
         while most is None or turns < most:
             state = put_together(self.form, leaves)
@@ -144,7 +193,7 @@ class Loop:
                 break
             leaves = self._leaves(self.body(*state))
             turns += 1
-        return put_together(self.form, [leaf if is_tensor(leaf) else convert_to_tensor(leaf) for leaf in leaves])
+        return put_together(self.form, [leaf if _is_held(leaf) else convert_to_tensor(leaf) for leaf in leaves])
 
     def _leaves(self, made: Any) -> list[Any]:
         """What a turn gives, one value for each loop variable.

@@ -48,6 +48,7 @@ def each(function: Callable[[bytes], bytes], value: Array) -> Array:
 
 # From numbers to strings.
 
+LONGEST = 2**20  # characters of one number
 _as_string = op(
     "AsString", "input: T -> output: string", precision=-1, scientific=False, shortest=False, width=-1, fill=""
 )
@@ -59,6 +60,7 @@ def _as_string_kernel(
     input: torch.Tensor, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
 ) -> Array:
     _check_fill(fill)
+    _check_lengths(precision, width)
     if scientific and shortest:
         raise InvalidArgumentError("Cannot select both scientific and shortest notation")
     if not (input.is_floating_point() or input.is_complex()):
@@ -76,6 +78,11 @@ def _check_fill(fill: str) -> None:
         raise InvalidArgumentError(f"Fill string must be one or fewer characters, got {fill!r}")
     if fill not in ("", " ", "0", "+", "-"):
         raise InvalidArgumentError(f'Fill argument not supported: "{fill}"')
+
+
+def _check_lengths(precision: int, width: int) -> None:
+    if max(precision, width) > LONGEST:
+        raise InvalidArgumentError(f"precision {precision} and width {width} must not be more than {LONGEST}.")
 
 
 def _check_whole_number_format(input: torch.Tensor, precision: int, notation: bool) -> None:
@@ -99,6 +106,7 @@ def _number_texts(input: torch.Tensor, fill: str, width: str, kind: str) -> list
 @_as_string.kernel(CPU, T=STRING)
 def _pad_strings(input: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Array:
     _check_fill(fill)
+    _check_lengths(precision, width)
     end = None if precision < 0 else precision
     return each(lambda item: item[:end].ljust(width) if fill == "-" else item[:end].rjust(width), input)
 

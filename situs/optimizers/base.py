@@ -278,6 +278,8 @@ class Optimizer:
 
     def get_slot(self, var: Any, name: str) -> Any:
         """The slot of that name beside a variable; None if there is none."""
+        if not hasattr(var, "ref"):
+            raise DTypeError(f"Slots stand beside variables, got {shown(var)}.")
         return self._slots.get(name, {}).get(var.ref())
 
     def get_slot_names(self) -> list[str]:
@@ -341,9 +343,10 @@ class Optimizer:
     def _assert_valid_dtypes(self, tensors: Iterable[Any]) -> None:
         valid = self._valid_dtypes()
         for tensor in tensors:
-            if tensor.dtype not in valid:
+            found = getattr(tensor, "dtype", type(tensor))
+            if found not in valid:
                 names = [dtype.name for dtype in sorted(valid, key=str)]
-                raise InvalidArgumentError(f"Invalid type {tensor.dtype!r} for {tensor!r}, expected: {names}.")
+                raise InvalidArgumentError(f"Invalid type {found!r} for {shown(tensor)}, expected: {names}.")
 
     def _call_if_callable(self, param: Any) -> Any:
         """A parameter, or what it returns if it is a function."""

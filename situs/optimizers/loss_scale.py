@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.ops.compare import equal
 from situs.ops.join import stack
 from situs.ops.math import is_finite
@@ -55,6 +55,8 @@ class LossScaleOptimizer(Optimizer):
                 f"LossScaleOptimizer does not support arguments: `{'`, `'.join(kwargs)}`. Instead, set them on the "
                 "`inner_optimizer`."
             )
+        if not isinstance(inner_optimizer, Optimizer):
+            raise DTypeError(f"LossScaleOptimizer goes around another optimizer, got {shown(inner_optimizer)}.")
         super().__init__(0.0, name=name)
         self.inner_optimizer = inner_optimizer
         self.initial_scale = initial_scale

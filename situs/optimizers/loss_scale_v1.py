@@ -18,6 +18,7 @@ from situs.devices.scope import here
 from situs.errors import InvalidArgumentError
 from situs.graph.context import init_scope
 from situs.graph.graph import Graph
+from situs.ops.attribute import as_float, as_int
 from situs.ops.cast import cast
 from situs.ops.compare import logical_and
 from situs.ops.constant import constant, convert_to_tensor
@@ -71,7 +72,7 @@ class FixedLossScale(LossScale):
             raise InvalidArgumentError(f"loss_scale_value must be a Python int or float. Got {loss_scale_value!r}")
         if loss_scale_value < 1:
             raise InvalidArgumentError("loss_scale_value must be at least 1")
-        self._loss_scale_value = float(loss_scale_value)
+        self._loss_scale_value = as_float(loss_scale_value, "loss_scale_value")
 
     def __call__(self) -> Any:
         """The scale, as a tensor."""
@@ -98,9 +99,9 @@ class DynamicLossScale(LossScale):
     def __init__(
         self, initial_loss_scale: float = 2.0**15, increment_period: int = 2000, multiplier: float = 2.0
     ) -> None:
-        self._initial_loss_scale = float(initial_loss_scale)
-        self._increment_period = int(increment_period)
-        self._multiplier = float(multiplier)
+        self._initial_loss_scale = as_float(initial_loss_scale, "initial_loss_scale")
+        self._increment_period = as_int(increment_period, "increment_period")
+        self._multiplier = as_float(multiplier, "multiplier")
         with init_scope():
             self._scale = RefVariable(self._initial_loss_scale, trainable=False, dtype=dt.float32, name="loss_scale")
             self._good = RefVariable(0, trainable=False, dtype=dt.int64, name="good_steps")

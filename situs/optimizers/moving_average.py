@@ -13,7 +13,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.errors import DTypeError
+from situs.errors import DTypeError, shown
 from situs.graph.context import init_scope, name_scope
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
@@ -149,7 +149,7 @@ class ExponentialMovingAverage:
 
     def average(self, var: Any) -> Any:
         """The variable that holds the average of another one; None if there is none."""
-        return self._averages.get(var.ref())
+        return self._averages.get(_checked(var).ref())
 
     def average_name(self, var: Any) -> str:
         """The name of the variable that holds, or will hold, the average of another one."""
@@ -167,7 +167,7 @@ class ExponentialMovingAverage:
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
-        averaged = {variable.ref(): variable for variable in moving_avg_variables}
+        averaged = {_checked(variable).ref(): variable for variable in moving_avg_variables}
         found = {self.average_name(variable): variable for variable in averaged.values()}
         own = {str(variable.name).removesuffix(":0") for variable in averaged.values()}
         for variable in [*global_variables(), *moving_average_variables()]:
@@ -175,6 +175,12 @@ class ExponentialMovingAverage:
             if variable.ref() not in averaged and name not in found and name not in own:
                 found[name] = variable
         return found
+
+
+def _checked(item: Any) -> Any:
+    if not is_tensor(item) and not isinstance(item, (Variable, RefVariable)):
+        raise DTypeError(f"Averages are those of variables and tensors, got {shown(item)}.")
+    return item
 
 
 def assign_moving_average(

@@ -154,6 +154,8 @@ class Optimizer(Keeper):
         if not callable(loss) and tape is None:
             raise InvalidArgumentError("`tape` is required when a `Tensor` loss is passed. Pass a function, or a tape.")
         tape = GradientTape() if tape is None else tape
+        if not isinstance(tape, GradientTape):
+            raise DTypeError(f"`tape` must be a tf.GradientTape, got {shown(tape)}.")
         if callable(loss):
             with tape:
                 if not callable(var_list):

@@ -38,13 +38,20 @@ def unquote(inside: str) -> bytes:
     """The bytes that the inside of a quoted string stands for.
 
     Raises:
-        InvalidArgumentError: an escape is unknown, or names no byte or character.
+        InvalidArgumentError: an escape is unknown, or names no byte or character; or there is half of a character.
     """
     pieces, position = [], 0
     for match in _ESCAPE.finditer(inside):
-        pieces += [inside[position : match.start()].encode(), _meant(match)]
+        pieces += [_encoded(inside[position : match.start()]), _meant(match)]
         position = match.end()
-    return b"".join([*pieces, inside[position:].encode()])
+    return b"".join([*pieces, _encoded(inside[position:])])
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"{text[error.start]!a} is half of a character") from None
 
 
 def _meant(match: re.Match[str]) -> bytes:

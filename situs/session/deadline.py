@@ -26,7 +26,7 @@ def within(limit_ms: int, run: Run, work: Callable[[], Any]) -> Any:
 
     thread = threading.Thread(target=attempt, name="situs-timed-run", daemon=True)
     thread.start()
-    thread.join(limit_ms / 1000)
+    thread.join(min(limit_ms / 1000, threading.TIMEOUT_MAX))
     if not outcome:
         late = DeadlineExceededError(
             f"Timed out waiting for notification: the run took longer than the {limit_ms} ms it was given."

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 from weakref import finalize
 
-from situs.errors import FailedPreconditionError, NotFoundError
+from situs.errors import DTypeError, FailedPreconditionError, NotFoundError, shown
 from situs.files.paths import local, translated
 from situs.ops.attribute import as_float, as_int
 from situs.summaries import messages
@@ -68,6 +68,8 @@ class EventFile:
             FailedPreconditionError: the file is closed.
             ResourceExhaustedError: the disk is full.
         """
+        if not hasattr(event, "SerializeToString"):
+            raise DTypeError(f"An event is a message such as tf.Event, got {shown(event)}.")
         data = event.SerializeToString()
         with self._lock:
             self._check_open()

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.files.paths import as_text
 from situs.graph.graph import Graph
 from situs.ops.attribute import as_float, as_word
@@ -171,6 +171,8 @@ def create_noop_writer() -> SummaryWriter:
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
     """Brings what a writer, the default one if none is given, wrote to disk."""
     chosen = state.writer if writer is None else writer
+    if not isinstance(chosen, (SummaryWriter, type(None))):
+        raise DTypeError(f"`writer` must be a writer such as tf.summary.create_file_writer makes, got {shown(chosen)}.")
     if chosen is not None:
         chosen.flush()
 

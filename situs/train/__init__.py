@@ -32,4 +32,13 @@ from situs.optimizers.global_step import get_global_step as get_global_step
 from situs.optimizers.global_step import get_or_create_global_step as get_or_create_global_step
 from situs.optimizers.global_step import global_step as global_step
 from situs.optimizers.moving_average import ExponentialMovingAverage as ExponentialMovingAverage
+from situs.proto.example import BytesList as BytesList
+from situs.proto.example import Example as Example
+from situs.proto.example import Feature as Feature
+from situs.proto.example import FeatureList as FeatureList
+from situs.proto.example import FeatureLists as FeatureLists
+from situs.proto.example import Features as Features
+from situs.proto.example import FloatList as FloatList
+from situs.proto.example import Int64List as Int64List
+from situs.proto.example import SequenceExample as SequenceExample
 from situs.training.coordinator import Coordinator as Coordinator

@@ -127,6 +127,8 @@ class QueueRunner:
             daemon: Whether the threads end with the program.
             start: Whether to start them.
         """
+        if not isinstance(coord, (Coordinator, type(None))):
+            raise DTypeError(f"`coord` must be a tf.train.Coordinator, got {shown(coord)}.")
         with self._lock:
             if self._running.get(sess, 0) > 0:
                 return []

@@ -34,6 +34,7 @@ from situs.shapes import TensorShape
 from situs.tensor import Tensor, read
 from situs.variables import state_ops
 from situs.variables.capture import captured_variable
+from situs.variables.parts import install_parts
 from situs.variables.updates import Updatable
 
 on_create: list[Callable[[Any], None]] = []  # asked before a variable is made: `situs.tracing` has a say
@@ -310,6 +311,7 @@ def _refuse_in_place(variable: Variable, other: object) -> Variable:
 
 
 operators.install(Variable)
+install_parts(Variable)
 for _name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"):
     setattr(Variable, f"__{_name}__", _refuse_in_place)
 

@@ -40,6 +40,7 @@ from situs.variables import state_ops
 from situs.variables.collections import GraphKeys
 from situs.variables.dependency import independent
 from situs.variables.eager import Variable
+from situs.variables.parts import install_parts
 from situs.variables.updates import Updatable
 
 
@@ -359,5 +360,6 @@ def here_or(graph: Graph) -> Any:
 
 operators.install(RefVariable)
 operators.install_named(RefVariable)
+install_parts(RefVariable)
 RefVariable.__eq__ = lambda self, other: self is other  # type: ignore[method-assign]
 RefVariable.__ne__ = lambda self, other: self is not other  # type: ignore[method-assign]

@@ -5,6 +5,7 @@ from situs import errors as errors
 from situs import experimental as experimental
 from situs import keras as keras
 from situs import memory as memory
+from situs import nest as nest
 from situs import test as test
 from situs.autodiff.custom import custom_gradient as custom_gradient
 from situs.autodiff.custom import grad_pass_through as grad_pass_through
@@ -24,6 +25,7 @@ from situs.compat.v1 import gfile as gfile
 from situs.compat.v1 import image as image
 from situs.compat.v1 import initializers as initializers
 from situs.compat.v1 import io as io
+from situs.compat.v1 import layers as layers
 from situs.compat.v1 import linalg as linalg
 from situs.compat.v1 import logging as logging
 from situs.compat.v1 import losses as losses
@@ -32,6 +34,7 @@ from situs.compat.v1 import math as math
 from situs.compat.v1 import metrics as metrics
 from situs.compat.v1 import mixed_precision as mixed_precision
 from situs.compat.v1 import nn as nn
+from situs.compat.v1 import python_io as python_io
 from situs.compat.v1 import queue as queue
 from situs.compat.v1 import random as random
 from situs.compat.v1 import strings as strings
@@ -72,6 +75,8 @@ from situs.dtype import uint8 as uint8
 from situs.dtype import uint16 as uint16
 from situs.dtype import uint32 as uint32
 from situs.dtype import uint64 as uint64
+from situs.files.ops import read_file as read_file
+from situs.files.ops import write_file as write_file
 from situs.graph.context import add_to_collection as add_to_collection
 from situs.graph.context import add_to_collections as add_to_collections
 from situs.graph.context import colocate_with as colocate_with
@@ -86,6 +91,7 @@ from situs.graph.node import Operation as Operation
 from situs.importing import import_graph_def as import_graph_def
 from situs.inspection import explain as explain
 from situs.inspection import kernels as kernels
+from situs.modules import Module as Module
 from situs.monitored.tables import tables_initializer as initialize_all_tables
 from situs.monitored.tables import tables_initializer as tables_initializer
 from situs.ops.array import broadcast_dynamic_shape as broadcast_dynamic_shape
@@ -189,6 +195,7 @@ from situs.ops.debug import assert_scalar_v1 as assert_scalar
 from situs.ops.debug import assert_type as assert_type
 from situs.ops.debug import check_numerics as check_numerics
 from situs.ops.debug import is_numeric_tensor as is_numeric_tensor
+from situs.ops.decode import decode_raw_v1 as decode_raw
 from situs.ops.decompose import cholesky as cholesky
 from situs.ops.decompose import cholesky_solve as cholesky_solve
 from situs.ops.decompose import det as matrix_determinant
@@ -295,6 +302,10 @@ from situs.ops.math import truncatemod as truncatemod
 from situs.ops.math import zeta as zeta
 from situs.ops.norms import global_norm as global_norm
 from situs.ops.norms import norm_v1 as norm
+from situs.ops.parse_example import FixedLenFeature as FixedLenFeature
+from situs.ops.parse_example import VarLenFeature as VarLenFeature
+from situs.ops.parse_example import parse_example_v1 as parse_example
+from situs.ops.parse_example import parse_single_example_v1 as parse_single_example
 from situs.ops.placeholder import group as group
 from situs.ops.placeholder import no_op as no_op
 from situs.ops.placeholder import placeholder as placeholder
@@ -367,6 +378,7 @@ from situs.ops.strings import reduce_join_v1 as reduce_join
 from situs.ops.strings import string_to_number as string_to_number
 from situs.ops.strings import strip as string_strip
 from situs.ops.strings import substr_v1 as substr
+from situs.ops.tensor_array import TensorArray as TensorArray
 from situs.proto.config import ConfigProto as ConfigProto
 from situs.proto.config import GPUOptions as GPUOptions
 from situs.proto.config import GraphOptions as GraphOptions
@@ -378,7 +390,10 @@ from situs.proto.graph import NodeDef as NodeDef
 from situs.proto.stats import RunMetadata as RunMetadata
 from situs.session.session import InteractiveSession as InteractiveSession
 from situs.session.session import Session as Session
+from situs.shapes import Dimension as Dimension
 from situs.shapes import TensorShape as TensorShape
+from situs.shapes import dimension_at_index as dimension_at_index
+from situs.shapes import dimension_value as dimension_value
 from situs.summaries.messages import Event as Event
 from situs.summaries.messages import SessionLog as SessionLog
 from situs.summaries.messages import Summary as Summary

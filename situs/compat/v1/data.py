@@ -7,6 +7,7 @@ from situs.data.node import INFINITE as INFINITE_CARDINALITY
 from situs.data.node import UNKNOWN as UNKNOWN_CARDINALITY
 from situs.data.options import Options as Options
 from situs.data.v1 import DatasetV1 as Dataset
+from situs.data.v1 import FixedLengthRecordDatasetV1 as FixedLengthRecordDataset
 from situs.data.v1 import Iterator as Iterator
 from situs.data.v1 import TextLineDatasetV1 as TextLineDataset
 from situs.data.v1 import TFRecordDatasetV1 as TFRecordDataset

@@ -71,6 +71,15 @@ from situs.optimizers.global_step import get_or_create_global_step as get_or_cre
 from situs.optimizers.global_step import global_step as global_step
 from situs.optimizers.moving_average import ExponentialMovingAverage as ExponentialMovingAverage
 from situs.placement.replicas import replica_device_setter as replica_device_setter
+from situs.proto.example import BytesList as BytesList
+from situs.proto.example import Example as Example
+from situs.proto.example import Feature as Feature
+from situs.proto.example import FeatureList as FeatureList
+from situs.proto.example import FeatureLists as FeatureLists
+from situs.proto.example import Features as Features
+from situs.proto.example import FloatList as FloatList
+from situs.proto.example import Int64List as Int64List
+from situs.proto.example import SequenceExample as SequenceExample
 from situs.training import queue_runner as queue_runner
 from situs.training.batch import batch as batch
 from situs.training.batch import batch_join as batch_join

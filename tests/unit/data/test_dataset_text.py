@@ -10,8 +10,8 @@ import pytest
 import situs as tf
 from situs import errors
 from situs.data import Dataset, TextLineDataset, TFRecordDataset
-from situs.data.checksum import crc32c
-from situs.data.records import TFRecordWriter
+from situs.files.crc32c import crc32c
+from situs.files.record_writer import TFRecordWriter
 
 
 @pytest.fixture

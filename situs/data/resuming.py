@@ -1,0 +1,170 @@
+"""Where an iteration is, in a form that can be saved, so that another one goes on from there.
+
+    it = iter(dataset); next(it); next(it)
+    tf.train.Checkpoint(iterator=it).save("run/ckpt")         {"taken": 2, "draws": [...], ...}
+    tf.train.Checkpoint(iterator=iter(dataset)).restore(...)  gives the third element next
+
+Elements are not saved: the new iteration begins with the seeds that the saved one began with, also those that nobody
+gave, and leaves out as many elements as were taken. So everything that decides about an element must be in the dataset:
+a pipeline with functions that have a state of their own, or a Python generator, is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from situs.checkpoints.strict_json import loads
+from situs.data.cursor import Cursor
+from situs.data.function import ElementFunction
+from situs.data.generator import Generator
+from situs.data.mapping import Map
+from situs.data.node import Binding, Node
+from situs.data.options import options_of
+from situs.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, shown
+
+_LARGEST = 2**63
+
+
+class Position(NamedTuple):
+    """Where an iteration is.
+
+    Attributes:
+        taken: How many elements were taken.
+        failed: Whether one of them was an error.
+        stages: What the dataset is made of, by name.
+        draws: For each of these the number of its next iteration, and the seeds of those that have begun.
+    """
+
+    taken: int
+    failed: bool
+    stages: list[str]
+    draws: list[tuple[int, list[int]]]
+
+    def to_bytes(self) -> bytes:
+        """The position as it is saved: JSON."""
+        return json.dumps(self._asdict(), separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_bytes(content: Any) -> Position:
+        """The position that was saved.
+
+        Raises:
+            DataLossError: this is none.
+        """
+        try:
+            found = loads(content)
+            draws = [(_natural(epoch), [_natural(seed) for seed in seeds]) for epoch, seeds in found["draws"]]
+            stages = [str(stage) for stage in found["stages"]]
+            return Position(_natural(found["taken"]), bool(found["failed"]), stages, draws)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DataLossError(f"The saved position of an iterator is not what Situs writes: {shown(error)}") from None
+
+
+def _natural(number: Any) -> int:
+    if type(number) is not int or not 0 <= number < _LARGEST:
+        raise ValueError(f"{shown(number)} is no number that it could have")
+    return number
+
+
+def position_of(cursor: Cursor, node: Node) -> Position:
+    """Where an iteration is.
+
+    Raises:
+        FailedPreconditionError: it could not be brought back there.
+    """
+    _check_repeatable(node)
+    stages = _stages(node)
+    with cursor.standing() as (taken, failed, binding):
+        if binding.lost is not None:
+            raise FailedPreconditionError(
+                f"{binding.lost} inside of a function of the dataset draws at random without a seed: the position of "
+                "this iterator cannot be saved. Give it a seed."
+            )
+        draws = [binding.drawn(stage) for stage in stages]
+        return Position(taken, failed, [stage.title for stage in stages], draws)
+
+
+def go_to(cursor: Cursor, node: Node, position: Position) -> None:
+    """Makes an iteration go on from a position, which `check_fits` has found to fit."""
+    stages, planned = _stages(node), {}
+    for stage, (epoch, seeds) in zip(stages, position.draws, strict=True):
+        planned[id(stage)] = deque(seeds)
+        if stage.memory is not None:
+            stage.memory.go_to_epoch(epoch)
+    cursor.resume(node, Binding(planned=planned), position.taken, position.failed)
+
+
+def check_fits(node: Node, position: Position) -> None:
+    """Raises unless a position is one in this dataset.
+
+    Raises:
+        InvalidArgumentError: it was saved of a dataset that was made in another way.
+        FailedPreconditionError: the dataset has no positions.
+    """
+    _check_repeatable(node)
+    stages = [stage.title for stage in _stages(node)]
+    if stages != position.stages or len(stages) != len(position.draws):
+        raise InvalidArgumentError(
+            f"The iterator was saved of another dataset: one of {' <- '.join(position.stages)}; this one is of "
+            f"{' <- '.join(stages)}."
+        )
+
+
+def _stages(node: Node) -> list[Node]:
+    """A node and all below it, each once, in an order that depends on nothing else."""
+    found = {id(node): node}
+    pending = [node]
+    while pending:
+        for below in pending.pop(0).inputs:
+            if id(below) not in found:
+                found[id(below)] = below
+                pending.append(below)
+    return list(found.values())
+
+
+# What can be done again.
+
+
+def _check_repeatable(node: Node) -> None:
+    keeps_order = options_of(node).keeps_order
+    for stage in _with_functions(node):
+        reason = _state_of(stage, keeps_order)
+        if reason is not None:
+            raise FailedPreconditionError(
+                f"{reason} The position of this iterator cannot be saved or restored: its elements depend on more "
+                "than the dataset. Leave the iterator out of the checkpoint, or make such elements outside of the "
+                "dataset."
+            )
+
+
+def _with_functions(node: Node) -> Iterator[Node]:
+    """The stages of a dataset, and those of the datasets that its functions return."""
+    pending, seen = [node], set()
+    while pending:
+        stage = pending.pop()
+        if id(stage) in seen:
+            continue
+        seen.add(id(stage))
+        yield stage
+        pending += stage.inputs
+        pending += [made for function in _functions(stage) for made in function.returned]
+
+
+def _functions(stage: Node) -> list[ElementFunction]:
+    return [value for value in vars(stage).values() if isinstance(value, ElementFunction)]
+
+
+def _state_of(stage: Node, keeps_order: bool) -> str | None:
+    """Why a stage would not do the same again; None if it would."""
+    if isinstance(stage, Generator):
+        return "EagerPyFunc is stateful: Dataset.from_generator() takes elements from Python."
+    for function in _functions(stage):
+        found = function.stateful_op()
+        if found is not None:
+            return f"{found} is stateful: it is in a function of Dataset.{stage.title.lower()}()."
+    if isinstance(stage, Map) and not stage.keeps_order(keeps_order):
+        return "ParallelMap is not deterministic: elements come in another order each time."
+    return None

@@ -1,0 +1,253 @@
+"""Recurrent layers: a cell, taken through the steps of sequences.
+
+    LSTM(32)(x)                             batch x steps x size becomes batch x 32, the last outputs
+    LSTM(32, return_sequences=True)(x)      batch x steps x 32
+
+In a graph the steps are a loop, so that its size does not depend on their number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.keras.layers.arguments import Arguments
+from situs.keras.layers.base import Layer
+from situs.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell
+from situs.keras.layers.checks import check_input
+from situs.keras.layers.choosing import choose
+from situs.ops.array import reshape, transpose
+from situs.ops.array import shape as shape_of
+from situs.ops.constant import zeros
+from situs.ops.functional import scan
+from situs.ops.join import concat, stack
+from situs.ops.nn.dropout import dropout
+from situs.ops.rearrange import reverse
+from situs.tensor import Tensor
+
+
+class RNN(Layer):
+    """Takes a cell through the steps of sequences.
+
+    Args:
+        cell: A layer with ``call(inputs, states)``, ``state_size`` and ``output_size``, or ``units``.
+        return_sequences: Whether to return the outputs of all steps, not of the last alone.
+        return_state: Whether to return the last states as well.
+        go_backwards: Whether to begin with the last step.
+        stateful: Refused.
+        unroll: Accepted for TensorFlow's programs.
+        kwargs: Those of `Layer`.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
+            raise InvalidArgumentError(
+                f"Argument `cell` should have a `call` method and a `state_size` attribute. Received: {shown(cell)}"
+            )
+        if stateful:
+            raise UnimplementedError(
+                "stateful=True keeps states between calls, which Situs does not do. Use return_state=True, and pass "
+                "the states to the next call: layer(x, initial_state=states)."
+            )
+        self.cell = cell
+        self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
+
+    def build(self, input_shape: Any) -> None:
+        """Builds the cell."""
+        if isinstance(self.cell, Layer) and not self.cell.built:
+            self.cell._path = f"{self.path}/{self.cell.name}"
+            self.cell.build((input_shape[0], *input_shape[2:]))
+            self.cell.built = True
+
+    def call(self, inputs: Any, initial_state: Any = None, mask: Any = None, training: Any = False) -> Any:
+        """Goes through the steps."""
+        check_input(self, inputs, rank=3)
+        if mask is not None:
+            raise UnimplementedError("Recurrent layers take no mask here; cut the sequences, or weigh the losses.")
+        inputs = self._floating(inputs)
+        states = self._first_states(inputs, initial_state)
+        rate = getattr(self.cell, "dropout", 0)
+        if rate:
+            shared = [None, 1, None]
+            given = inputs
+            inputs = choose(training, lambda: dropout(given, rate, shared), lambda: given)
+        outputs, states = self._walk(inputs, states)
+        if not self.return_sequences:
+            outputs = outputs[-1]
+        else:
+            outputs = transpose(outputs, [1, 0, *range(2, outputs.shape.rank)])
+        return [outputs, *states] if self.return_state else outputs
+
+    def _first_states(self, inputs: Any, given: Any) -> list[Any]:
+        if given is not None:
+            return list(given) if isinstance(given, (list, tuple)) else [given]
+        if isinstance(self.cell, Cell):
+            return self.cell.get_initial_state(inputs=inputs)
+        sizes = self.cell.state_size
+        count = shape_of(inputs)[0]
+        return [zeros(stack([count, size]), inputs.dtype) for size in (sizes if isinstance(sizes, list) else [sizes])]
+
+    def _walk(self, inputs: Any, states: list[Any]) -> tuple[Any, list[Any]]:
+        """The outputs of all steps, steps first, and the last states."""
+        rows = transpose(inputs, [1, 0, 2])
+        if isinstance(self.cell, Cell):
+            rows, first = self.cell.project(rows), states[0]
+        else:
+            first = self._first_output(inputs)
+        rows = reverse(rows, [0]) if self.go_backwards else rows
+        made = scan(self._step, rows, [first, *states])
+        if inputs.shape[1] is not None:
+            made = [_with_rows(each, inputs.shape[1]) for each in made]
+        return made[0], [state[-1] for state in made[1:]]
+
+    def _first_output(self, inputs: Any) -> Tensor:
+        size = getattr(self.cell, "output_size", None) or getattr(self.cell, "units", None)
+        if not isinstance(size, int):
+            raise DTypeError(f"The cell {shown(self.cell)} must tell the size of its outputs: output_size, or units.")
+        return zeros(stack([shape_of(inputs)[0], size]), inputs.dtype)
+
+    def _step(self, before: list[Any], row: Any) -> list[Any]:
+        if isinstance(self.cell, Cell):
+            output, states = self.cell.step(row, before[1:])
+        else:
+            many = isinstance(self.cell.state_size, list)
+            output, states = self.cell(row, before[1:] if many else before[1])
+            states = states if isinstance(states, (list, tuple)) else [states]
+        return [output, *states]
+
+
+def _with_rows(tensor: Any, rows: int) -> Any:
+    """A tensor of a loop, whose number of rows is known."""
+    sizes = [rows, *list(tensor.shape)[1:]]
+    if tensor.shape[0] is None and sizes.count(None) <= 1:
+        return reshape(tensor, [-1 if size is None else size for size in sizes])
+    return tensor
+
+
+_OF_LAYER = (
+    "return_sequences", "return_state", "go_backwards", "stateful", "unroll", "name", "trainable",
+    "activity_regularizer", "input_shape", "batch_input_shape", "input_dim",
+)  # fmt: skip
+
+
+class _Recurrent(RNN):
+    """A recurrent layer with a cell of its own; its arguments are those of `RNN` and of the cell."""
+
+    _cell: type[Cell]
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        own = {key: kwargs.pop(key) for key in _OF_LAYER if key in kwargs}
+        for unused in ("implementation", "use_cudnn", "time_major", "seed", "reset_state"):
+            kwargs.pop(unused, None)
+        dtype = kwargs.get("dtype")
+        super().__init__(self._cell(units, name=f"{self._cell.__name__}".lower(), **kwargs), dtype=dtype, **own)
+        self.units = self.cell.units
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("kernel", "recurrent_kernel", "bias", "activation", "use_bias"):
+            return getattr(self.cell, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class SimpleRNN(_Recurrent):
+    """Takes a `SimpleRNNCell` through sequences."""
+
+    _cell = SimpleRNNCell
+
+
+class LSTM(_Recurrent):
+    """Takes an `LSTMCell` through sequences."""
+
+    _cell = LSTMCell
+
+
+class GRU(_Recurrent):
+    """Takes a `GRUCell` through sequences."""
+
+    _cell = GRUCell
+
+
+# Around other layers.
+
+
+class Bidirectional(Layer):
+    """Goes through sequences in both directions, and merges the outputs.
+
+    Args:
+        layer: A recurrent layer.
+        merge_mode: ``"concat"``, ``"sum"``, ``"mul"``, ``"ave"``, or None for a list of both.
+        backward_layer: The layer for the other direction; by default one like `layer`.
+        kwargs: Those of `Layer`.
+    """
+
+    def __init__(
+        self, layer: Any, merge_mode: str | None = "concat", backward_layer: Any = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if not isinstance(layer, RNN):
+            raise InvalidArgumentError(f"Bidirectional goes around a recurrent layer, got {shown(layer)}.")
+        if merge_mode not in ("concat", "sum", "mul", "ave", None):
+            raise InvalidArgumentError(f"Invalid merge mode {merge_mode!r}: 'concat', 'sum', 'mul', 'ave' or None.")
+        self.merge_mode = merge_mode
+        self.forward_layer = layer
+        self.backward_layer = _turned(layer) if backward_layer is None else backward_layer
+
+    def call(self, inputs: Any, initial_state: Any = None, training: Any = None) -> Any:
+        """Goes both ways."""
+        half = 0 if initial_state is None else len(initial_state) // 2
+        states = (None, None) if initial_state is None else (initial_state[:half], initial_state[half:])
+        there = self.forward_layer(inputs, initial_state=states[0], training=training)
+        back = self.backward_layer(inputs, initial_state=states[1], training=training)
+        kept: list[Any] = []
+        if self.forward_layer.return_state:
+            kept = [*there[1:], *back[1:]]
+            there, back = there[0], back[0]
+        if self.forward_layer.return_sequences:
+            back = reverse(back, [1])
+        merged = self._merged(there, back)
+        return [merged, *kept] if kept else merged
+
+    def _merged(self, there: Any, back: Any) -> Any:
+        if self.merge_mode is None:
+            return [there, back]
+        if self.merge_mode == "concat":
+            return concat([there, back], -1)
+        if self.merge_mode == "mul":
+            return there * back
+        return there + back if self.merge_mode == "sum" else (there + back) / 2.0
+
+
+def _turned(layer: RNN) -> RNN:
+    """A layer made like another one, which goes the other way."""
+    made_with: Arguments = layer.__dict__["_made_with"]
+    changed = {**made_with.kwargs, "go_backwards": not layer.go_backwards, "name": f"backward_{layer.name}"}
+    return type(layer)(*made_with.args, **changed)
+
+
+class TimeDistributed(Layer):
+    """Applies a layer to each step of sequences."""
+
+    def __init__(self, layer: Layer, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.layer = layer
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        """Applies the layer to all steps at once."""
+        check_input(self, inputs, least=3)
+        rest = list(inputs.shape)[2:]
+        outputs = self.layer(reshape(inputs, [-1, *rest]), training=training)
+        steps = inputs.shape[1]
+        batch = shape_of(inputs)[0] if inputs.shape[0] is None or steps is None else inputs.shape[0]
+        first = [-1, steps] if steps is not None else stack([batch, shape_of(inputs)[1]])
+        after = list(outputs.shape)[1:]
+        return reshape(outputs, [*first, *after] if isinstance(first, list) else concat([first, after], 0))

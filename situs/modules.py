@@ -1,0 +1,160 @@
+"""``tf.Module``: a class whose variables and parts are found by looking at its attributes.
+
+    class Dense(tf.Module):
+        def __init__(self, size, units, name=None):
+            super().__init__(name)
+            self.w = tf.Variable(tf.random.normal([size, units]), name="w")
+
+    Dense(3, 4).trainable_variables             the variables of its attributes, by name, then those of its parts
+
+Attributes may be lists, tuples and dictionaries of variables and modules. Nothing is registered: what an attribute
+leads to now is what counts, so a module may be changed at any time.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from situs.checkpoints.cells import is_variable
+from situs.checkpoints.trackable import Trackable
+from situs.errors import FailedPreconditionError, InvalidArgumentError, shown
+from situs.graph.context import name_scope as _name_scope
+from situs.graph.structure import flatten
+
+_IDENTIFIER = re.compile(r"^[a-zA-Z_]\w*$")
+
+
+class Module(Trackable):
+    """The base of classes that hold variables.
+
+    Args:
+        name: A name, which is also that of its name scope; by default the name of the class, in small letters.
+
+    Example:
+        >>> import situs as tf
+        >>> class Scale(tf.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.factor = tf.Variable(2.0)
+        ...     def __call__(self, x):
+        ...         return self.factor * x
+        >>> scale = Scale()
+        >>> scale.name, len(scale.trainable_variables), float(scale(3.0))
+        ('scale', 1, 6.0)
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        wanted = snake_case(type(self).__name__) if name is None else name
+        if not isinstance(wanted, str) or not _IDENTIFIER.match(wanted):
+            raise InvalidArgumentError(
+                f"{shown(wanted)} is not a valid module name. Module names must be valid Python identifiers (e.g. a "
+                "valid class name)."
+            )
+        self._name = wanted
+
+    @property
+    def name(self) -> str:
+        """The name it was made with."""
+        self._check_made()
+        return self._name
+
+    @property
+    def name_scope(self) -> Any:
+        """A context whose operations have this module's name before theirs."""
+        self._check_made()
+        return _name_scope(self._name)
+
+    @classmethod
+    def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorates a method so that it is called in the module's name scope."""
+
+        @functools.wraps(method)
+        def scoped(self: Module, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return scoped
+
+    # What it leads to.
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """Its variables and those of its parts."""
+        return tuple(self._flatten(predicate=is_variable))
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """The variables that optimizers should change."""
+        return tuple(variable for variable in self.variables if variable.trainable)
+
+    @property
+    def non_trainable_variables(self) -> tuple[Any, ...]:
+        """The variables that optimizers should leave alone."""
+        return tuple(variable for variable in self.variables if not variable.trainable)
+
+    @property
+    def submodules(self) -> tuple[Module, ...]:
+        """The modules it is made of, at any depth."""
+        return tuple(self._flatten(predicate=lambda value: isinstance(value, Module)))
+
+    def _flatten(
+        self, recursive: bool = True, predicate: Callable[[Any], bool] | None = None, with_path: bool = False
+    ) -> Iterator[Any]:
+        """What attributes lead to: first its own, then that of its parts; with the way to it if asked for.
+
+        Args:
+            recursive: Whether to go into modules.
+            predicate: Which values count; all of them by default.
+            with_path: Whether to give pairs of a path and a value.
+        """
+        found = _walk(self, recursive, predicate or (lambda value: True), (), {id(self)})
+        return found if with_path else (value for _, value in found)
+
+    def _check_made(self) -> None:
+        if "_name" not in self.__dict__:
+            raise FailedPreconditionError(
+                f"A module of the class {type(self).__name__} has no name yet: call `super().__init__(name)` first in "
+                "its `__init__`."
+            )
+
+
+def _walk(
+    module: Module, recursive: bool, predicate: Callable[[Any], bool], path: tuple[Any, ...], seen: set[int]
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    inside: list[tuple[tuple[Any, ...], Module]] = []
+    for name in sorted(vars(module)):
+        for key, value in _leaves(name, vars(module)[name]):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if predicate(value):
+                yield (*path, *key), value
+            if recursive and isinstance(value, Module):
+                inside.append(((*path, *key), value))
+    for key, value in inside:
+        yield from _walk(value, recursive, predicate, key, seen)
+
+
+def _leaves(name: str, value: Any) -> list[tuple[tuple[Any, ...], Any]]:
+    """The values of an attribute with the ways to them: one, unless it is a list, tuple or dictionary."""
+    if isinstance(value, dict):
+        return [((name, *key), leaf) for part in _ordered(value) for key, leaf in _leaves(part, value[part])]
+    if isinstance(value, (list, tuple)):
+        flatten(value)  # refuses a list that contains itself
+        return [((name, *key), leaf) for n, part in enumerate(value) for key, leaf in _leaves(n, part)]  # type: ignore[arg-type]
+    return [((name,), value)]
+
+
+def _ordered(mapping: dict[Any, Any]) -> list[Any]:
+    try:
+        return sorted(mapping)
+    except TypeError:
+        return list(mapping)
+
+
+def snake_case(class_name: str) -> str:
+    """The name of a class in small letters: ``MyLayer`` becomes ``my_layer``."""
+    return re.sub("([a-z0-9])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", class_name)).lower()

@@ -1,0 +1,150 @@
+"""Parts of images, and images with zeros around them.
+
+crop_to_bounding_box(image, 1, 2, 3, 4)       rows 1 to 3, columns 2 to 5
+pad_to_bounding_box(image, 1, 2, 10, 10)      the image in one of 10 x 10, one from the top, two from the left
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs import dtype as dt
+from situs.errors import InvalidArgumentError
+from situs.ops.attribute import as_float
+from situs.ops.cast import cast
+from situs.ops.constant import convert_to_tensor
+from situs.ops.image_shape import check_image, sizes, with_batch
+from situs.ops.indexing import getitem
+from situs.ops.join import pad, stack
+from situs.ops.math import floordiv, maximum, minimum
+from situs.tensor import Tensor
+
+
+def crop_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """A part of an image, or of each image of a batch.
+
+    Args:
+        image: An image, or a batch.
+        offset_height: The first row.
+        offset_width: The first column.
+        target_height: How many rows.
+        target_width: How many columns.
+
+    Raises:
+        ValueError: the image does not have them.
+    """
+    given = _image(image)
+    height, width = sizes(given)
+    _require(offset_height, lambda n: n >= 0, "offset_height must be >= 0.")
+    _require(offset_width, lambda n: n >= 0, "offset_width must be >= 0.")
+    _require(target_height, lambda n: n > 0, "target_height must be > 0.")
+    _require(target_width, lambda n: n > 0, "target_width must be > 0.")
+    bottom, right = offset_height + target_height, offset_width + target_width
+    _require((height, bottom), lambda n: n[0] >= n[1], "height must be >= target + offset.")
+    _require((width, right), lambda n: n[0] >= n[1], "width must be >= target + offset.")
+    return getitem(given, (..., slice(offset_height, bottom), slice(offset_width, right), slice(None)))
+
+
+def _image(image: Any) -> Tensor:
+    given = convert_to_tensor(image)
+    with_batch(given)
+    return given
+
+
+def _require(value: Any, holds: Any, message: str) -> None:
+    """Raises unless something holds of a number that is known already; of others, the ops find out."""
+    numbers = value if isinstance(value, tuple) else (value,)
+    if all(isinstance(number, int) for number in numbers) and not holds(value):
+        raise InvalidArgumentError(f"{message} Got {', '.join(map(str, numbers))}.")
+
+
+def pad_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """An image with zeros around it.
+
+    Args:
+        image: An image, or a batch.
+        offset_height: How many rows of zeros are above it.
+        offset_width: How many columns of zeros are left of it.
+        target_height: How many rows the result has.
+        target_width: How many columns the result has.
+
+    Raises:
+        ValueError: there is no room for the image.
+    """
+    given = _image(image)
+    height, width = sizes(given)
+    _require(offset_height, lambda n: n >= 0, "offset_height must be >= 0.")
+    _require(offset_width, lambda n: n >= 0, "offset_width must be >= 0.")
+    below, beside = target_height - offset_height - height, target_width - offset_width - width
+    _require(below, lambda n: n >= 0, "height must be <= target - offset.")
+    _require(beside, lambda n: n >= 0, "width must be <= target - offset.")
+    margins = [offset_height, below, offset_width, beside]
+    around = [[0, 0]] * (check_image(given) - 3) + [margins[:2], margins[2:], [0, 0]]
+    if all(isinstance(margin, int) for margin in margins):
+        return pad(given, around)
+    return pad(given, stack([stack([cast(n, dt.int32) for n in pair]) for pair in around]))
+
+
+def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+    """The middle of an image, with zeros around it where the image is smaller than the target.
+
+    Args:
+        image: An image, or a batch.
+        target_height: How many rows the result has.
+        target_width: How many columns the result has.
+
+    Raises:
+        ValueError: the target is no size.
+    """
+    given = _image(image)
+    _require(target_height, lambda n: n > 0, "target_height must be > 0.")
+    _require(target_width, lambda n: n > 0, "target_width must be > 0.")
+    height, width = sizes(given)
+    (top, above), (left, before) = _margins(height, target_height), _margins(width, target_width)
+    cropped = crop_to_bounding_box(given, top, left, _least(height, target_height), _least(width, target_width))
+    return pad_to_bounding_box(cropped, above, before, target_height, target_width)
+
+
+def _margins(size: Any, target: Any) -> tuple[Any, Any]:
+    """How many rows to leave out before the middle, and how many to add."""
+    if isinstance(size, int) and isinstance(target, int):
+        return max((size - target) // 2, 0), max((target - size) // 2, 0)
+    return maximum(floordiv(size - target, 2), 0), maximum(floordiv(target - size, 2), 0)
+
+
+def _least(size: Any, target: Any) -> Any:
+    return min(size, target) if isinstance(size, int) and isinstance(target, int) else minimum(size, target)
+
+
+def central_crop(image: Any, central_fraction: Any) -> Tensor:
+    """The middle of an image.
+
+    Args:
+        image: An image, or a batch.
+        central_fraction: How much of the height and of the width to keep: more than 0, at most 1.
+
+    Raises:
+        ValueError: it is no such fraction.
+    """
+    given, fraction = _image(image), as_float(central_fraction, "central_fraction")
+    if not 0.0 < fraction <= 1.0:
+        raise InvalidArgumentError(f"central_fraction must be within (0, 1], got {fraction}")
+    if fraction == 1.0:
+        return given
+    box = [_central(size, fraction) for size in sizes(given)]
+    (top, rows), (left, columns) = box
+    return getitem(given, (..., slice(top, top + rows), slice(left, left + columns), slice(None)))
+
+
+def _central(size: Any, fraction: float) -> tuple[Any, Any]:
+    """Where the middle of one dimension begins, and how long it is."""
+    if isinstance(size, int):
+        start: Any = int((size - size * fraction) / 2)
+    else:
+        whole = cast(size, dt.float64)
+        start = cast((whole - whole * fraction) / 2.0, dt.int32)
+    return start, size - start * 2

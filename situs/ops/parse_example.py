@@ -1,0 +1,270 @@
+"""Records of named lists as tensors: ``tf.io.parse_single_example`` and ``tf.io.parse_example``.
+
+    parse_single_example(record, {"label": FixedLenFeature([], tf.int64)})["label"]        a scalar
+    parse_example([record, record], {"label": FixedLenFeature([], tf.int64)})["label"]     a vector of two
+
+A feature says which shape and dtype a list has to have. Without a default value it has to be there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from situs import dtype as dt
+from situs.devices.scope import ROOT, build_into, here
+from situs.dtype import DType, as_dtype
+from situs.eager.bridge import Value, host, place_of
+from situs.eager.convert import host_to_value
+from situs.eager.tensor import wrap
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.graph.function import graph_of
+from situs.graph.graph import Graph
+from situs.ops.array import reshape
+from situs.ops.constant import constant, convert_to_tensor
+from situs.ops.define import CPU, op
+from situs.ops.strings import strings_of
+from situs.proto.example import BYTES_LIST, FLOAT_LIST, INT64_LIST, lists_in
+from situs.proto.wire import WireError
+from situs.registry.signature import ANY, Arg
+from situs.shapes import UNKNOWN, TensorShape, brackets
+from situs.symbolic.bind import SymbolicBinder
+from situs.tensor import Tensor, read
+
+_LISTS = {dt.string: BYTES_LIST, dt.float32: FLOAT_LIST, dt.int64: INT64_LIST}
+_NAMES = {BYTES_LIST: "string", FLOAT_LIST: "float", INT64_LIST: "int64"}
+
+
+class FixedLenFeature(NamedTuple):
+    """A list that has as many values in each record.
+
+    Attributes:
+        shape: The shape of the tensor.
+        dtype: int64, float32 or string.
+        default_value: What it is where a record does not have the list; None if each must.
+    """
+
+    shape: Any
+    dtype: Any
+    default_value: Any = None
+
+
+class VarLenFeature(NamedTuple):
+    """A list that has as many values as it likes. There are no sparse tensors here to hold it."""
+
+    dtype: Any
+
+
+class _Spec(NamedTuple):
+    key: str
+    dtype: DType
+    shape: tuple[int, ...]
+    default: Any  # a tensor; an empty one if there is none
+
+
+def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> Any:
+    """The features of one record.
+
+    Args:
+        serialized: A scalar string: a serialized ``tf.train.Example``.
+        features: A dictionary of `FixedLenFeature`.
+        example_names: Accepted for TensorFlow's programs.
+        name: A name for the op.
+
+    Returns:
+        A dictionary of tensors.
+
+    Raises:
+        InvalidArgumentError: the record is damaged, or does not have such features.
+    """
+    given = convert_to_tensor(serialized, dt.string)
+    if given.shape.rank not in (0, None):
+        raise InvalidArgumentError(f"Input serialized must be a scalar, got shape {given.shape}")
+    if given.shape.rank is None:
+        given = reshape(given, [])
+    return _parse(given, features, name)
+
+
+def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> Any:
+    """The features of records, stacked.
+
+    Args:
+        serialized: A vector of strings, each a serialized ``tf.train.Example``; or one of them.
+        features: A dictionary of `FixedLenFeature`.
+        example_names: Accepted for TensorFlow's programs.
+        name: A name for the op.
+
+    Returns:
+        A dictionary of tensors, whose first dimension is that of `serialized`.
+
+    Raises:
+        InvalidArgumentError: a record is damaged, or does not have such features.
+    """
+    return _parse(convert_to_tensor(serialized, dt.string), features, name)
+
+
+def parse_single_example_v1(serialized: Any, features: Any, name: str | None = None, example_names: Any = None) -> Any:
+    """The features of one record, with TensorFlow 1's order of arguments."""
+    return parse_single_example(serialized, features, example_names, name)
+
+
+def parse_example_v1(serialized: Any, features: Any, name: str | None = None, example_names: Any = None) -> Any:
+    """The features of records, with TensorFlow 1's order of arguments."""
+    return parse_example(serialized, features, example_names, name)
+
+
+# What is asked for.
+
+
+def _specs(features: Any) -> list[_Spec]:
+    if not isinstance(features, Mapping) or not features:
+        found = "None" if features is None else "empty" if features == {} else shown(features)
+        raise InvalidArgumentError(f"Invalid argument: features cannot be {found}. Give a dictionary of features.")
+    return [_spec(key, features[key]) for key in sorted(features)]
+
+
+def _spec(key: Any, feature: Any) -> _Spec:
+    if isinstance(feature, VarLenFeature):
+        raise UnimplementedError(
+            f"Feature {key!r} is a VarLenFeature, which makes a sparse tensor, and there are none. Use "
+            "FixedLenFeature, or store the values as one string and tf.io.decode_raw()."
+        )
+    if not isinstance(feature, FixedLenFeature):
+        raise InvalidArgumentError(f"Unsupported {type(feature).__name__} {shown(feature)} for key {key!r}")
+    dtype, shape = as_dtype(feature.dtype), TensorShape(feature.shape)
+    if dtype not in _LISTS:
+        raise DTypeError(f"Feature {key!r} is {dtype.name}; an Example has int64, float and string.")
+    if not shape.is_fully_defined():
+        raise InvalidArgumentError(f"Shape {shape} of feature {key!r} is not known. Give all dimensions.")
+    sizes = tuple(shape.as_list())
+    return _Spec(str(key), dtype, sizes, _default(feature, dtype, sizes))  # type: ignore[arg-type]
+
+
+def _default(feature: FixedLenFeature, dtype: DType, sizes: tuple[int, ...]) -> Any:
+    if feature.default_value is None:
+        return constant([], dtype)
+    return reshape(convert_to_tensor(feature.default_value, dtype), sizes)
+
+
+# The op.
+
+_op = op(
+    "ParseExampleV2",
+    "serialized: string, dense_defaults: any* -> dense_values: any*",
+    dense_keys=(),
+    Tdense=(),
+    dense_shapes=(),
+)
+
+
+@_op.shape
+def _parsed_shapes(
+    serialized: TensorShape,
+    dense_defaults: Any,
+    *,
+    dense_keys: Any,
+    Tdense: Any,  # noqa: N803 - TensorFlow's name
+    dense_shapes: Sequence[TensorShape],
+) -> list[TensorShape]:
+    if serialized.rank is not None and serialized.rank > 1:
+        raise InvalidArgumentError(f"serialized must be a scalar or a vector, got shape {brackets(serialized)}")
+    return [UNKNOWN if serialized.rank is None else serialized + shape for shape in dense_shapes]
+
+
+def _parse(serialized: Tensor, features: Any, name: str | None) -> dict[str, Any]:
+    specs = _specs(features)
+    attrs: dict[str, Any] = {
+        "dense_keys": tuple(spec.key for spec in specs),
+        "Tdense": tuple(spec.dtype for spec in specs),
+        "dense_shapes": tuple(TensorShape(spec.shape) for spec in specs),
+    }
+    defaults = [spec.default for spec in specs]
+    graph = here.graph or graph_of([serialized, *defaults])
+    if graph is not None:
+        made: list[Any] = _add(graph, serialized, defaults, attrs, name)
+    else:
+        _parsed_shapes(serialized.shape, None, **attrs)
+        values = _kernel(serialized._value, [default._value for default in defaults], **attrs)  # type: ignore[attr-defined]
+        made = [wrap(value, place_of(host(), value)) for value in values]
+    return {spec.key: tensor for spec, tensor in zip(specs, made, strict=True)}
+
+
+def _add(graph: Graph, serialized: Any, defaults: list[Any], attrs: dict[str, Any], name: str | None) -> list[Tensor]:
+    before = build_into(graph, here.scope if here.graph is graph else ROOT)
+    try:
+        unique = graph.claim_name(_op, name)
+        binder = SymbolicBinder(graph, unique)
+        records, *others = [
+            binder.tensor(read(value), None, Arg(f"input_{i}", ANY)) for i, value in enumerate([serialized, *defaults])
+        ]
+        shapes = _parsed_shapes(records.shape, None, **attrs)
+        results = [(Arg("dense_values", ANY), *each) for each in zip(attrs["Tdense"], shapes, strict=True)]
+        return list(graph.add(_op, (records, others), attrs, {}, results, f"{unique}/").outputs)
+    finally:
+        build_into(*before)
+
+
+@_op.kernel(CPU)
+def _kernel(
+    serialized: Any,
+    dense_defaults: list[Value],
+    *,
+    dense_keys: Sequence[str],
+    Tdense: Sequence[DType],  # noqa: N803
+    dense_shapes: Sequence[TensorShape],
+) -> list[Value]:
+    records = [_lists(record) for record in serialized.ravel()]
+    made = []
+    for key, dtype, shape, default in zip(dense_keys, Tdense, dense_shapes, dense_defaults, strict=True):
+        sizes: tuple[Any, ...] = tuple(shape.as_list())
+        rows = [_row(record.get(key), key, dtype, sizes, default) for record in records]
+        made.append(_stacked(rows, dtype, (*serialized.shape, *sizes)))
+    return made
+
+
+def _lists(record: bytes) -> dict[str, tuple[int, list[Any]]]:
+    try:
+        return lists_in(record)
+    except WireError as error:
+        raise InvalidArgumentError(f"Could not parse example input, value: {shown(record)}: {error}") from None
+
+
+def _row(found: tuple[int, list[Any]] | None, key: str, dtype: DType, sizes: tuple[int, ...], default: Any) -> Any:
+    """The values of one feature of one record, flat."""
+    count = math.prod(sizes)
+    if found is None or found[0] == 0:
+        given = np.asarray(default).ravel()
+        if len(given) != count or not count:
+            raise InvalidArgumentError(f"Feature: {key} (data type: {dtype.name}) is required but could not be found.")
+        return given
+    which, parts = found
+    if which != _LISTS[dtype]:
+        raise InvalidArgumentError(
+            f"Key: {key}.  Data types don't match. Data type: {_NAMES[which]} but expected type: "
+            f"{_NAMES[_LISTS[dtype]]}"
+        )
+    values = _values(which, parts)
+    if len(values) != count:
+        raise InvalidArgumentError(
+            f"Key: {key}.  Number of {_NAMES[which]} values != expected.  Values size: {len(values)} but output shape: "
+            f"{brackets(sizes)}"
+        )
+    return values
+
+
+def _values(which: int, parts: list[Any]) -> Any:
+    if which == BYTES_LIST:
+        return parts
+    if which == FLOAT_LIST:
+        return np.frombuffer(b"".join(parts), "<f4")
+    return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.zeros(0, np.int64)])
+
+
+def _stacked(rows: list[Any], dtype: DType, shape: tuple[int, ...]) -> Value:
+    if dtype is dt.string:
+        return strings_of([item for row in rows for item in row], shape)
+    array = np.concatenate(rows) if rows else np.zeros(0)
+    return host_to_value(array.astype(dtype.as_numpy_dtype).reshape(shape), dtype)

@@ -1,0 +1,304 @@
+"""``tf.TensorArray``: tensors by number, written and read one by one.
+
+    array = tf.TensorArray(tf.float32, size=3)
+    for i in tf.range(3):
+        array = array.write(i, tf.cast(i, tf.float32))
+    array.stack()                                              [0., 1., 2.]
+
+In eager code it holds the tensors. In a graph it holds a list of the graph (`situs.ops.tensor_list`), which a loop or a
+branch carries: each ``write`` returns another array, and what is known of the rows is known to all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs import dtype as dt
+from situs.devices.scope import here
+from situs.dtype import DType, as_dtype
+from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.graph.function import graph_of
+from situs.ops import tensor_list
+from situs.ops.array import reshape
+from situs.ops.attribute import as_bool
+from situs.ops.constant import constant, convert_to_tensor, zeros
+from situs.ops.gather import gather
+from situs.ops.join import concat, split, stack, unstack
+from situs.shapes import UNKNOWN, TensorShape
+from situs.tensor import Tensor, is_tensor, read
+
+
+class _Known:
+    """What all arrays that come of one another know."""
+
+    def __init__(self, dtype: DType, shape: TensorShape, resizes: bool, infers: bool, clears: bool) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.resizes = resizes
+        self.infers = infers
+        self.clears = clears
+
+
+class TensorArray:
+    """Tensors of one dtype by number.
+
+    Args:
+        dtype: The dtype of the tensors.
+        size: How many there are.
+        dynamic_size: Whether writing beyond the end makes the array longer.
+        clear_after_read: Whether a tensor can be read only once, in eager code.
+        tensor_array_name: Accepted for TensorFlow's programs, as are `handle`, `colocate_with_first_write_call`.
+        infer_shape: Whether all tensors must have the shape of the first.
+        element_shape: What is known of their shapes.
+        flow: The list of a graph that the array stands for.
+        name: Accepted for TensorFlow's programs.
+
+    Example:
+        >>> TensorArray("int32", size=2).write(0, 5).write(1, 7).stack().numpy().tolist()
+        [5, 7]
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Any = None,
+        flow: Any = None,
+        infer_shape: bool = True,
+        element_shape: Any = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
+        resizes = as_bool(dynamic_size, "dynamic_size")
+        clears = True if clear_after_read is None else as_bool(clear_after_read, "clear_after_read")
+        shape = TensorShape(element_shape)
+        self._known = _Known(as_dtype(dtype), shape, resizes, as_bool(infer_shape, "infer_shape"), clears)
+        self._rows: list[Any] = []
+        self._cleared: set[int] = set()
+        self._flow = flow
+        if flow is None and (here.graph is not None or graph_of([size]) is not None):
+            self._flow = tensor_list.reserve(0 if size is None else size)
+        elif flow is None:
+            self._rows = [None] * _as_number(0 if size is None else size, "size")
+
+    # What it is.
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the tensors."""
+        return self._known.dtype
+
+    @property
+    def element_shape(self) -> TensorShape:
+        """What is known of the shapes of the tensors."""
+        return self._known.shape
+
+    @property
+    def dynamic_size(self) -> bool:
+        """Whether writing beyond the end makes the array longer."""
+        return self._known.resizes
+
+    @property
+    def flow(self) -> Any:
+        """The list of the graph that the array stands for; None in eager code."""
+        return self._flow
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many tensors there are, as a scalar."""
+        if self._flow is None:
+            return constant(len(self._rows), dt.int32)
+        return tensor_list.length([self._flow], name=name)
+
+    def identity(self) -> TensorArray:
+        """An array with the same tensors."""
+        return self._with(self._flow, list(self._rows))
+
+    def close(self, name: str | None = None) -> None:
+        """Forgets the tensors."""
+        self._rows = []
+
+    def grad(self, source: Any, flow: Any = None, name: str | None = None) -> Any:
+        """Raises: gradients go through arrays by themselves.
+
+        Raises:
+            DTypeError: always.
+        """
+        raise DTypeError("TensorArray.grad is not supported: tf.GradientTape and tf.gradients go through arrays.")
+
+    # One by one.
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        """The array with a tensor in one place.
+
+        Args:
+            index: The number of the place.
+            value: The tensor.
+            name: A name for the op.
+
+        Raises:
+            OutOfRangeError: there is no such place.
+            ValueError: it has another shape than the others.
+        """
+        row = self._checked(value)
+        if self._flow is not None:
+            return self._with(tensor_list.set_row([self._flow], index, row, resizes=self._known.resizes, name=name))
+        number = _as_number(index, "index")
+        tensor_list.check_write(number, len(self._rows), self._known.resizes)
+        self._rows += [None] * (number + 1 - len(self._rows))
+        self._rows[number] = row
+        self._cleared.discard(number)
+        return self
+
+    def _checked(self, value: Any) -> Tensor:
+        known = self._known
+        row: Tensor = read(value) if is_tensor(value) else convert_to_tensor(value, known.dtype)
+        if row.dtype is not known.dtype:
+            raise InvalidArgumentError(
+                f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {row.dtype.name}"
+            )
+        if not known.shape.is_compatible_with(row.shape):
+            raise InvalidArgumentError(f"Incompatible shape for value ({row.shape}), expected ({known.shape})")
+        if known.infers:
+            known.shape = known.shape.merge_with(row.shape)
+        return row
+
+    def read(self, index: Any, name: str | None = None) -> Tensor:
+        """The tensor in one place; zeros if none was written.
+
+        Args:
+            index: The number of the place.
+            name: A name for the op.
+
+        Raises:
+            OutOfRangeError: there is no such place.
+        """
+        known = self._known
+        if self._flow is not None:
+            return tensor_list.get_row([self._flow], index, row_shape=known.shape, dtype=known.dtype, name=name)
+        number = _as_number(index, "index")
+        tensor_list.check_read(number, len(self._rows))
+        if number in self._cleared:
+            raise InvalidArgumentError(
+                f"Could not read index {number} twice because it was cleared after a previous read (perhaps try "
+                "setting clear_after_read = false?)"
+            )
+        row = self._row(number)
+        if known.clears:
+            self._rows[number] = None
+            self._cleared.add(number)
+        return row
+
+    def _row(self, number: int) -> Tensor:
+        found: Tensor | None = self._rows[number]
+        if found is not None:
+            return found
+        if not self._known.shape.is_fully_defined():
+            raise InvalidArgumentError(
+                f"Nothing was written to index {number}, and the shape of the tensors is not known: "
+                f"{self._known.shape}. Give element_shape."
+            )
+        return zeros(self._known.shape.as_list(), self._known.dtype)
+
+    # All at once.
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """All tensors as one, with a dimension more; zeros where none was written."""
+        known = self._known
+        if self._flow is not None:
+            return tensor_list.stack_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
+        if self._rows:
+            return stack([self._row(number) for number in range(len(self._rows))])
+        sizes = known.shape if known.shape.rank is not None else ()
+        return zeros([0, *(size or 0 for size in sizes)], known.dtype)
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        """The array of the rows of a tensor."""
+        given = convert_to_tensor(value, None if is_tensor(value) else self._known.dtype)
+        if given.shape.rank == 0:
+            raise InvalidArgumentError("unstack() takes the rows of a tensor; a scalar has none.")
+        self._note(given)
+        if self._flow is not None or here.graph is not None or graph_of([given]) is not None:
+            return self._with(tensor_list.from_tensor(given, name=name))
+        rows = unstack(given)
+        if len(rows) > len(self._rows) and not self._known.resizes:
+            tensor_list.check_write(len(rows) - 1, len(self._rows), False)
+        self._rows, self._cleared = list(rows), set()
+        return self
+
+    def _note(self, value: Tensor) -> None:
+        """Checks the rows of a tensor, and notes their shape."""
+        known, shape = self._known, UNKNOWN if value.shape.rank is None else value.shape[1:]
+        if value.dtype is not known.dtype:
+            raise InvalidArgumentError(
+                f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {value.dtype.name}"
+            )
+        if not known.shape.is_compatible_with(shape):
+            raise InvalidArgumentError(f"Incompatible shape for value ({shape}), expected ({known.shape})")
+        if known.infers:
+            known.shape = known.shape.merge_with(shape)
+
+    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+        """Some of the tensors as one."""
+        return gather(self.stack(), indices, name=name)
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        """The array with the rows of a tensor in some places.
+
+        Args:
+            indices: The numbers of the places, which must be known.
+            value: The rows.
+            name: Accepted for TensorFlow's programs.
+        """
+        array, rows = self, unstack(convert_to_tensor(value, None if is_tensor(value) else self._known.dtype))
+        numbers = [indices] if isinstance(indices, int) else list(indices)
+        if len(numbers) != len(rows):
+            raise InvalidArgumentError(f"{len(numbers)} indices for {len(rows)} rows.")
+        for number, row in zip(numbers, rows, strict=True):
+            array = array.write(number, row)
+        return array
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        """The array of parts of a tensor, of so many rows each; the lengths must be known."""
+        array = self
+        parts = split(convert_to_tensor(value, None if is_tensor(value) else self._known.dtype), list(lengths))
+        for number, part in enumerate(parts):
+            array = array.write(number, part)
+        return array
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """All tensors behind one another; in a graph they must be of one shape."""
+        if self._flow is not None:
+            stacked = self.stack()
+            if stacked.shape.rank is None or None in stacked.shape.as_list()[2:]:
+                raise InvalidArgumentError("concat() of an array whose element_shape is not known. Give it one.")
+            return reshape(stacked, [-1, *stacked.shape.as_list()[2:]], name=name)
+        return concat([self._row(number) for number in range(len(self._rows))], 0)
+
+    # In loops and branches.
+
+    def _carried(self) -> Any:
+        """What a loop or a branch of a graph carries in the place of this array."""
+        if self._flow is None:
+            raise InvalidArgumentError(
+                "A TensorArray of eager code cannot be changed by a graph. Make it inside of the function."
+            )
+        return self._flow
+
+    def _with(self, flow: Any, rows: list[Any] | None = None) -> TensorArray:
+        """The same array with another list."""
+        made: TensorArray = object.__new__(TensorArray)
+        made._known, made._flow, made._rows, made._cleared = self._known, flow, rows or [], set()
+        return made
+
+    def __repr__(self) -> str:
+        return f"<TensorArray dtype={self.dtype.name} element_shape={self.element_shape}>"
+
+
+def _as_number(value: Any, what: str) -> int:
+    try:
+        return int(read(value).__index__())
+    except (AttributeError, TypeError):
+        raise DTypeError(f"The {what} of a TensorArray is an integer, got {shown(value)}.") from None

@@ -1,0 +1,97 @@
+"""Dimensions of shapes: integers with a ``value``, as TensorFlow 1's programs use them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import situs as tf
+import situs.compat.v1 as v1
+from situs.errors import InvalidArgumentError
+from situs.shapes import Dimension, TensorShape, dimension_at_index, dimension_value
+
+
+def test_a_known_dimension_has_its_value_wherever_it_comes_from():
+    x = tf.zeros([2, 3])
+    with v1.Graph().as_default():
+        p = v1.placeholder(tf.float32, [None, 7])
+        v = v1.Variable(tf.zeros([4, 5]))
+        found = [
+            x.shape[1],
+            x.get_shape()[-1],
+            p.get_shape()[1],
+            p.shape.dims[1],
+            v.get_shape()[0],
+            x.shape[:1].dims[0],
+        ]
+    assert [dim.value for dim in found] == [3, 3, 7, 7, 4, 2]
+    assert all(type(dim.value) is int for dim in found)
+
+
+def test_an_unknown_dimension_is_none():
+    shape = TensorShape([None, 2])
+    assert shape[0] is None
+    assert list(shape) == [None, 2]
+    assert shape.dims == [None, 2]
+    assert TensorShape(None)[0] is None
+
+
+def test_the_way_of_the_cifar_tutorial():
+    with v1.Graph().as_default(), v1.Session() as session:
+        pool = v1.ones([8, 6, 6, 2])
+        reshape = v1.reshape(pool, [pool.get_shape().as_list()[0], -1])
+        dim = reshape.get_shape()[1].value
+        weights = v1.get_variable("weights", [dim, 3], initializer=v1.constant_initializer(1.0))
+        out = v1.matmul(reshape, weights)
+        session.run(weights.initializer)
+        assert (dim, session.run(out)[0, 0]) == (72, 72.0)
+
+
+def test_sizes_of_a_whole_shape():
+    with v1.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 4, 5])
+        assert np.prod([d.value for d in x.get_shape()[1:]]) == 20
+        assert [d.value for d in x.shape.dims[1:]] == [4, 5]
+
+
+def test_it_is_an_integer_for_everything_that_takes_one():
+    x = tf.reshape(tf.range(6.0), [2, 3])
+    two, three = x.shape
+    assert isinstance(two, int)
+    assert (two, two + 1, two * three, three // two, -two, f"{two}", repr(two)) == (2, 3, 6, 1, -2, "2", "2")
+    assert {two: "a"}[2] == "a"
+    assert x[two - 1, :two].numpy().tolist() == [3.0, 4.0]
+    assert x[:, two].numpy().tolist() == [2.0, 5.0]
+    assert tf.reshape(x, [three, two]).shape == [3, 2]
+    assert tf.constant(two).dtype == tf.int32
+    assert tf.zeros([two, three]).shape == [2, 3]
+    assert (x * two).dtype == tf.float32
+    assert tf.transpose(x, [x.shape[0] - 1, 0]).shape == [3, 2]
+    assert tf.split(x, three, axis=1)[0].shape == [2, 1]
+    assert np.zeros(two).shape == (2,)
+    assert list(range(two)) == [0, 1]
+    assert json.dumps([two]) == "[2]"
+    assert pickle.loads(pickle.dumps(two)) == 2
+    assert type(TensorShape([two]).as_list()[0]) is int
+
+
+@pytest.mark.parametrize(("value", "expected"), [(3, 3), (Dimension(3), 3), (np.int64(3), 3), (None, None)])
+def test_making_one(value, expected):
+    assert Dimension(value) == expected
+
+
+@pytest.mark.parametrize("value", [-1, 2.5, "x"])
+def test_what_is_no_dimension(value):
+    with pytest.raises(InvalidArgumentError):
+        Dimension(value)
+
+
+def test_the_functions_that_work_in_every_version():
+    shape = TensorShape([2, None])
+    assert type(dimension_value(shape[0])) is int
+    assert (dimension_value(shape[0]), dimension_value(shape[1]), dimension_value(5)) == (2, None, 5)
+    assert (dimension_at_index(shape, 0), dimension_at_index(shape, -1)) == (2, None)
+    assert dimension_at_index(TensorShape(None), 3) is None
