@@ -22,5 +22,5 @@ def _graphs_only(name: str) -> str:
     )
 
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 __getattr__, __dir__, __all__ = _attach(__name__, _Path(__file__).with_suffix(".pyi"), missing=_graphs_only)

@@ -7,6 +7,7 @@ from typing import Any
 from situs.devices.scope import here
 from situs.errors import InvalidArgumentError
 from situs.graph.context import add_to_collection, get_collection
+from situs.ops.attribute import as_bool
 from situs.ops.constant import constant
 from situs.ops.cumulative import add_n
 from situs.tensor import Tensor
@@ -51,7 +52,7 @@ def get_total_loss(
         ValueError: there are none.
     """
     losses = get_losses(scope=scope)
-    if add_regularization_losses:
+    if as_bool(add_regularization_losses, "add_regularization_losses"):
         losses = losses + get_regularization_losses(scope=scope)
     if not losses:
         raise InvalidArgumentError(

@@ -16,7 +16,7 @@ import numpy as np
 
 from situs.dtype import DType, int32
 from situs.eager.binding import host_value
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, UnimplementedError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant, convert_to_tensor
 from situs.registry.op import find_op
@@ -114,7 +114,9 @@ class IndexedSlices:
         return self.shape
 
     def consumers(self) -> Any:
-        """The operations that use the rows."""
+        """The operations that use the rows; those of a graph only."""
+        if not hasattr(self._values, "consumers"):
+            raise UnimplementedError("Eager tensors do not know the operations that use them.")
         return self._values.consumers()
 
     def __tensor__(self) -> Tensor:

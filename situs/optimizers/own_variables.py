@@ -14,7 +14,7 @@ from typing import Any
 from situs import dtype as dt
 from situs.checkpoints.restoration import arrived
 from situs.devices.scope import device
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import init_scope
 from situs.ops.constant import constant, fill, zeros
 from situs.variables.eager import Variable
@@ -67,6 +67,8 @@ class Keeper:
         self, reference_variable: Any, name: str | None = None, initializer: Any = "zeros"
     ) -> Any:
         """A new variable like another one, and where that is."""
+        if not isinstance(reference_variable, Variable):
+            raise DTypeError(f"An optimizer's variables stand beside other variables, got {shown(reference_variable)}.")
         own = re.sub(r"[/:]", "_", str(reference_variable.name))
         with init_scope(), device(reference_variable.device):
             shape, dtype = reference_variable.shape, reference_variable.dtype

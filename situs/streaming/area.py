@@ -19,6 +19,7 @@ from situs.streaming.thresholds import checked_thresholds, streamed_counts
 from situs.tensor import Tensor, read
 from situs.variables.scope import variable_scope
 
+MOST_THRESHOLDS = 2**20
 _TINY = 1e-7  # thresholds a little outside of [0, 1] have all predictions above and below them
 _SUMMATIONS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
 
@@ -75,6 +76,8 @@ def even_thresholds(number: int) -> list[float]:
     number = as_int(number, "num_thresholds")
     if number < 2:
         raise InvalidArgumentError(f"num_thresholds is at least 2, for the ends of the curve; got {number}.")
+    if number > MOST_THRESHOLDS:
+        raise InvalidArgumentError(f"num_thresholds is at most {MOST_THRESHOLDS}; got {shown(number)}.")
     return [(place + 1) / (number - 1) for place in range(number - 2)]
 
 
