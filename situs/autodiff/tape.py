@@ -29,6 +29,7 @@ from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import reshape
 from situs.ops.constant import constant, convert_to_tensor, ones_like
+from situs.ops.cumulative import add_n
 from situs.ops.form import put_together, take_apart
 from situs.ops.join import stack
 from situs.tensor import Tensor, is_tensor, read
@@ -161,9 +162,7 @@ class GradientTape:
 
     def _gradients(self, tape: Tape, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
         if any(isinstance(_value(item), SymbolicTensor) for item in (*targets, *sources)) or here.graph is not None:
-            return graph_gradients(
-                list(targets), list(sources), list(seeds) if any(s is not None for s in seeds) else None
-            )
+            return _in_graph(list(targets), sources, list(seeds) if any(s is not None for s in seeds) else None)
         grads: dict[int, Any] = {}
         for target, seed in zip(targets, seeds, strict=True):
             key = _key(target, "target")
@@ -225,6 +224,24 @@ class GradientTape:
 
 def _value(item: Any) -> Any:
     return item if isinstance(item, Variable) else read(item)
+
+
+def _in_graph(targets: list[Any], sources: Sequence[Any], seeds: list[Any] | None) -> list[Any]:
+    """Gradients while a graph is built; an eager tensor has got into it as constants, which are looked for."""
+    places = [_constants(source) if isinstance(source, EagerTensor) else [source] for source in sources]
+    found = iter(graph_gradients(targets, [place for several in places for place in several], seeds))
+    return [_together([next(found) for _ in several]) for several in places]
+
+
+def _constants(tensor: EagerTensor) -> list[Any]:
+    graph = here.graph
+    nodes = [] if graph is None else graph.operations
+    return [node.outputs[0] for node in nodes if node.type == "Const" and node.attrs["value"] is tensor]
+
+
+def _together(grads: list[Any]) -> Any:
+    known = [convert_to_tensor(grad) if len(grads) > 1 else grad for grad in grads if grad is not None]
+    return None if not known else known[0] if len(known) == 1 else add_n(known)
 
 
 def _tensor(item: Any) -> Tensor:

@@ -265,3 +265,18 @@ def test_ops_with_attributes_take_the_short_way_too(run_python):
         "    print(grad.shape)\n"
     )
     assert run_python(program, SITUS_VERIFY="0") == "(2, 2)\n" * 5
+
+
+def test_an_eager_tensor_that_a_function_uses_has_a_gradient_in_it():
+    x, apart = tf.constant([1.0, 2.0]), tf.constant([5.0])
+
+    @tf.function
+    def grads(y):
+        with tf.GradientTape() as tape:
+            tape.watch([x, apart])
+            loss = tf.reduce_sum(x * x * y) + tf.reduce_sum(3.0 * x)  # it gets into the graph twice
+        return tape.gradient(loss, [x, apart], unconnected_gradients="zero")
+
+    of_x, of_apart = grads(tf.constant(2.0))
+    np.testing.assert_array_equal(of_x, [7.0, 11.0])
+    np.testing.assert_array_equal(of_apart, [0.0])
