@@ -30,6 +30,7 @@ from situs.eager.bridge import torch_device
 from situs.eager.cell import Cell
 from situs.eager.counting import enter
 from situs.eager.in_place import shared_ones, with_values
+from situs.execution.biased import with_biases
 from situs.execution.emit import emit
 from situs.execution.launches import Launches
 from situs.execution.parts import Parts, kept_views, parts_of
@@ -157,7 +158,7 @@ class Captured:
         self._launches = Launches(self._device)
         results = _results(plan, parts)
         copied = kept_views(parts, set(results))
-        work = [self._on_memory(call, copied) for call in parts.work]
+        work = with_biases([self._on_memory(call, copied) for call in parts.work], results)
         self._work = emit(
             replace(plan, calls=work, inputs=parts.incoming, outputs=[Slot(slot) for slot in results])
         ).function
