@@ -1,6 +1,6 @@
 """All benchmarks, one after the other, and a page of their results.
 
-    python -m benchmarks [--tensorflow PYTHON] [--jax PYTHON] [--write FILE]
+    python -m benchmarks [--tensorflow PYTHON] [--jax PYTHON] [--turns N] [--write FILE]
 
 The page says what machine it was, what each benchmark printed, and which bars were reached. `make bench` writes
 ``benchmarks/RESULTS.md``; what the figures mean and what was tried is in ``benchmarks/NOTES.md``.
@@ -29,9 +29,10 @@ BENCHMARKS = {
 }
 
 
-def output_of(name: str, pythons: dict[str, str]) -> str:
+def output_of(name: str, pythons: dict[str, str], turns: int | None) -> str:
     """What a benchmark prints."""
     command = [sys.executable, "-m", f"benchmarks.{name}"]
+    command += [f"--turns={turns}"] if turns is not None and name == "training" else []
     for peer in BENCHMARKS[name]:
         command += [f"--{peer}", pythons[peer]] if peer in pythons else []
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -96,15 +97,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tensorflow", help="an interpreter that can import TensorFlow")
     parser.add_argument("--jax", help="an interpreter that can import JAX")
+    parser.add_argument("--turns", type=int, help="how often training is measured, in turns")
     parser.add_argument("--write", help="the file to write the page to")
     given = parser.parse_args()
     pythons = {name: path for name, path in (("tensorflow", given.tensorflow), ("jax", given.jax)) if path}
     outputs = {}
     for name in BENCHMARKS:
-        outputs[name] = output_of(name, pythons)
+        outputs[name] = output_of(name, pythons, given.turns)
         print(f"== {name}\n{outputs[name]}\n", flush=True)
-    if given.write:
-        Path(given.write).write_text(page(outputs, pythons))
+        if given.write:
+            Path(given.write).write_text(page(outputs, pythons))
 
 
 if __name__ == "__main__":

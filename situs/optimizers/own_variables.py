@@ -67,7 +67,7 @@ class Keeper:
         self, reference_variable: Any, name: str | None = None, initializer: Any = "zeros"
     ) -> Any:
         """A new variable like another one, and where that is."""
-        if not isinstance(reference_variable, Variable):
+        if not hasattr(reference_variable, "assign"):
             raise DTypeError(f"An optimizer's variables stand beside other variables, got {shown(reference_variable)}.")
         own = re.sub(r"[/:]", "_", str(reference_variable.name))
         with init_scope(), device(reference_variable.device):

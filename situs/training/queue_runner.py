@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError, shown
 from situs.graph.context import add_to_collection, get_default_session
 from situs.graph.structure import listed
+from situs.ops.attribute import as_bool
 from situs.ops.queue import QueueBase
 from situs.session.session import BaseSession
 from situs.training.coordinator import Coordinator
@@ -129,6 +130,7 @@ class QueueRunner:
         """
         if not isinstance(coord, (Coordinator, type(None))):
             raise DTypeError(f"`coord` must be a tf.train.Coordinator, got {shown(coord)}.")
+        daemon, start = as_bool(daemon, "daemon"), as_bool(start, "start")
         with self._lock:
             if self._running.get(sess, 0) > 0:
                 return []
