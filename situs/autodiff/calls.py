@@ -55,22 +55,29 @@ class GraphCall:
         self._state = state
         self._inputs = [*graph.arguments, *graph.captures.values()]
         self._variables = [variable for variable in captured_in(graph) if has_gradient(variable.dtype)]
-        self._backwards: list[_Backward] = []
+        self._held = _held_in(graph)
+        self._backwards: dict[tuple[SymbolicTensor, ...], list[_Backward]] = {}
         self._engines: dict[Any, Engine] = {}
         self._programs: dict[Any, Any] = {}
         self._lock = threading.RLock()
 
     def __call__(self, tensors: Sequence[EagerTensor]) -> list[EagerTensor]:
         """Runs the graph on tensors, one for each input, and records it on the tapes that watch one of them."""
-        watching = [tape for tape in here.tapes if self._is_watched(tape, tensors)]
+        held = self._watched_held()
+        watching = [tape for tape in here.tapes if self._is_watched(tape, [*tensors, *held.values()])]
         if not watching:
             return self._run(tensors, self.graph.results)
-        backwards = self._backs(len(watching))
+        backwards = self._backs(len(watching), tuple(held))
         fetches = dict.fromkeys([*self.graph.results, *(tensor for back in backwards for tensor in back.needed)])
         values = dict(zip(fetches, self._run(tensors, list(fetches)), strict=True))
         for tape, back in zip(reversed(watching), backwards, strict=True):
-            tape.records.append(self._record(tape, tensors, values, back))
+            tape.records.append(self._record(tape, tensors, list(held.values()), values, back))
         return [values[tensor] for tensor in self.graph.results]
+
+    def _watched_held(self) -> dict[SymbolicTensor, EagerTensor]:
+        """The tensors of eager code that the graph holds as constants and a tape watches."""
+        keys = {tensor: getattr(value, "_key", None) for tensor, value in self._held.items()}
+        return {t: self._held[t] for t, key in keys.items() if any(key in tape.keys for tape in here.tapes)}
 
     def _is_watched(self, tape: Tape, tensors: Sequence[EagerTensor]) -> bool:
         for variable in self._variables:
@@ -81,16 +88,22 @@ class GraphCall:
         return any(key in tape.keys for key in keys) or any(v._key in tape.keys for v in self._variables)
 
     def _record(
-        self, tape: Tape, tensors: Sequence[Any], values: dict[SymbolicTensor, EagerTensor], back: _Backward
+        self,
+        tape: Tape,
+        tensors: Sequence[Any],
+        held: Sequence[Any],
+        values: dict[SymbolicTensor, EagerTensor],
+        back: _Backward,
     ) -> Record:
         inputs = tuple(getattr(tensor, "_key", None) for tensor in tensors)
         outputs = [key_of(values[tensor]) for tensor in back.ends]
         tape.keys.update(outputs)
         kept = tuple(values[tensor] for tensor in back.needed)
         shapes = [tuple(values[tensor]._value.shape) for tensor in back.ends]
-        return _CallRecord(self.name, (*inputs, *(v._key for v in self._variables)), outputs, kept, back, shapes)
+        sources = (*inputs, *(v._key for v in [*self._variables, *held]))
+        return _CallRecord(self.name, sources, outputs, kept, back, shapes)
 
-    def _backs(self, count: int) -> list[_Backward]:
+    def _backs(self, count: int, held: tuple[SymbolicTensor, ...]) -> list[_Backward]:
         """The ways back for so many tapes, the innermost first.
 
         The gradient that an inner tape computes uses values from inside the graph, so for the tape around it these are
@@ -98,11 +111,13 @@ class GraphCall:
         """
         with self._lock:
             states = [captured_variable(self.graph, variable) for variable in self._variables]
-            while len(self._backwards) < count:
-                further = self._backwards[-1].needed if self._backwards else []
+            found = self._backwards.setdefault(held, [])
+            while len(found) < count:
+                further = found[-1].needed if found else []
                 ends = list(dict.fromkeys([*self.graph.results, *further]))
-                self._backwards.append(_Backward(self.graph, ends, [*self._inputs, *states], self._state, self.name))
-            return self._backwards[:count]
+                sources = [*self._inputs, *states, *held]
+                found.append(_Backward(self.graph, ends, sources, self._state, self.name))
+            return found[:count]
 
     # Running it.
 
@@ -135,6 +150,12 @@ class GraphCall:
                 self.graph, process.devices(), soft=options.current.soft, pool=pool, fixed=fixed
             )
         return self._engines[key]
+
+
+def _held_in(graph: FunctionGraph) -> dict[SymbolicTensor, EagerTensor]:
+    """The constants of a graph that are tensors of eager code, which a tape may watch."""
+    values = {node.outputs[0]: node.attrs.get("value") for node in graph.get_operations() if node.type == "Const"}
+    return {t: v for t, v in values.items() if isinstance(v, EagerTensor) and has_gradient(v.dtype)}
 
 
 class _BackwardGraph(FunctionGraph):

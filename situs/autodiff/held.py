@@ -10,7 +10,7 @@ computed twice, and a random number is the same on the way back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from situs.autodiff.graph import differentiate
@@ -24,6 +24,7 @@ from situs.ops.call import partitioned_call
 from situs.ops.constant import zeros_like
 from situs.ops.control import cond as branch
 from situs.ops.loop import while_loop
+from situs.ops.tensor_list import stack_rows
 from situs.registry.op import find_op
 from situs.shapes import TensorShape
 from situs.tensor import read
@@ -54,20 +55,53 @@ def _or_zeros(grad: Any, like: Any) -> Any:
     return zeros_like(like) if grad is None else read(grad)
 
 
+def _lists(outside: Tensors, held: Sequence[FunctionGraph]) -> dict[int, Operation]:
+    """The lists of rows among what graphs take from outside, by number, each with an operation that reads its rows."""
+    found: dict[int, Operation] = {}
+    for number, tensor in enumerate(outside):
+        inside = [graph.captures[tensor] for graph in held if tensor in graph.captures]
+        reader = next((node for taken in inside for node in _readers(taken)), None)
+        if tensor.dtype is resource and reader is not None and has_gradient(reader.types["dtype"]):
+            found[number] = reader
+    return found
+
+
+def _readers(rows: SymbolicTensor) -> Iterator[Operation]:
+    """The operations that read rows of a list, also in graphs further inside."""
+    for node in rows.consumers():
+        if node.type in _READERS:
+            yield node
+        for held in node.attrs.values():
+            if isinstance(held, FunctionGraph) and rows in held.captures:
+                yield from _readers(held.captures[rows])
+
+
+_READERS = ("TensorListGetItem", "TensorListStack")
+
+
+def _no_rows(rows: Any, reader: Operation) -> Any:
+    """The gradient of a list that nothing flows to: zeros for all its rows."""
+    return zeros_like(stack_rows([rows], row_shape=reader.attrs["row_shape"], dtype=reader.types["dtype"]))
+
+
 # Branches.
 
 
 def _if_gradient(
     grads: list[Any], cond: Any, input: list[Any], *, then_branch: Any, else_branch: Any, _node: Operation, _see: See
 ) -> tuple[Any, ...]:
-    numbers = _wanted(_node.args[1])
+    lists = _lists(_node.args[1], [then_branch, else_branch])
+    numbers = sorted([*_wanted(_node.args[1]), *lists])
     outside = [_node.args[1][number] for number in numbers]
+
+    def nothing(number: int) -> Any:
+        return _no_rows(input[number], lists[number]) if number in lists else zeros_like(input[number])
 
     def gradient_of(held: FunctionGraph, other: FunctionGraph) -> Callable[[], list[Any]]:
         def build() -> list[Any]:
             sources = [held.captures.get(tensor) for tensor in outside]
             made = _inside(Exposed(held, _see, _node, [other]), grads, sources)
-            return [_or_zeros(grad, input[number]) for grad, number in zip(made, numbers, strict=True)]
+            return [read(grad) if grad is not None else nothing(n) for grad, n in zip(made, numbers, strict=True)]
 
         return build
 
@@ -83,7 +117,7 @@ def _if_gradient(
 def _call_gradient(grads: list[Any], captured: list[Any], *, f: Any, _node: Operation, _see: See) -> tuple[Any, ...]:
     args, outside = _node.args
     sources = [*f.arguments, *[f.captures.get(tensor) for tensor in outside]]
-    wanted = [source if source is not None and has_gradient(source.dtype) else None for source in sources]
+    wanted = [s if s is not None and (has_gradient(s.dtype) or s.dtype is resource) else None for s in sources]
     made = _inside(Exposed(f, _see, _node), grads, wanted)
     return made[: len(args)], made[len(args) :]
 
@@ -107,9 +141,10 @@ def _while_gradient(
     going = [
         number for number, start in enumerate(starts) if has_gradient(start.dtype) or _is_list(start, grads[number])
     ]
-    coming = _wanted(outside)
+    lists = _lists(outside, [body])
+    coming = sorted([*_wanted(outside), *lists])
     first = [_or_zeros(grads[number], output[number]) for number in going]
-    totals = [zeros_like(captured[number]) for number in coming]
+    totals = [_no_rows(captured[n], lists[n]) if n in lists else zeros_like(captured[n]) for n in coming]
     sources = [body.arguments[number] for number in going] + [body.captures.get(outside[number]) for number in coming]
 
     def turn(number: Any, *state: Any) -> list[Any]:

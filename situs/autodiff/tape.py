@@ -236,7 +236,16 @@ def _in_graph(targets: list[Any], sources: Sequence[Any], seeds: list[Any] | Non
 def _constants(tensor: EagerTensor) -> list[Any]:
     graph = here.graph
     nodes = [] if graph is None else graph.operations
-    return [node.outputs[0] for node in nodes if node.type == "Const" and node.attrs["value"] is tensor]
+    inside = [node.outputs[0] for node in nodes if node.type == "Const" and node.attrs["value"] is tensor]
+    return inside + [taken for outside, taken in getattr(graph, "captures", {}).items() if _holds(outside, tensor)]
+
+
+def _holds(place: SymbolicTensor, tensor: EagerTensor) -> bool:
+    """Whether a tensor of a graph is the constant for an eager one, or stands for it."""
+    if place.op.type == "Const":
+        return place.op.attrs["value"] is tensor
+    further = getattr(place.graph, "captures", {}).items()
+    return any(taken is place and _holds(outside, tensor) for outside, taken in further)
 
 
 def _together(grads: list[Any]) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from situs.checkpoints.drafts import write_whole
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import CollectionDef, MetaGraphDef, SaverDef, VariableDef
-from situs.errors import DTypeError, InvalidArgumentError, OpError, UnimplementedError
+from situs.errors import DTypeError, InvalidArgumentError, OpError, UnimplementedError, shown
 from situs.files.paths import translated
 from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
@@ -66,6 +66,8 @@ def export_meta_graph(
     if export_scope is not None:
         raise UnimplementedError("A graph is exported as a whole: build what you need in a graph of its own.")
     graph = get_default_graph() if graph is None else graph
+    if not isinstance(graph, Graph):
+        raise DTypeError(f"`graph` must be a tf.Graph, got {shown(graph)}.")
     made = MetaGraphDef()
     if meta_info_def is not None:
         made.meta_info_def.CopyFrom(meta_info_def)

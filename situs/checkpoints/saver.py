@@ -108,6 +108,8 @@ class Saver:
                 "If `var_list` is provided then build cannot be deferred. Either set defer_build=False or "
                 "var_list=None."
             )
+        if not isinstance(saver_def, (SaverDef, type(None))):
+            raise DTypeError(f"`saver_def` must be a SaverDef, got {shown(saver_def)}.")
         if saver_def is not None:
             sharded, max_to_keep = saver_def.sharded, saver_def.max_to_keep
             keep_checkpoint_every_n_hours = saver_def.keep_checkpoint_every_n_hours

@@ -6,6 +6,7 @@ for path in tf.train.checkpoints_iterator("run", timeout=600):
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -57,7 +58,7 @@ def wait_for_new_checkpoint(
     Returns:
         Its prefix; None if the time has passed.
     """
-    pause = as_float(seconds_to_sleep, "seconds_to_sleep")
+    pause = min(max(as_float(seconds_to_sleep, "seconds_to_sleep"), 0.0), threading.TIMEOUT_MAX)
     end = None if timeout is None else time.monotonic() + as_float(timeout, "timeout")
     while True:
         found = latest_checkpoint(checkpoint_dir)

@@ -28,6 +28,7 @@ from situs.dtype import DType, as_dtype
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import unpredictable
 from situs.ops.constant import convert_to_tensor
@@ -114,8 +115,9 @@ def _component(leaf: Any) -> Any:
     return to_tensor(leaf, device=host())
 
 
-def _has_symbols(values: list[Any]) -> bool:
-    return any(_has_symbols(v) if isinstance(v, list) else isinstance(read(v), SymbolicTensor) for v in values)
+def _has_symbols(values: list[Any], depth: int = 0) -> bool:
+    further = deeper(depth)
+    return any(_has_symbols(v, further) if isinstance(v, list) else isinstance(read(v), SymbolicTensor) for v in values)
 
 
 def _value(component: Any, binding: Binding) -> Any:

@@ -187,7 +187,11 @@ def names_node(filenames: Any, what: str) -> Node:
 def _as_texts(names: Any) -> Any:
     """Names of files, with strings in the place of paths."""
     if isinstance(names, (list, tuple)):
-        return [_as_texts(name) for name in names]
+        return [_as_text(name) for name in names]  # deeper lists are refused where they become a tensor
+    return _as_text(names)
+
+
+def _as_text(names: Any) -> Any:
     return os.fspath(names) if isinstance(names, os.PathLike) else names
 
 

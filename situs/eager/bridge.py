@@ -61,7 +61,7 @@ class Place:
 
 def place(device: Device, dtype: DType) -> Place:
     """The one `Place` of this device and dtype."""
-    key = TORCH_DTYPE.get(dtype)  # None for strings
+    key = TORCH_DTYPE.get(dtype, None if dtype is dt.string else dtype)  # None for strings
     found = device.places.get(key)
     if found is None:
         found = device.places.setdefault(key, Place(device, dtype))

@@ -20,7 +20,7 @@ from situs.ops.constant import constant
 from situs.ops.control import Branch, check_branch
 from situs.ops.form import put_together
 from situs.ops.inner import graph_for
-from situs.ops.loop import Loop, check_loop
+from situs.ops.loop import Holders, Loop, check_loop
 
 
 def cond(
@@ -149,6 +149,9 @@ def while_loop(
         unless `return_same_structure` is set.
     """
     check_loop(cond, body, loop_vars, parallel_iterations)
+    if holders := Holders(loop_vars):
+        made = holders.run(cond, body, shape_invariants, maximum_iterations, name)
+        return made[0] if len(made) == 1 and not return_same_structure else made
     loop = Loop(cond, body, loop_vars, shape_invariants, maximum_iterations)
     graph = graph_for(loop.start)
     made = loop.run_now() if graph is None else put_together(loop.form, loop.build(graph, name))

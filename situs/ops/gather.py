@@ -7,6 +7,7 @@ wait, the ops do as TensorFlow's do: `gather` and `gather_nd` give zeros there.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -606,11 +607,21 @@ def _one_hot_dtype(on_value: Any, off_value: Any, dtype: DType | None) -> DType:
     for what, value in (("on_value", on_value), ("off_value", off_value)):
         if value is None:
             continue
-        found = value.dtype if isinstance(value, Tensor) else to_array(value)[1]
+        found = _dtype_hinted(value, dtype)
         if wanted is not None and found is not wanted:
             raise DTypeError(f"dtype {wanted.name} of {asked} does not match dtype {found.name} of {what}")
         wanted, asked = found, what
     return wanted or float32
+
+
+def _dtype_hinted(value: Any, hint: DType | None) -> DType:
+    """The dtype of a value; a Python number has the one that is hinted at, where it fits there."""
+    if isinstance(value, Tensor):
+        return value.dtype
+    if hint is not None and type(value) in (bool, int, float, complex):
+        with suppress(InvalidArgumentError, DTypeError):
+            return to_array(value, hint)[1]
+    return to_array(value)[1]
 
 
 def _scalar(value: Any, default: int, dtype: DType) -> Any:

@@ -15,7 +15,7 @@ from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import broadcast_to, identity
 from situs.ops.array import shape as shape_of
-from situs.ops.attribute import as_bool
+from situs.ops.attribute import as_bool, as_float
 from situs.ops.cast import cast, saturate_cast
 from situs.ops.constant import constant, convert_to_tensor, ones
 from situs.ops.image_shape import check_image
@@ -120,6 +120,7 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
         max_delta: The most to add or take away.
         seed: Makes it the same in every program.
     """
+    max_delta = as_float(max_delta, "max_delta")
     if max_delta < 0:
         raise InvalidArgumentError(f"max_delta must be non-negative, got {max_delta}.")
     return adjust_brightness(image, uniform([], -max_delta, max_delta, seed=seed))
@@ -134,6 +135,7 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
         upper: The largest factor.
         seed: Makes it the same in every program.
     """
+    lower, upper = as_float(lower, "lower"), as_float(upper, "upper")
     if upper <= lower:
         raise InvalidArgumentError(f"upper must be > lower, got {upper} and {lower}.")
     if lower < 0:

@@ -29,7 +29,7 @@ from situs.ops.form import LEAF, put_together, take_apart
 from situs.registry.op import Op
 from situs.registry.signature import Arg
 from situs.shapes import UNKNOWN, TensorShape
-from situs.symbolic.bind import constant
+from situs.symbolic.bind import held
 from situs.tensor import read
 
 Kinds = Sequence[tuple[DType, TensorShape]]
@@ -51,7 +51,7 @@ def symbolic(graph: Graph, value: Any, dtype: DType | None = None) -> SymbolicTe
     if isinstance(value, SymbolicTensor):
         return graph.capture(value)
     if isinstance(value, EagerTensor):
-        return constant(graph, value, value.dtype)
+        return held(graph, value)
     return graph.capture(convert_to_tensor(value, dtype))  # type: ignore[arg-type]
 
 

@@ -75,9 +75,14 @@ multiply = binary("Mul", torch.mul, NUMERIC, "Returns x * y element-wise.", wide
 _real_div = binary("RealDiv", torch.true_divide, ANALYTIC, "Returns x / y element-wise.")
 
 
+def _is_same_known(x_shape: Any, y_shape: Any) -> bool:
+    """Whether both shapes are known and equal; one that is known only in the run is a tensor, and compares as such."""
+    return isinstance(x_shape, tuple) and isinstance(y_shape, tuple) and x_shape == y_shape
+
+
 @find_op("AddV2").gradient
 def _add_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
-    if isinstance(x_shape, tuple) and x_shape == y_shape:
+    if _is_same_known(x_shape, y_shape):
         return grad, grad
     return lambda: sum_to(grad, x_shape, y_shape), lambda: sum_to(grad, y_shape, x_shape)
 
@@ -89,7 +94,7 @@ def _subtract_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
 
 @find_op("Mul").gradient
 def _multiply_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
-    if isinstance(x_shape, tuple) and x_shape == y_shape:
+    if _is_same_known(x_shape, y_shape):
         return lambda: times(grad, y), lambda: times(grad, x)
     return lambda: sum_to(times(grad, y), x_shape, y_shape), lambda: sum_to(times(grad, x), y_shape, x_shape)
 

@@ -35,7 +35,7 @@ class SymbolicBinder(Binder):
             return self.graph.capture(value)
         name = f"{self.graph.absolute_name(f'{self.name}/{arg.name}')}/"
         if isinstance(value, EagerTensor):
-            return constant(self.graph, value, value.dtype, name)
+            return held(self.graph, value, name)
         if isinstance(value, (list, tuple)) and has_tensor(value):
             return self._packed(value, wanted, arg)
         if wanted is not None and not loses(value, wanted):
@@ -71,6 +71,14 @@ def constant(graph: Graph, value: Any, dtype: DType, name: str | None = None) ->
     attrs = {"value": value, "dtype": dtype}
     results = [(op_def.outputs[0], dtype, TensorShape(value.shape))]
     return graph.add(op_def, (), attrs, {"dtype": dtype}, results, name).outputs[0]
+
+
+def held(graph: Graph, value: EagerTensor, name: str | None = None) -> SymbolicTensor:
+    """The constant for a tensor of eager code; one that a tape knows stands in the outermost graph, where it looks."""
+    outermost: Any = graph
+    while hasattr(value, "_key") and getattr(outermost, "outer", None) is not None:
+        outermost = outermost.outer
+    return graph.capture(constant(outermost, value, value.dtype, name if outermost is graph else None))
 
 
 def has_tensor(values: Any) -> bool:

@@ -144,6 +144,8 @@ class VariableScope:
                 details[name] = getattr(self, name)
         if details.get("reuse") is None:
             details["reuse"] = self.reuse
+        if details.get("trainable") is None:
+            details["trainable"] = True  # what a custom getter is told
         initializer = self.initializer if initializer is None else initializer
         if dtype is None:
             dtype = self.dtype
@@ -161,13 +163,15 @@ def _dtype_of(value: Any) -> dt.DType:
     return value.dtype if isinstance(value, Tensor) else to_array(value)[1]
 
 
-def _true_get(store: VariableStore, name: str, **arguments: Any) -> Any:
+def _true_get(
+    store: VariableStore, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, **arguments: Any
+) -> Any:
     if arguments.pop("partitioner", None) is not None:
         raise UnimplementedError(
             f"Variable {name} was to be cut into parts by a partitioner, which Situs does not do. Leave partitioner "
             "out, or make one variable for each part."
         )
-    return store.get(name, **arguments)
+    return store.get(name, shape=shape, dtype=dtype, initializer=initializer, **arguments)
 
 
 def current_store() -> VariableStore:

@@ -319,6 +319,8 @@ def _initial_tensor(graph: Graph, value: Any, wanted: dt.DType | None, inside: s
     if isinstance(value, RefVariable):
         value = value.initialized_value()
     tensor = _as_tensor(value, wanted)
+    if not isinstance(tensor, SymbolicTensor):  # an eager one: its value becomes a constant of the graph
+        tensor = identity(tensor)
     assert isinstance(tensor, SymbolicTensor)
     return independent(graph, tensor, inside[:-1])
 

@@ -78,7 +78,9 @@ def test_what_is_nested(structure):
     assert nest.is_nested(structure)
 
 
-@pytest.mark.parametrize("leaf", ["a", 1, None, {1}, np.ones(1), b"x", 2.5, object()], ids=lambda leaf: type(leaf).__name__)
+@pytest.mark.parametrize(
+    "leaf", ["a", 1, None, {1}, np.ones(1), b"x", 2.5, object()], ids=lambda leaf: type(leaf).__name__
+)
 def test_what_is_not_nested(leaf):
     assert not nest.is_nested(leaf)
     assert not nest.is_nested(tf.constant(1))

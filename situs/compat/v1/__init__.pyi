@@ -53,6 +53,7 @@ from situs.compat.v1.queue import PaddingFIFOQueue as PaddingFIFOQueue
 from situs.compat.v1.queue import PriorityQueue as PriorityQueue
 from situs.compat.v1.queue import QueueBase as QueueBase
 from situs.compat.v1.queue import RandomShuffleQueue as RandomShuffleQueue
+from situs.compat.v1.tensor_array import TensorArray as TensorArray
 from situs.devices.scope import device as device
 from situs.devices.spec import MutableDeviceSpec as DeviceSpec
 from situs.dtype import DType as DType
@@ -378,7 +379,6 @@ from situs.ops.strings import reduce_join_v1 as reduce_join
 from situs.ops.strings import string_to_number as string_to_number
 from situs.ops.strings import strip as string_strip
 from situs.ops.strings import substr_v1 as substr
-from situs.ops.tensor_array import TensorArray as TensorArray
 from situs.proto.config import ConfigProto as ConfigProto
 from situs.proto.config import GPUOptions as GPUOptions
 from situs.proto.config import GraphOptions as GraphOptions

@@ -22,6 +22,7 @@ from situs.keras import constraints, initializers, regularizers
 from situs.keras.finding import in_words
 from situs.keras.layers.base import Layer as KerasLayer
 from situs.keras.policy import DTypePolicy
+from situs.ops.constant import convert_to_tensor
 from situs.tensor import Tensor
 from situs.variables.collections import GraphKeys
 from situs.variables.scope import VariableScope, get_variable, variable_scope
@@ -98,6 +99,8 @@ class Layer(KerasLayer):
         """Builds the layer if it is not, and calls it, in its variable scope."""
         outside = here.graph is None and makes_graph_variables()
         with _graph_of(args).as_default() if outside else nullcontext():
+            if args and not any(isinstance(leaf, Tensor) for leaf in flatten(args[0])):
+                args = (convert_to_tensor(args[0]), *args[1:])
             self._set_scope(kwargs.pop("scope", None))
             with self._inside(True if self.built else self._reuse):
                 return super().__call__(*args, **kwargs)

@@ -9,6 +9,7 @@ from typing import Any
 from situs.errors import InvalidArgumentError
 from situs.keras.layers.base import Layer
 from situs.keras.layers.symbolic import KerasTensor, Node
+from situs.shapes import TensorShape
 
 
 def Input(  # noqa: N802 - the name programs use
@@ -58,8 +59,9 @@ class InputLayer(Layer):
             raise InvalidArgumentError(
                 "An input needs exactly one of `shape`, which leaves out the batch, and `batch_shape`."
             )
-        sizes = (shape,) if isinstance(shape, int) else shape
-        whole = tuple(batch_shape) if batch_shape is not None else (batch_size, *sizes)
+        given = [shape] if isinstance(shape, int) else shape
+        sizes = TensorShape(given if batch_shape is None else batch_shape).as_list()
+        whole = tuple(sizes) if batch_shape is not None else (batch_size, *sizes)
         node = Node(self, (), {})
         node.outputs = KerasTensor(whole, dtype or "float32", self.name, node)
         self.nodes.append(node)

@@ -1,0 +1,194 @@
+"""What fuzzing has found (see docs/reliability.md), each case as small as it gets: refused by an error of ours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import situs as tf
+import situs.compat.v1 as v1
+from situs import settings
+from situs.cli.main import main
+from situs.devices.scope import build_into, here
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.proto.text import parse
+
+NAMELESS: dict[str, object] = {}
+NAMELESS["a"] = NAMELESS
+
+
+@pytest.fixture(autouse=True)
+def _eagerly():
+    before = build_into(None, here.scope)
+    yield
+    build_into(*before)
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 5000, "1" + "0" * 400 + ".5", "5\u212aB", "\u0664GiB", "9" * 31 + "G"], ids=ascii
+)
+def test_a_size_that_no_memory_has_is_refused(text):
+    with pytest.raises(InvalidArgumentError, match="as a size in bytes") as refused:
+        settings.parse_bytes(text)
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "2x" + "9" * 5000, "\u0664"], ids=ascii)
+def test_a_number_of_virtual_gpus_that_no_machine_has_is_refused(text):
+    with pytest.raises(InvalidArgumentError, match="Cannot read"):
+        settings.parse_virtual_gpus(text)
+
+
+def test_half_of_a_character_in_a_message_is_refused():
+    with pytest.raises(InvalidArgumentError, match="half of a character"):
+        parse('device_filters: "a\udcff"', v1.ConfigProto())
+
+
+def test_a_program_whose_name_is_too_long_does_not_exist(capsys):
+    assert main(["memory", "a" * 5000]) == 1
+    assert "There is no program" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("length", [{"width": 2**32}, {"precision": 2**31}], ids=str)
+@pytest.mark.parametrize("value", [1.5, "text"])
+def test_numbers_are_not_written_with_billions_of_characters(value, length):
+    with pytest.raises(InvalidArgumentError, match="must not be more than"):
+        tf.strings.as_string(value, **length)
+
+
+# Graphs.
+
+
+def _loop_and_branch():
+    with v1.Graph().as_default() as graph:
+        x = v1.constant(3.0)
+        v1.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + x), [0, 1.0], name="loop")
+        v1.cond(x > 1.0, lambda: x * 2.0, lambda: x, name="branch")
+        return graph.as_graph_def()
+
+
+def _function(message, name):
+    return next(function for function in message.library.function if function.signature.name.endswith(name))
+
+
+def _no_capture(message):
+    function = _function(message, "branch:then_branch")
+    function.arg_attr[7].CopyFrom(function.arg_attr[0])
+    del function.arg_attr[0]
+
+
+def _capture_of_a_loop_variable(message):
+    function = _function(message, "loop:body")
+    (capture,) = function.arg_attr.values()
+    capture.attr["_capture"].i = 1
+
+
+@pytest.mark.parametrize("damage", [_no_capture, _capture_of_a_loop_variable])
+def test_functions_that_do_not_fit_their_node_are_refused_when_they_are_read(damage):
+    message = _loop_and_branch()
+    damage(message)
+    with v1.Graph().as_default() as graph:
+        with pytest.raises(InvalidArgumentError, match="The functions do not fit the node"):
+            v1.import_graph_def(message, name="")
+        assert not graph.get_operations()
+
+
+def test_a_run_may_take_longer_than_the_system_can_wait():
+    config = v1.ConfigProto(operation_timeout_in_ms=2**63 - 1)
+    with v1.Graph().as_default(), v1.Session(config=config) as session:
+        assert session.run(v1.add(1.0, 1.0)) == 2.0
+
+
+def test_gradients_of_an_eager_tensor_with_respect_to_one_of_a_graph_are_refused():
+    with v1.Graph().as_default():
+        x = v1.constant([1.0])
+    with pytest.raises(InvalidArgumentError, match="works on the tensors of a graph"):
+        tf.gradients([0.0], [x])
+
+
+# Calls.
+
+
+def _tape(use):
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        y = x * x
+    return use(tape, x, y)
+
+
+WRONG_TYPES = {
+    "a writer": lambda: tf.summary.flush(writer={"a": 1.0}),
+    "an optimizer": lambda: tf.keras.mixed_precision.LossScaleOptimizer(bytearray(b"x")),
+    "a tape": lambda: tf.keras.optimizers.SGD().minimize(lambda: 1.0, [], tape=b"bytes"),
+    "what is averaged": lambda: tf.train.ExponentialMovingAverage(0.9).average(ValueError("x")),
+    "the variable of a slot": lambda: tf.train.AdamOptimizer().get_slot(np.zeros(3), "m"),
+    "the variable beside": lambda: tf.keras.optimizers.SGD().add_optimizer_variables(b"x", "m"),
+    "what is restored": lambda: tf.train.ExponentialMovingAverage(0.9).variables_to_restore("x"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_TYPES)
+def test_something_else_is_refused_in_the_place_of(what):
+    with pytest.raises(DTypeError):
+        WRONG_TYPES[what]()
+
+
+@pytest.mark.parametrize("source", [np.float32(1), [0.0, 1.0, 2.0]], ids=["a scalar", "a list of another length"])
+def test_batch_jacobian_refuses(source):
+    with pytest.raises(InvalidArgumentError, match="first dimension"):
+        _tape(lambda tape, x, y: tape.batch_jacobian(y, source))
+
+
+@pytest.mark.parametrize("count", [0, 2**31, -5])
+def test_a_matrix_of_no_or_of_billions_of_classes_is_refused(count):
+    with pytest.raises(InvalidArgumentError, match="num_classes must be 1 to"):
+        tf.metrics.MeanIoU(count)
+
+
+def test_a_curve_of_billions_of_thresholds_is_refused():
+    with pytest.raises(InvalidArgumentError, match="num_thresholds is at most"):
+        tf.metrics.AUC(num_thresholds=2**63)
+
+
+def test_a_spec_refuses_a_number_that_numpy_has_masked():
+    with pytest.raises(InvalidArgumentError, match="is an integer"):
+        tf.DeviceSpec(device_index=np.ma.masked)
+
+
+def test_a_queue_runner_refuses_a_coordinator_that_is_none():
+    with v1.Graph().as_default(), v1.Session() as session:
+        queue = v1.FIFOQueue(2, [v1.int32])
+        with pytest.raises(DTypeError, match="Coordinator"):
+            v1.train.QueueRunner(queue, [queue.enqueue(1)]).create_threads(session, coord=np.zeros(3))
+
+
+def test_a_queue_runner_refuses_to_make_threads_that_could_not_start():
+    with v1.Graph().as_default(), v1.Session() as session:
+        queue = v1.FIFOQueue(2, [v1.int32])
+        with pytest.raises(DTypeError, match="daemon"):
+            v1.train.QueueRunner(queue, [queue.enqueue(1)]).create_threads(session, daemon=np.zeros(3), start=True)
+
+
+def test_the_gradient_of_a_loss_has_a_dtype():
+    with v1.Graph().as_default():
+        loss = v1.square(v1.get_variable("fuzz_v", []))
+        with pytest.raises(InvalidArgumentError, match="Invalid type"):
+            v1.train.AdamOptimizer().compute_gradients(loss, grad_loss=False)
+
+
+def test_eager_slices_do_not_know_who_uses_them():
+    with pytest.raises(UnimplementedError):
+        tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0])).consumers()
+
+
+def test_a_loss_refuses_a_dictionary_in_itself():
+    with pytest.raises(InvalidArgumentError, match="in itself"):
+        tf.losses.Huber()(np.zeros(3), NAMELESS)
+
+
+def test_a_writer_refuses_what_is_no_event(tmp_path):
+    with v1.Graph().as_default():
+        writer = v1.summary.FileWriter(str(tmp_path))
+        with pytest.raises(DTypeError):
+            writer.add_event(np.float16(1))
+        writer.close()
