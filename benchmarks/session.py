@@ -62,7 +62,8 @@ def torch_figures() -> dict[str, float]:
 def peer_figures(name: str, python: str, *arguments: str) -> dict[str, float] | None:
     """The figures of one library from a process of its own; None where it cannot be imported."""
     command = [python, str(PEERS / f"session_{name}.py"), *arguments]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)} if name == "situs" else dict(os.environ)
+    env = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}  # these are figures of the CPU
+    env |= {"PYTHONPATH": str(ROOT)} if name == "situs" else {}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode != 0:
         if name == "situs" or python != sys.executable:

@@ -18,8 +18,11 @@ if not torch.cuda.is_available():
     os.environ["SITUS_VIRTUAL_GPUS"] = "1x4GiB"
 os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 
+import situs
 import situs.compat.v1 as tf
 from situs.budget.ledger import accounts
+
+situs.config.experimental.enable_tensor_float_32_execution(False)  # the results are compared with PyTorch's
 
 try:
     from situs.memory.planning import plan
