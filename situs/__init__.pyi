@@ -196,6 +196,7 @@ from situs import optimizers as optimizers
 from situs import queue as queue
 from situs import summary as summary
 from situs import train as train
+from situs.autodiff.aggregation import AggregationMethod as AggregationMethod
 from situs.autodiff.custom import custom_gradient as custom_gradient
 from situs.autodiff.custom import grad_pass_through as grad_pass_through
 from situs.autodiff.custom import recompute_grad as recompute_grad

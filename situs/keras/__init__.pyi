@@ -8,6 +8,7 @@ from situs.keras import mixed_precision as mixed_precision
 from situs.keras import models as models
 from situs.keras import optimizers as optimizers
 from situs.keras import regularizers as regularizers
+from situs.keras import utils as utils
 from situs.keras.layers import Input as Input
 from situs.keras.models import Model as Model
 from situs.keras.models import Sequential as Sequential

@@ -69,7 +69,12 @@ class _BaseMonitoredSession:
                 hook.begin()
             self._maker = _Maker(creator, self._hooks, grace, self._graph)
         make = self._maker.make
-        self._session: RecoverableSession | CoordinatedSession | None = RecoverableSession(make) if recovers else make()
+        self._session: RecoverableSession | CoordinatedSession | None = None
+        try:
+            self._session = RecoverableSession(make) if recovers else make()
+        except BaseException:
+            self._let_go()  # the graph can be changed again, as if nothing had been
+            raise
 
     @property
     def graph(self) -> Graph | None:

@@ -207,6 +207,9 @@ def _add(graph: Graph, serialized: Any, defaults: list[Any], attrs: dict[str, An
         build_into(*before)
 
 
+_op.stops_gradients()
+
+
 @_op.kernel(CPU)
 def _kernel(
     serialized: Any,

@@ -9,6 +9,7 @@ import pytest
 
 import situs as tf
 from situs.errors import SitusError
+from situs.graph.context import get_default_graph
 from tests.properties.test_refusals import NAMES, VALUES
 
 LASTING = ("InteractiveSession", "test.TestCase", "Supervisor", "flags.FlagValues")  # outlive the test, or log it
@@ -36,6 +37,13 @@ def _made(cls, value, optional):
     needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     others = [p.name for p in parameters if p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY]
     return cls(*[value] * len(needed), **dict.fromkeys(others if optional else (), value))
+
+
+@pytest.fixture(autouse=True)
+def _open_graph():
+    """Some of the classes close the default graph for changes; other tests use it."""
+    yield
+    get_default_graph().reopen()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -7,6 +7,7 @@ from situs import keras as keras
 from situs import memory as memory
 from situs import nest as nest
 from situs import test as test
+from situs.autodiff.aggregation import AggregationMethod as AggregationMethod
 from situs.autodiff.custom import custom_gradient as custom_gradient
 from situs.autodiff.custom import grad_pass_through as grad_pass_through
 from situs.autodiff.custom import recompute_grad as recompute_grad

@@ -80,6 +80,7 @@ from situs.proto.example import Features as Features
 from situs.proto.example import FloatList as FloatList
 from situs.proto.example import Int64List as Int64List
 from situs.proto.example import SequenceExample as SequenceExample
+from situs.summaries.reading import summary_iterator as summary_iterator
 from situs.training import queue_runner as queue_runner
 from situs.training.batch import batch as batch
 from situs.training.batch import batch_join as batch_join

@@ -358,7 +358,7 @@ def test_closing_wakes_whoever_waits(ended):
         lambda ds: ds.map(sleeping(0.0), num_parallel_calls=2, deterministic=False).prefetch(1),
     ],
 )
-def test_an_interrupt_from_the_keyboard_loses_nothing(ahead, ended):
+def test_an_interrupt_from_the_keyboard_loses_nothing(ahead, ended, interruptible):
     going_on = threading.Event()
 
     def blocked():
@@ -374,6 +374,14 @@ def test_an_interrupt_from_the_keyboard_loses_nothing(ahead, ended):
     going_on.set()
     assert [int(x) for x in elements] == [1]
     assert ended()
+
+
+@pytest.fixture
+def interruptible():
+    """A process in which the signal of the keyboard is heard: one in the background is told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_inside_of_a_stage_ends_the_iteration(ended):

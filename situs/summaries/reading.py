@@ -1,0 +1,31 @@
+"""Reading event files back: ``tf.train.summary_iterator``.
+
+for event in tf.train.summary_iterator(path):
+    for value in event.summary.value:
+        print(event.step, value.tag, value.simple_value)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from situs.errors import NotFoundError
+from situs.files.paths import local
+from situs.summaries import messages
+
+
+def summary_iterator(path: Any) -> Iterator[Any]:
+    """The events of a file, one after the other.
+
+    Args:
+        path: The file.
+
+    Raises:
+        NotFoundError: there is no such file.
+    """
+    file = local(path)
+    if not file.is_file():
+        raise NotFoundError(f"{file}; No such file or directory")
+    loader = messages.part("tensorboard.backend.event_processing.event_file_loader")
+    return iter(loader.LegacyEventFileLoader(str(file)).Load())
