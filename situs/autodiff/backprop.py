@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from situs.devices.inventory import process
-from situs.devices.scope import ROOT, device, enter, here
+from situs.devices.scope import ROOT, Scope, device, enter, here
 from situs.eager.tape import Keys, Record
 from situs.eager.tensor import EagerTensor
 from situs.errors import NotFoundError
@@ -34,7 +34,9 @@ class NoGradientError(NotFoundError, LookupError):
     """An op on the way has no gradient."""
 
 
-def backward(records: Sequence[Record], grads: Grads, wanted: Iterable[int], call: Call) -> Grads:
+def backward(
+    records: Sequence[Record], grads: Grads, wanted: Iterable[int], call: Call, around: Scope | None = None
+) -> Grads:
     """The gradients of the wanted keys.
 
     Args:
@@ -43,22 +45,23 @@ def backward(records: Sequence[Record], grads: Grads, wanted: Iterable[int], cal
         wanted: The keys to find the gradients of.
         call: Calls the gradient rule of a record with the gradients of its results, and adds what it makes for keys
             that are on the way to what is pending.
+        around: The device scope under which gradients that come together are added, where `call` changes it.
     """
     wanted = set(wanted)
     on_the_way = set(wanted)
     path = _path(records, on_the_way)
     pending: Pending = {key: [grad] for key, grad in grads.items()}
     for record in reversed(path):
-        given = [_taken(key, pending, wanted) for key in record.outputs]
+        given = [_taken(key, pending, wanted, around) for key in record.outputs]
         if given[0] is not None or any(grad is not None for grad in given):
             call(record, given, on_the_way, pending)
-    return {key: _total(pending[key]) for key in wanted if key in pending}
+    return {key: _total(pending[key], around) for key in wanted if key in pending}
 
 
-def _taken(key: int, pending: Pending, wanted: set[int]) -> Any:
+def _taken(key: int, pending: Pending, wanted: set[int], around: Scope | None) -> Any:
     """What reached a key, in all; nothing will be added to it any more."""
     grads = pending.get(key) if key in wanted else pending.pop(key, None)
-    return None if grads is None else grads[0] if len(grads) == 1 else _total(grads)
+    return None if grads is None else grads[0] if len(grads) == 1 else _total(grads, around)
 
 
 def _path(records: Sequence[Record], reached: set[int]) -> list[Record]:
@@ -78,12 +81,14 @@ def _any_in(keys: Keys, among: set[int]) -> bool:
     return False
 
 
-def _total(grads: list[Any] | None) -> Any:
+def _total(grads: list[Any], around: Scope | None) -> Any:
     """The sum of what came together; kept in the list, so that it is added up once."""
-    if grads is None:
-        return None
     if len(grads) > 1:
-        grads[:] = [_sum(grads)]
+        before = here.scope if around is None else enter(around)
+        try:
+            grads[:] = [_sum(grads)]
+        finally:
+            enter(before)
     return grads[0]
 
 
@@ -140,13 +145,16 @@ def _add(keys: Keys, grads: Sequence[Any], on_the_way: set[int], pending: Pendin
             _add(key, (grad() if callable(grad) else grad) or (None,) * len(key), on_the_way, pending)
 
 
-def call_eagerly(record: Record, grads: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
-    """Calls the gradient rule of a record under the device scope that its op ran under."""
-    if record.scope is here.scope:
-        call_rule(record, grads, on_the_way, pending)
-        return
-    before = enter(record.scope)
+def backward_eagerly(records: Sequence[Record], grads: Grads, wanted: Iterable[int]) -> Grads:
+    """The gradients of the wanted keys, each rule under the device scope that its op ran under."""
+    around = here.scope
+
+    def call(record: Record, given: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
+        if record.scope is not here.scope:
+            enter(record.scope)  # and it stays for the next record, which has the same as a rule
+        call_rule(record, given, on_the_way, pending)
+
     try:
-        call_rule(record, grads, on_the_way, pending)
+        return backward(records, grads, wanted, call, around)
     finally:
-        enter(before)
+        enter(around)

@@ -18,7 +18,7 @@ from math import prod
 from types import TracebackType
 from typing import Any
 
-from situs.autodiff.backprop import backward, call_eagerly
+from situs.autodiff.backprop import backward_eagerly
 from situs.autodiff.graph import gradients as graph_gradients
 from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import here, record_on
@@ -171,7 +171,7 @@ class GradientTape:
                 grads[key] = grad if key not in grads else grads[key] + grad
         keys = [_key(source, "source") for source in sources]
         known = [key for key in keys if key is not None and key in tape.keys]
-        found = backward(tape.records, grads, known, call_eagerly)
+        found = backward_eagerly(tape.records, grads, known)
         return [None if key is None else found.get(key) for key in keys]
 
     def jacobian(
