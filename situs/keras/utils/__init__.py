@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.ops.attribute import as_int
 from situs.ops.seeds import set_seed
 
 __all__ = ["set_random_seed", "to_categorical"]
+
+MOST = 2**20  # classes: more of them would be rows that no memory holds
 
 
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
@@ -28,15 +30,27 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
         >>> to_categorical([0, 2], 3).tolist()
         [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    numbers = np.asarray(x).astype(np.int64)
+    numbers = _numbers(x)
     shape = numbers.shape[:-1] if numbers.ndim > 1 and numbers.shape[-1] == 1 else numbers.shape
     flat = numbers.reshape(-1)
     count = int(flat.max(initial=-1)) + 1 if num_classes is None else as_int(num_classes, "num_classes")
+    if not 0 <= count <= MOST + 1:
+        raise InvalidArgumentError(f"num_classes is a number from 0 to {MOST + 1}, got {count}.")
     if flat.size and not (int(flat.min()) >= 0 and int(flat.max()) < count):
         raise InvalidArgumentError(f"Classes are numbers from 0 to {count - 1}, got {flat.min()} to {flat.max()}.")
     made = np.zeros((flat.size, count))
     made[np.arange(flat.size), flat] = 1
     return made.reshape(*shape, count)
+
+
+def _numbers(x: Any) -> Any:
+    try:
+        found = np.asarray(x)
+        if found.dtype.kind not in "biuf" or not np.isfinite(found).all() or (np.abs(found) > MOST).any():
+            raise DTypeError(f"Classes are integers from 0 to {MOST}, got {shown(x)}.")
+        return found.astype(np.int64)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DTypeError(f"Classes are integers from 0 on, got {shown(x)}: {error}") from None
 
 
 def set_random_seed(seed: int) -> None:
