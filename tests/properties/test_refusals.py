@@ -11,6 +11,7 @@ import pytest
 
 import situs as tf
 from situs.errors import SitusError
+from situs.graph.context import get_default_graph
 
 NAMES = (Path(__file__).parents[1] / "contract" / "public_names.txt").read_text().split()
 CONTAINS_ITSELF: list[object] = []
@@ -53,6 +54,13 @@ def _call(name: str, value: object) -> None:
     parameters = inspect.signature(function).parameters.values()
     needed = [p for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     function(*([value] * max(len(needed), 1 if parameters else 0)))
+
+
+@pytest.fixture(autouse=True)
+def _open_graph():
+    """Some of the functions close the default graph for changes; other tests use it."""
+    yield
+    get_default_graph().reopen()
 
 
 @pytest.mark.filterwarnings("error")

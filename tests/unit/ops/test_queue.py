@@ -96,6 +96,7 @@ def test_every_kind_has_its_op_and_default_name(sess, make, kind, name):
 
 
 def test_outside_any_scope_queues_go_into_the_default_graph():
+    tf.reset_default_graph()  # another test may have closed it for changes
     q = FIFOQueue(1, tf.float32, name="of_the_process")
     assert q.queue_ref.graph is tf.get_default_graph()
     assert q.dequeue().graph is tf.get_default_graph()
