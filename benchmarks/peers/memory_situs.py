@@ -18,16 +18,9 @@ if not torch.cuda.is_available():
     os.environ["SITUS_VIRTUAL_GPUS"] = "1x4GiB"
 os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 
-import situs
 import situs.compat.v1 as tf
 from situs.budget.ledger import accounts
-
-situs.config.experimental.enable_tensor_float_32_execution(False)  # the results are compared with PyTorch's
-
-try:
-    from situs.memory.planning import plan
-except ImportError:
-    plan = None
+from situs.memory.planning import plan
 
 
 def model_graph(model, x):
@@ -76,7 +69,7 @@ def measure(model, steps, train):
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         shapes = {tensor: value.shape for tensor, value in feed.items()}
-        planned = None if plan is None else plan(fetches, shapes, session)["GPU:0"].peak
+        planned = plan(fetches, shapes, session)["GPU:0"].peak
         session.run(fetches, feed)
         accounts()[0].reset_peak()
         result = np.atleast_2d(session.run(fetches, feed)[0])

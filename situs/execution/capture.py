@@ -6,6 +6,8 @@ the parts of `situs.execution.parts`, the launches of its work are captured:
     feeds  --copy-->  buffers  --replay-->  results  --copy-->  fetches
                        variables in place
 
+A feed is copied from the host straight into its buffer, and takes no other memory on the card.
+
 The memory of a variable is captured as it is, without a buffer: what the work reads, and what it changes. It is
 nevertheless the variable's own, and a capture holds it weakly. If a variable has got other memory since, or somebody
 holds its value while the work would change it, the run goes the usual way and the program is captured once more; a
@@ -180,14 +182,25 @@ class Captured:
         self._borrowed = [(slot, where[slot]) for slot in sorted(parts.reads - buffered)]
         self._lent = [ref(brought[number]) for _, number in self._borrowed]
         given = set(parts.states) | parts.reads - buffered
-        self._copied = [where[slot] for slot in parts.incoming if slot not in given]
-        self._never_kept = {where[slot] for slot in parts.reads & buffered}
-        if not all(self._is_here(brought[number]) for number in self._copied):
-            raise TypeError("something that comes in does not lie on the card")
-        self._buffers = [self._entered(brought[number].clone()) for number in self._copied]
-        self._seen: list[Any] = [None] * len(self._copied)
+        copied = [slot for slot in parts.incoming if slot not in given]
+        self._copied = [where[self._source(slot)] for slot in copied]
+        self._buffers = [self._buffer(slot, brought[number]) for slot, number in zip(copied, self._copied, strict=True)]
+        self._seen: list[Any] = [None] * len(copied)
+        self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
         self._homes = [ref(cell.read()) for cell in cells]
+
+    def _source(self, slot: int) -> int:
+        """The slot of what is copied into a buffer of the work."""
+        arrival = self._parts.arrivals.get(slot)
+        return slot if arrival is None else slots_in(arrival.inputs)[0]
+
+    def _buffer(self, slot: int, value: Any) -> torch.Tensor:
+        arrival = self._parts.arrivals.get(slot)
+        made = value if arrival is None else arrival.function(value)
+        if not self._is_here(made):
+            raise TypeError("something that comes in does not lie on the card")
+        return self._entered(made.clone()) if arrival is None else made  # what arrives is nobody else's
 
     def _incoming(self) -> list[Any]:
         """What the work is given, in the order of its inputs."""
@@ -250,10 +263,11 @@ class Captured:
         return tuple([self._own(value) for value in made])
 
     def _copy_in(self, fed: list[Any]) -> None:
-        for place, (number, value) in enumerate(zip(self._copied, fed, strict=True)):
+        """Fills the buffers; what is there already is not copied again, unless its memory may have changed."""
+        for place, value in enumerate(fed):
             if value is not self._seen[place]:
                 self._buffers[place].copy_(value, non_blocking=True)
-                if number not in self._never_kept:  # a variable's memory may change
+                if not self._may_change[place]:
                     self._seen[place] = value
 
     def _replay_on(self, values: list[Any]) -> None:

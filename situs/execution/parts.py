@@ -1,8 +1,9 @@
-"""A plan in three parts: what brings values to a card, the card's work, and what is made of it.
+"""A plan in parts: what brings values to a card, the card's work, and what is made of it.
 
-    before    copies of feeds, random numbers, the next batch: whatever needs nothing of the work
-    work      launches on one card that are the same in every run with the same shapes
-    after     copies of results to the host, counters on the host: whatever nothing in the work waits for
+    before      random numbers, the next batch: whatever needs nothing of the work
+    arrivals    copies of feeds to the card, and of other values, that the work alone takes
+    work        launches on one card that are the same in every run with the same shapes
+    after       copies of results to the host, counters on the host: whatever nothing in the work waits for
 
 Sizes are the same, too: ``Shape`` of a value of the work, and what the host computes of that, belong to the work.
 So do changes of variables that lie on the card, and the reading of those variables. A plan that goes back and forth
@@ -30,17 +31,19 @@ class Parts:
 
     Attributes:
         before: The calls that bring values.
+        arrivals: The copies of values to the card that nothing but the work takes, by the slot of the copy.
         work: The work. What it does to variables, it does to their memory (`on_memory`).
         after: The calls that come after it.
         device: The card.
-        boundary: The slots that the work and what comes after it take from before.
-        incoming: Those of them that the work takes.
+        boundary: The slots that the other parts take from before.
+        incoming: The slots that the work takes: of the boundary, and of the arrivals.
         states: Those of these that are cells of variables; the work changes them, or reads them between changes.
         reads: Those that are values of variables, which the work does not change.
         sizes: The slots of the work that are known from shapes; they lie on the host.
     """
 
     before: list[Call]
+    arrivals: dict[int, Call]
     work: list[Call]
     after: list[Call]
     device: Device
@@ -128,13 +131,18 @@ class _Split:
         work = [call for call, inside in zip(calls, self.in_work, strict=True) if inside]
         after = [call for number, call in enumerate(calls) if number in late]
         before = [call for number, call in enumerate(calls) if number not in late and not self.in_work[number]]
+        arrivals = _arrivals(before, _taken([*before, *after]) | set(slots_in(self.plan.outputs)))
+        before = [call for call in before if arrivals.keys().isdisjoint(call.outputs)]
         brought = {*self.plan.inputs, *(slot for call in before for slot in call.outputs)}
-        incoming = sorted(brought & _taken(work))
-        boundary = sorted(brought & (_taken(work) | _taken(after) | set(slots_in(self.plan.outputs))))
+        incoming = sorted((brought | arrivals.keys()) & _taken(work))
+        taken = _taken([*arrivals.values(), *work, *after])
+        boundary = sorted(brought & (taken | set(slots_in(self.plan.outputs))))
         states = [slot for slot in incoming if slot in self.changed]
         reads = {slot for call in before if call.reads is not None for slot in call.outputs}
         device = next(iter(self.launches())).device
-        return Parts(before, work, after, device, boundary, incoming, states, reads & set(incoming), self.sizes)
+        return Parts(
+            before, arrivals, work, after, device, boundary, incoming, states, reads & set(incoming), self.sizes
+        )
 
     def _late(self) -> set[int] | None:
         """The calls that come after the work; None if some of the work waits for one of them."""
@@ -150,6 +158,12 @@ class _Split:
                 late.add(number)
                 touched.add(number)
         return late
+
+
+def _arrivals(calls: Iterable[Call], taken_elsewhere: set[int]) -> dict[int, Call]:
+    """The copies to a card among some calls that only the work takes, by the slots that they make."""
+    copies = (call for call in calls if call.copies is not None and _on_card(call))
+    return {call.outputs[0]: call for call in copies if call.outputs[0] not in taken_elsewhere}
 
 
 def _is_launch(call: Call) -> bool:

@@ -84,7 +84,16 @@ def chain(x, count=parts.SHORTEST):
 def test_work_of_one_card_between_feeds_and_fetches(as_cards):
     x = tf.placeholder(tf.float32, [2])
     found = parts.parts_of(plan_of(chain(x), feeds=[x]))
-    assert [len(found.before), len(found.work), len(found.after)] == [1, parts.SHORTEST, 1]
+    assert [len(found.before), len(found.arrivals), len(found.work), len(found.after)] == [0, 1, parts.SHORTEST, 1]
+    assert found.boundary != found.incoming == list(found.arrivals)
+
+
+def test_a_feed_that_others_take_on_the_card_is_no_arrival(as_cards):
+    x = tf.placeholder(tf.float32, [2])
+    with tf.device("/gpu:0"):
+        made = chain(x) + tf.random_poisson(x, [])
+    found = parts.parts_of(plan_of(made, feeds=[x]))
+    assert not found.arrivals
 
 
 def test_variables_are_brought_in(as_cards):
@@ -261,6 +270,39 @@ def test_other_shapes_go_the_usual_way(as_cards):
             last = session.run([loss, step], {x: batch[0], y: batch[1]})[0]
         assert np.isfinite(last)
         assert captured_in(session)[-1]._launches.replays == RUNS - capture.CAPTURED_AFTER + 1
+
+
+def test_an_array_that_is_written_over_between_runs_is_fed_anew(as_cards):
+    x = tf.placeholder(tf.float32, [2])
+    fed = np.zeros(2, np.float32)
+    made = chain(x)
+    with tf.Session() as session:
+        for number in range(RUNS):
+            fed[:] = number
+            right = fed
+            for _ in range(parts.SHORTEST):
+                right = np.tanh(right)
+            np.testing.assert_allclose(session.run(made, {x: fed}), right, rtol=1e-5)
+        assert captured_in(session)[0] is not None
+
+
+def test_a_feed_is_held_once(as_cards, monkeypatch):
+    x = tf.placeholder(tf.float32, [2**18])
+    total, fed = tf.reduce_sum(chain(x)), np.zeros(2**18, np.float32)
+
+    def peak():
+        with tf.Session() as session:
+            for _ in range(RUNS):
+                session.run(total, {x: fed})
+            assert captured_in(session)[0] is not None
+            tf2.config.experimental.reset_memory_stats("GPU:0")
+            session.run(total, {x: fed})
+            return tf2.config.experimental.get_memory_info("GPU:0")["peak"]
+
+    straight = peak()
+    gc.collect()
+    monkeypatch.setattr(parts, "_arrivals", lambda calls, taken: {})
+    assert peak() - straight == fed.nbytes
 
 
 def test_two_captured_programs_share_variables(as_cards):
