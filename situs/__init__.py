@@ -7,14 +7,13 @@ loaded when they are first used.
 from pathlib import Path as _Path
 
 from situs.lazy import attach as _attach
+from situs.lazy import read_stub as _read_stub
 
 
 def _graphs_only(name: str) -> str:
     """What to say of a name that only graphs have: where it is."""
-    from situs.lazy import read_stub
-
     stub = _Path(__file__).parent / "compat" / "v1" / "__init__.pyi"
-    if name not in read_stub(stub):
+    if name not in _read_stub(stub):
         return ""
     return (
         f". tf.{name} belongs to graphs and sessions: write `import situs.compat.v1 as tf`, or call "

@@ -2,7 +2,7 @@
 
 A ``DType`` is an interned value: there is one object per dtype, so ``is`` compares.
 It knows its NumPy counterpart but nothing of any kernel library; the bridge to
-PyTorch's dtypes stands in ``situs.eager.bridge``.
+PyTorch's dtypes stands in ``situs.eager.bridge``. NumPy is imported when it is asked for: placement does without it.
 
     >>> as_dtype("float32") is float32
     True
@@ -110,8 +110,6 @@ class DType:
     @property
     def limits(self) -> tuple[Any, Any]:
         """The smallest and the largest finite value."""
-        import numpy as np
-
         if self.is_integer:
             bits = 8 * self.size
             return (0, 2**bits - 1) if self.is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -123,6 +121,8 @@ class DType:
             finfo: Any = ml_dtypes.finfo
             info = finfo(ml_dtypes.bfloat16)
         elif self.is_floating:
+            import numpy as np
+
             info = np.finfo(self.as_numpy_dtype)
         else:
             raise DTypeError(f"Cannot find a minimum or maximum value of {self!r}.")

@@ -1,6 +1,7 @@
 """Every error that Situs raises on purpose, as one tree.
 
     SitusError
+    ├── OperatorNotAllowedInGraphError (TypeError)         Python asks a tensor of a graph for its value
     └── OpError                     an op, a device or a setting was asked for something impossible
         ├── CancelledError          (RuntimeError)         the run was cancelled
         ├── UnknownError            (RuntimeError)         nothing better is known
@@ -215,7 +216,7 @@ class DataLossError(OpError, OSError):
     code = DATA_LOSS
 
 
-class OperatorNotAllowedInGraphError(TypeError):
+class OperatorNotAllowedInGraphError(SitusError, TypeError):
     """A Python operation that needs a value was applied to a symbolic tensor."""
 
 

@@ -101,7 +101,9 @@ class TensorShape:
         Raises:
             ValueError: the rank is unknown.
         """
-        return list(self._known())
+        if self._dims is None:
+            raise InvalidArgumentError("as_list() is not defined on an unknown TensorShape.")
+        return list(self._dims)
 
     def is_fully_defined(self) -> bool:
         """Whether every dimension is known."""
@@ -171,11 +173,6 @@ class TensorShape:
             return TensorShape(None)
         return TensorShape(self._dims + theirs)
 
-    def _known(self) -> tuple[Dim, ...]:
-        if self._dims is None:
-            raise InvalidArgumentError("as_list() is not defined on an unknown TensorShape.")
-        return self._dims
-
     def __len__(self) -> int:
         if self._dims is None:
             raise InvalidArgumentError("Cannot take the length of shape with unknown rank.")
@@ -185,7 +182,9 @@ class TensorShape:
         return self._dims is not None
 
     def __iter__(self) -> Iterator[Dim]:
-        return map(_dimension, self._known())
+        if self._dims is None:
+            raise InvalidArgumentError("Cannot iterate over a shape with unknown rank.")
+        return map(_dimension, self._dims)
 
     @overload
     def __getitem__(self, key: int) -> Dimension | None: ...
@@ -279,10 +278,10 @@ def broadcast(x: TensorShape, y: TensorShape) -> TensorShape:
     Raises:
         InvalidArgumentError: the shapes do not broadcast.
     """
-    if x.rank is None or y.rank is None:
+    if x._dims is None or y._dims is None:
         return UNKNOWN
-    rank = max(x.rank, y.rank)
-    longer = [(1,) * (rank - len(s)) + s._known() for s in (x, y)]
+    rank = max(len(x._dims), len(y._dims))
+    longer = [(1,) * (rank - len(dims)) + dims for dims in (x._dims, y._dims)]
     return TensorShape(_broadcast_dim(a, b, x, y) for a, b in zip(*longer, strict=True))
 
 

@@ -30,7 +30,7 @@ Pending = dict[int, list[Any]]  # what has reached a key so far
 Call = Callable[[Record, Sequence[Any], set[int], Pending], None]
 
 
-class NoGradientError(NotFoundError, LookupError):
+class NoGradientError(NotFoundError):
     """An op on the way has no gradient."""
 
 

@@ -19,10 +19,10 @@ from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import here
 from situs.dtype import resource
-from situs.eager.bridge import place
+from situs.eager.bridge import home_of, place
 from situs.eager.tape import Record, Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor, wrap
-from situs.execution.control import effects_of, home_of
+from situs.execution.control import effects_of
 from situs.execution.engine import Engine
 from situs.execution.parallel import shared_pool
 from situs.execution.state import Run, State
@@ -64,10 +64,12 @@ class GraphCall:
     def __call__(self, tensors: Sequence[EagerTensor]) -> list[EagerTensor]:
         """Runs the graph on tensors, one for each input, and records it on the tapes that watch one of them."""
         held = self._watched_held()
+        for tape in here.tapes:
+            self._show_variables(tape)
         watching = [tape for tape in here.tapes if self._is_watched(tape, [*tensors, *held.values()])]
         if not watching:
             return self._run(tensors, self.graph.results)
-        backwards = self._backs(len(watching), tuple(held))
+        backwards = self._ways_back(len(watching), tuple(held))
         fetches = dict.fromkeys([*self.graph.results, *(tensor for back in backwards for tensor in back.needed)])
         values = dict(zip(fetches, self._run(tensors, list(fetches)), strict=True))
         for tape, back in zip(reversed(watching), backwards, strict=True):
@@ -79,11 +81,15 @@ class GraphCall:
         keys = {tensor: getattr(value, "_key", None) for tensor, value in self._held.items()}
         return {t: self._held[t] for t, key in keys.items() if any(key in tape.keys for tape in here.tapes)}
 
-    def _is_watched(self, tape: Tape, tensors: Sequence[EagerTensor]) -> bool:
+    def _show_variables(self, tape: Tape) -> None:
+        """Lets a tape watch the variables that the graph reads, as it does when eager code reads them."""
         for variable in self._variables:
             if variable.trainable and tape.sees_variables:
                 tape.keys.add(variable._key)
                 tape.variables.setdefault(variable._key, variable)
+
+    def _is_watched(self, tape: Tape, tensors: Sequence[EagerTensor]) -> bool:
+        """Whether a tape watches one of the inputs or variables of the graph."""
         keys = [getattr(tensor, "_key", None) for tensor in tensors]
         return any(key in tape.keys for key in keys) or any(v._key in tape.keys for v in self._variables)
 
@@ -103,7 +109,7 @@ class GraphCall:
         sources = (*inputs, *(v._key for v in [*self._variables, *held]))
         return _CallRecord(self.name, sources, outputs, kept, back, shapes)
 
-    def _backs(self, count: int, held: tuple[SymbolicTensor, ...]) -> list[_Backward]:
+    def _ways_back(self, count: int, held: tuple[SymbolicTensor, ...]) -> list[_Backward]:
         """The ways back for so many tapes, the innermost first.
 
         The gradient that an inner tape computes uses values from inside the graph, so for the tape around it these are

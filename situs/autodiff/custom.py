@@ -78,8 +78,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     """
     if f is None:
         return custom_gradient
-    if not callable(f):
-        raise DTypeError(f"tf.custom_gradient decorates a function, got {f!r}.")
+    _check_function(f, "tf.custom_gradient")
 
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
@@ -88,11 +87,16 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     return decorated
 
 
+def _check_function(f: Any, name: str) -> None:
+    if not callable(f):
+        raise DTypeError(f"{name} decorates a function, got {f!r}.")
+
+
 def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     form, leaves = take_apart(list(args))
     tensors = [leaf if isinstance(leaf, Variable) else convert_to_tensor(leaf) for leaf in leaves]
     if not any(is_tensor(leaf) for leaf in leaves) and not here.tapes and here.graph is None:
-        return f(*args, **kwargs)[0]
+        return _results_and_gradient(f(*args, **kwargs))[0]
     (made, grad_fn), variables = _traced(f, put_together(form, tensors), kwargs)
     used = [variable for variable in variables if not any(variable is tensor for tensor in tensors)]
     result_form, results = take_apart(made)
@@ -125,13 +129,18 @@ def _traced(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) 
         pair = f(*args, **kwargs)
     finally:
         record_on(before)
+    now = [] if graph is None else [v for v in captured_in(graph) if all(v is not other for other in known)]
+    return _results_and_gradient(pair), [*tape.variables.values(), *now]
+
+
+def _results_and_gradient(pair: Any) -> tuple[Any, Any]:
+    """The two things that a function returns, checked."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):
         raise DTypeError(
             "A function under tf.custom_gradient returns its results and a function for their gradients, got "
             f"{type(pair).__name__}."
         )
-    now = [] if graph is None else [v for v in captured_in(graph) if all(v is not other for other in known)]
-    return (pair[0], pair[1]), [*tape.variables.values(), *now]
+    return pair[0], pair[1]
 
 
 def _with_variables(grad_fn: Callable[..., Any], variables: list[Any], count: int) -> Callable[..., list[Any]]:
@@ -148,7 +157,13 @@ def _with_variables(grad_fn: Callable[..., Any], variables: list[Any], count: in
     def whole(*grads: Any) -> list[Any]:
         if not variables:
             return _checked(grad_fn(*grads), count)
-        of_args, of_variables = grad_fn(*grads, variables=variables)
+        pair = grad_fn(*grads, variables=variables)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InvalidArgumentError(
+                "A gradient function that takes `variables` returns two things, the gradients of the arguments and "
+                f"those of the variables; got {type(pair).__name__}."
+            )
+        of_args, of_variables = pair
         return [*_checked(of_args, count), *_checked(of_variables, len(variables))]
 
     return whole
@@ -156,6 +171,7 @@ def _with_variables(grad_fn: Callable[..., Any], variables: list[Any], count: in
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function whose gradient is taken to be that of the identity."""
+    _check_function(f, "tf.grad_pass_through")
 
     def passing(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         def pass_on(*grads: Any, variables: Any = None) -> Any:
@@ -169,6 +185,7 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function that is computed again for its gradient, rather than keeping what it computed on the way."""
+    _check_function(f, "tf.recompute_grad")
 
     @custom_gradient
     def forgetting(*args: Any, **kwargs: Any) -> tuple[Any, Any]:

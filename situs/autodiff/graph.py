@@ -8,11 +8,12 @@ of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs.autodiff.backprop import Pending, backward, call_rule
+from situs.autodiff.kept import See
 from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import ROOT, here
 from situs.dtype import resource
@@ -118,9 +119,6 @@ def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Sequence[Any]) -> list[An
             grad = convert_to_tensor(grad, target.dtype, name=f"grad_ys_{number}")
         seeds.append(grad)
     return seeds
-
-
-See = Callable[[SymbolicTensor], Any]
 
 
 class _NodeRecord:

@@ -83,7 +83,7 @@ def keep_of(node: Operation) -> SymbolicTensor:
 KEEPS = "_keeps"  # an attribute: the last result of the operation is a keep
 
 
-See = Callable[[SymbolicTensor], Any]
+See = Callable[[SymbolicTensor], Any]  # gives what stands for a tensor where a gradient is built
 
 
 class View:

@@ -146,19 +146,27 @@ class GradientTape:
             output_gradients: The gradients of the targets; ones by default.
             unconnected_gradients: ``"none"`` or ``"zero"``: what to give for a source that no target depends on.
         """
-        tape, choice = self._live(), as_choice(unconnected_gradients)
-        if self._recording and not self._persistent:
-            self._stop()
+        choice, tape = as_choice(unconnected_gradients), self._finished()
         form, wanted = take_apart(sources)
         targets = flatten(target)
         seeds = [None] * len(targets) if output_gradients is None else flatten(output_gradients)
         if len(seeds) != len(targets):
             raise InvalidArgumentError(f"There are {len(targets)} targets and {len(seeds)} output gradients.")
         made = self._gradients(tape, targets, wanted, seeds)
-        if not self._persistent:
-            self._tape = None
+        self._let_go()
         filled_in = [filled(grad, source, choice) for grad, source in zip(made, wanted, strict=True)]
         return put_together(form, filled_in)
+
+    def _finished(self) -> Tape:
+        """What was recorded; only a persistent tape goes on recording after it was asked."""
+        tape = self._live()
+        if self._recording and not self._persistent:
+            self._stop()
+        return tape
+
+    def _let_go(self) -> None:
+        if not self._persistent:
+            self._tape = None
 
     def _gradients(self, tape: Tape, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
         if any(isinstance(_value(item), SymbolicTensor) for item in (*targets, *sources)) or here.graph is not None:
@@ -187,7 +195,8 @@ class GradientTape:
         The result for a source has the shape of the target followed by that of the source. The tape goes back once for
         each element of the target.
         """
-        return self._rows(target, sources, unconnected_gradients, _whole_seeds(_tensor(target)), _whole_rows)
+        seeds = _whole_seeds(_of_known_shape(target, "target"))
+        return self._rows(target, sources, unconnected_gradients, seeds, _whole_rows)
 
     def batch_jacobian(
         self,
@@ -198,22 +207,19 @@ class GradientTape:
         experimental_use_pfor: bool = True,
     ) -> Any:
         """The jacobian of each row of `target` with respect to the same row of `source`."""
-        made, given = _tensor(target), _tensor(source)
-        if 0 in (made.shape.rank, given.shape.rank) or made.shape[0] != given.shape[0]:
+        end, begin = _of_known_shape(target, "target"), _of_known_shape(source, "source")
+        if 0 in (end.shape.rank, begin.shape.rank) or end.shape[0] != begin.shape[0]:
             raise InvalidArgumentError(
-                f"Need first dimension of target shape ({made.shape}) and source shape ({given.shape}) to match."
+                f"Need first dimension of target shape ({end.shape}) and source shape ({begin.shape}) to match."
             )
-        return self._rows(target, source, unconnected_gradients, _batch_seeds(made), _batch_rows)
+        return self._rows(target, source, unconnected_gradients, _batch_seeds(end), _batch_rows)
 
     def _rows(self, target: Any, sources: Any, unconnected: Any, seeds: list[Any], together: Any) -> Any:
+        """The gradients for each of several seeds, put `together` for each source."""
+        choice, tape = as_choice(unconnected), self._finished()
         form, wanted = take_apart(sources)
-        tape = self._live()
-        if self._recording and not self._persistent:
-            self._stop()
         rows = [self._gradients(tape, [target], wanted, [seed]) for seed in seeds]
-        if not self._persistent:
-            self._tape = None
-        choice = as_choice(unconnected)
+        self._let_go()
         columns = zip(*rows, strict=True) if rows else [()] * len(wanted)
         made = [
             together([filled(g, s, choice) for g in column], _tensor(target), s)
@@ -255,6 +261,13 @@ def _together(grads: list[Any]) -> Any:
 
 def _tensor(item: Any) -> Tensor:
     return convert_to_tensor(read(item))
+
+
+def _of_known_shape(item: Any, what: str) -> Tensor:
+    tensor = _tensor(item)
+    if not tensor.shape.is_fully_defined():
+        raise InvalidArgumentError(f"A jacobian takes a {what} of known shape, got {tensor!r} of shape {tensor.shape}.")
+    return tensor
 
 
 def _key(item: Any, what: str) -> int | None:

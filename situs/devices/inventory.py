@@ -70,7 +70,7 @@ class Inventory:
         Raises:
             ValueError: there is no such device.
         """
-        self._check_known(device, self.physical())
+        self._check_known(device)
         return None if device.device_type == "CPU" else self.cards[_number(device)]
 
     # Configuration.
@@ -84,7 +84,7 @@ class Inventory:
         check_type(device_type)
         chosen = list(devices)
         for device in chosen:
-            self._check_known(device, self.physical(device_type))
+            self._check_known(device, device_type)
         chosen = list(dict.fromkeys(chosen))  # naming a card twice does not make two of it
         with self._lock:
             kept = [] if device_type is None else [d for d in self.visible() if d.device_type != device_type]
@@ -96,13 +96,13 @@ class Inventory:
 
     def split_of(self, device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
         """How a physical device is split into logical ones; None if nothing was said."""
-        self._check_known(device, self.physical())
+        self._check_known(device)
         found = self._split.get(device)
         return None if found is None else list(found)
 
     def set_split(self, device: PhysicalDevice, parts: Iterable[LogicalDeviceConfiguration]) -> None:
         """Makes one logical device per entry of `parts` out of a physical one."""
-        self._check_known(device, self.physical())
+        self._check_known(device)
         try:
             wanted = tuple(parts)
         except TypeError:
@@ -156,7 +156,8 @@ class Inventory:
             if changed:
                 apply()
 
-    def _check_known(self, device: PhysicalDevice, known: Sequence[PhysicalDevice]) -> None:
+    def _check_known(self, device: PhysicalDevice, device_type: str | None = None) -> None:
+        known = self.physical(device_type)
         if not isinstance(device, PhysicalDevice) or device not in known:
             names = ", ".join(d.name for d in known) or "none"
             raise InvalidArgumentError(f"Unrecognized device: {device!r}. The physical devices are: {names}.")

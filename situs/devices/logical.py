@@ -73,6 +73,11 @@ class Device:
         return self.card is not None and self.card.is_virtual
 
     @property
+    def is_card(self) -> bool:
+        """Whether this is a real GPU, which computes while the program goes on."""
+        return self.card is not None and not self.card.is_virtual
+
+    @property
     def description(self) -> str:
         """The card's line for the ``Device mapping:`` log; empty for a CPU."""
         return "" if self.card is None else self.card.describe(self.physical_index)

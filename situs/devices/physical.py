@@ -66,9 +66,7 @@ class Processor:
 
 def find_processor() -> Processor:
     """Asks the operating system about the CPU."""
-    return Processor(
-        _cpu_name(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, _ram()
-    )
+    return Processor(_cpu_name(), _cores(), _ram())
 
 
 def find_cards() -> list[Card]:
@@ -180,6 +178,12 @@ def _numa_node(bus_id: str) -> int:
         return max(0, int(Path(f"/sys/bus/pci/devices/{bus_id}/numa_node").read_text()))
     except (OSError, ValueError):
         return 0
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _cpu_name() -> str:

@@ -87,7 +87,7 @@ class Scope:
                 spec = scope.request.make_merged_spec(spec)
             else:
                 op.device = spec.to_string()
-                spec = _function_result(scope.request, op)
+                spec = _as_spec(_called(scope.request, op), op)
             assert scope.parent is not None
             scope = scope.parent
         op.device = spec.to_string()
@@ -104,7 +104,8 @@ class Scope:
                 text = scope.request.make_merged_spec(parse_spec(text)).to_string()
             else:
                 op.device = text
-                text = _function_text(scope.request, op)
+                result = _called(scope.request, op)
+                text = result if isinstance(result, str) else _as_spec(result, op).to_string()
             assert scope.parent is not None
             scope = scope.parent
         return text
@@ -239,7 +240,7 @@ def as_request(name: object) -> Request:
     """What `device` accepts, as a spec, a function or None.
 
     Raises:
-        ValueError: `name` is neither, or is no device name.
+        ValueError: `name` is none of these, or is no device name.
     """
     if name is None or isinstance(name, DeviceSpec):
         return name
@@ -254,12 +255,8 @@ def as_request(name: object) -> Request:
     raise InvalidArgumentError(f"Expecting a string device name. Got {type(name)}({shown(name)})")
 
 
-def _function_text(function: Any, op: PlacedOp) -> str:
-    result = _called(function, op)
-    return result if isinstance(result, str) else _function_result(lambda op: result, op).to_string()
-
-
 def _called(function: Any, op: PlacedOp) -> object:
+    """What a device function returns for an op."""
     result = function(op)
     if result is None:
         raise DTypeError(
@@ -269,8 +266,8 @@ def _called(function: Any, op: PlacedOp) -> object:
     return result
 
 
-def _function_result(function: Any, op: PlacedOp) -> DeviceSpec:
-    result = _called(function, op)
+def _as_spec(result: object, op: PlacedOp) -> DeviceSpec:
+    """What a device function returned, as a spec."""
     spec = as_request(result)
     if not isinstance(spec, DeviceSpec):
         raise DTypeError(f"A device function returns a device name, got {result!r} for op {op.type}.")

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import DTypeError, InvalidArgumentError, shown
 
 # Types that may be written without "device:", in any case.
 SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})
@@ -139,13 +139,13 @@ class DeviceSpec(_SpecBase):
                 f"A device spec merges with another one, got {dev!r}. Use DeviceSpec.from_string."
             )
         merged = [mine if theirs is None else theirs for mine, theirs in zip(self._fields, dev._fields, strict=True)]
-        return DeviceSpec(**dict(zip(Fields._fields, merged, strict=True)))  # type: ignore[arg-type]
+        return DeviceSpec(*merged)  # type: ignore[arg-type]
 
     def replace(self, **fields: Any) -> DeviceSpec:
         """Returns this spec with some fields exchanged."""
         unknown = fields.keys() - set(Fields._fields)
         if unknown:
-            raise TypeError(f"DeviceSpec has no field {sorted(unknown)[0]!r}; it has {', '.join(Fields._fields)}.")
+            raise DTypeError(f"DeviceSpec has no field {sorted(unknown)[0]!r}; it has {', '.join(Fields._fields)}.")
         return DeviceSpec(**{**self._fields._asdict(), **fields})
 
     def matches(self, device: _SpecBase) -> bool:

@@ -22,6 +22,7 @@ from situs.eager.counting import counted
 from situs.eager.reserve import measured, reserve, reset_peak
 from situs.errors import UnavailableError
 from situs.graph.origin import Origin
+from situs.placement.candidates import Assignment
 
 TORCH_DTYPE: dict[DType, torch.dtype] = {
     dt.bool: torch.bool,
@@ -78,6 +79,11 @@ def place_of(device: Device, value: Value) -> Place:
 def host() -> Device:
     """The CPU that Python values are read on: the inventory makes no device set without one."""
     return next(device for device in process.devices() if device.type == "CPU")
+
+
+def home_of(assignment: Assignment) -> Device:
+    """Where the results of an op lie that was assigned to a device."""
+    return host() if assignment.kernel.host_output else assignment.device
 
 
 _torch_devices: dict[Device, torch.device] = {}

@@ -27,7 +27,7 @@ from situs.devices.scope import here
 from situs.dtype import DType
 from situs.eager import policy
 from situs.eager.binding import BoundInputs, bind, host_value
-from situs.eager.bridge import Copy, Place, copier, host, place_of, torch_device
+from situs.eager.bridge import Copy, Place, copier, home_of, host, place_of, torch_device
 from situs.eager.capacity import check_fits, may_be_large
 from situs.eager.counting import counted
 from situs.eager.failure import translate
@@ -181,7 +181,7 @@ def _prepare(bound: BoundInputs, decided: Assignment) -> Step:
     run = decided.kernel.function
     if decided.kernel.takes_device:
         run = partial(run, device=torch_device(decided.device))
-    target = host() if decided.kernel.host_output else decided.device
+    target = home_of(decided)
     run = counted(run, target, decided.op)
     copies = _input_copies(decided.op, bound, decided.device)
     if any(copy is not None for copy in copies):

@@ -10,6 +10,8 @@ from situs.eager.tensor import EagerTensor
 from situs.registry.op import Attrs, Op, infer_shapes
 from situs.shapes import TensorShape
 
+_REFERENCE = 8  # bytes
+
 
 def rule_inputs(bound: BoundInputs) -> tuple[Any, ...]:
     """The inputs as a shape rule takes them: shapes for tensors, values for host inputs."""
@@ -38,5 +40,5 @@ def _dtypes(op: Op, bound: BoundInputs, count: int) -> list[DType]:
 
 
 def size_of(shape: TensorShape, dtype: DType) -> int:
-    """The bytes of a result, as far as they are known."""
-    return (shape.num_elements() or 0) * max(dtype.size, 1)
+    """The bytes of a result, as far as they are known; of strings, those of the references to them."""
+    return (shape.num_elements() or 0) * (dtype.size or _REFERENCE)

@@ -77,11 +77,7 @@ class EagerTensor(Tensor):
 
     def numpy(self) -> Any:
         """A copy of the value as a NumPy array; a NumPy scalar, or bytes, for a scalar."""
-        array = to_numpy(self)
-        try:
-            return array[()] if array.ndim == 0 else array.copy()
-        except MemoryError:
-            raise ResourceExhaustedError(f"OOM when copying a tensor of shape {self.shape} to NumPy.") from None
+        return to_client(self._value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = to_numpy(self)
@@ -225,6 +221,20 @@ def to_numpy_value(value: Value) -> np.ndarray[Any, Any]:
         return value.numpy()  # type: ignore[no-any-return]
     except ValueError:
         raise UnimplementedError(f"NumPy's arrays have at most 64 dimensions, this tensor has {value.ndim}.") from None
+
+
+def to_client(value: Value) -> Any:
+    """A kernel's value for the program: an array of its own; for a scalar, a NumPy scalar or bytes.
+
+    Raises:
+        ResourceExhaustedError: the host has no room for the array.
+    """
+    array = to_numpy_value(value)
+    try:
+        return array.copy() if array.ndim else array[()]
+    except MemoryError:
+        shape = TensorShape(value.shape)
+        raise ResourceExhaustedError(f"OOM when copying a tensor of shape {shape} to NumPy.") from None
 
 
 def copy_to(tensor: EagerTensor, device: Device, op: str = "Copy", made_at: Origin | None = None) -> EagerTensor:

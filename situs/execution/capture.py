@@ -258,8 +258,6 @@ class Captured:
         else:
             self._launches.replay()
         made = self._fetch(run, *self._results, *(brought[number] for number in self._passed))
-        if not made:
-            self._launches.wait()  # a run that fetches nothing is over when its work is
         return tuple([self._own(value) for value in made])
 
     def _copy_in(self, fed: list[Any]) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from situs.devices.logical import Device
-from situs.eager.bridge import host
+from situs.eager.bridge import home_of, host
 from situs.eager.execute import verifying
 from situs.execution.emit import emit
 from situs.execution.held import Branch, FunctionCall, Held, Loop, Part
-from situs.execution.plan import Plan, Planner, Source
+from situs.execution.plan import Plan, Source
 from situs.execution.transfer import transfer
 from situs.execution.verify import checking
 from situs.graph.function import FunctionGraph
@@ -24,16 +24,12 @@ from situs.graph.tensor import SymbolicTensor
 from situs.placement.candidates import Assignment
 
 if TYPE_CHECKING:
-    from situs.execution.plan import _Builder
-
-_STAYS = frozenset({"string", "resource"})  # dtypes that live on the host alone
+    from situs.execution.planner import Builder
 
 
-def prepare(
-    planner: Planner, node: Operation, assignment: Assignment, builder: _Builder
-) -> tuple[Held, bool, list[Source]]:
+def prepare(node: Operation, assignment: Assignment, builder: Builder) -> tuple[Held, bool, list[Source]]:
     """The function of an operation that holds graphs, that it takes the run, and its inputs."""
-    holder = _Holder(planner, node, assignment.device, builder)
+    holder = _Holder(node, assignment.device, builder)
     held = {"If": holder.branch, "While": holder.loop}.get(node.type, holder.call)()
     return held, True, _inputs(node, builder)
 
@@ -47,7 +43,7 @@ def assignments_in(plan: Plan) -> Iterable[Assignment]:
             yield from call.function.assignments
 
 
-def _inputs(node: Operation, builder: _Builder) -> list[Source]:
+def _inputs(node: Operation, builder: Builder) -> list[Source]:
     """Predicates are read on the host; arguments, loop variables and captured tensors come as they are, where they are.
 
     Captured variables come as their cells, so that a branch or a turn of a loop sees what was assigned before it.
@@ -63,15 +59,14 @@ def _inputs(node: Operation, builder: _Builder) -> list[Source]:
     return sources
 
 
-def _is_state(tensor: SymbolicTensor, builder: _Builder) -> bool:
+def _is_state(tensor: SymbolicTensor, builder: Builder) -> bool:
     return tensor.is_ref or tensor in builder.views
 
 
 class _Holder:
     """An operation that holds graphs, while its function is made."""
 
-    def __init__(self, planner: Planner, node: Operation, device: Device, builder: _Builder) -> None:
-        self.planner = planner
+    def __init__(self, node: Operation, device: Device, builder: Builder) -> None:
         self.node = node
         self.device = device
         self.builder = builder
@@ -102,7 +97,7 @@ class _Holder:
 
     def _move(self, tensor: SymbolicTensor, home: Device) -> Callable[[Any], Any] | None:
         """How a loop variable gets from where it is during the loop to where the results of the loop are."""
-        return None if tensor.dtype.name in _STAYS else transfer(home, self.device)
+        return transfer(home, self.device, tensor.dtype)
 
     def _part(
         self,
@@ -133,17 +128,13 @@ class _Holder:
         roots: dict[SymbolicTensor, SymbolicTensor],
         kept: Iterable[SymbolicTensor],
     ) -> Plan:
-        placement = self.planner.place_inner(graph, {tensor.op: where for tensor, where in inside}, self.device)
+        planner = self.builder.planner
+        placement = planner.place_inner(graph, {tensor.op: where for tensor, where in inside})
         homes = dict(inside)
         stay = [(tensor, homes.get(tensor) or home_of(placement[tensor.op])) for tensor in kept]
-        plan = self.planner.plan(placement, inside, [*results, *stay], effects_of(graph), roots)
+        plan = planner.plan(placement, inside, [*results, *stay], effects_of(graph), roots)
         self.assignments += assignments_in(plan)
         return plan
-
-
-def home_of(assignment: Assignment) -> Device:
-    """Where the results of an operation lie."""
-    return host() if assignment.kernel.host_output else assignment.device
 
 
 def effects_of(graph: FunctionGraph) -> list[Operation]:

@@ -20,7 +20,8 @@ from typing import Any
 from situs.eager.binding import host_value
 from situs.eager.tensor import to_numpy_value
 from situs.execution.failure import register
-from situs.execution.plan import Call, Literal, Plan, Slot, Source, slots_in
+from situs.execution.lifetimes import Lifetimes
+from situs.execution.plan import Call, Literal, Plan, Slot, Source
 
 FILENAME = "<situs plan>"
 Around = Callable[[int, Call], Callable[..., Any]]
@@ -64,8 +65,7 @@ class _Writer:
         self.names: dict[int, str] = {}
         self.free: list[str] = []
         self.fresh = (f"v{number}" for number in itertools.count())
-        self.last_use = _last_uses(plan)  # by slot
-        self.dying = _by_call(self.last_use)
+        self.lifetimes = Lifetimes(plan)
         self.literals: dict[int, str] = {}
         self.arguments: list[list[str]] = []  # of each call, for whoever has to explain its failure
 
@@ -81,10 +81,10 @@ class _Writer:
         arguments = [self.expression(source) for source in call.inputs]
         self.arguments.append(arguments)
         text = f"{self._constant('f', function)}({', '.join(['r', *arguments] if call.takes_run else arguments)})"
-        released = [self.names.pop(slot) for slot in self.dying.get(number, ()) if slot in self.names]
+        released = [self.names.pop(slot) for slot in self.lifetimes.ends[number] if slot in self.names]
         self.free += released
         targets = [self.take(slot) for slot in call.outputs]
-        unused = [self.names.pop(slot) for slot in call.outputs if slot not in self.last_use]
+        unused = [self.names.pop(slot) for slot in call.outputs if slot not in self.lifetimes.uses]
         self.free += unused
         empty = [name for name in released if name not in targets] + unused
         if targets:
@@ -111,22 +111,6 @@ class _Writer:
         name = f"{letter}{len(self.constants)}"
         self.constants[name] = value
         return name
-
-
-def _last_uses(plan: Plan) -> dict[int, int]:
-    """The call that uses a slot last; a number past all calls for what the plan returns."""
-    last: dict[int, int] = {}
-    for number, call in enumerate(plan.calls):
-        last.update((slot, number) for slot in slots_in(call.inputs))
-    last.update((slot, len(plan.calls)) for slot in slots_in(plan.outputs))
-    return last
-
-
-def _by_call(last_use: dict[int, int]) -> dict[int, list[int]]:
-    dying: dict[int, list[int]] = {}
-    for slot, number in last_use.items():
-        dying.setdefault(number, []).append(slot)
-    return dying
 
 
 def as_host_value(value: Any) -> Any:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from situs.devices.logical import Device
 from situs.execution.parallel import Pool
-from situs.execution.plan import Placed, Planner
+from situs.execution.plan import Placed
+from situs.execution.planner import Planner
 from situs.execution.program import Program
 from situs.execution.prune import producers, prune
 from situs.graph.function import FunctionGraph
@@ -117,15 +118,18 @@ class Engine:
 
     def _place(self, operations: Sequence[Operation]) -> Placement:
         fixed = {node: device for node, device in self._placed.items() if self._stays(node)} | self._fixed
-        made = place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
+        placement = self._placed_with(operations, fixed)
         for node in operations:
-            self._placed[node] = made.device_of(node)
+            self._placed[node] = placement.device_of(node)
             self._requested.setdefault(node, node.device)
-        return made
+        return placement
 
     def _stays(self, node: Operation) -> bool:
         """Whether an operation keeps its device: it has state there, or was asked to move when it was too late."""
         return node.op_def.stateful or self._requested[node] != node.device
 
-    def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device], device: Device) -> Placed:
-        return place(graph.operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
+    def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device]) -> Placement:
+        return self._placed_with(graph.operations, fixed)
+
+    def _placed_with(self, operations: Sequence[Operation], fixed: dict[Operation, Device]) -> Placement:
+        return place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)

@@ -10,12 +10,10 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 from weakref import finalize
 
-from situs.eager.binding import BoundInputs
-from situs.eager.bridge import place_of
 from situs.eager.failure import translate
 from situs.eager.shortage import exhausted, is_shortage
-from situs.eager.tensor import wrap
 from situs.errors import OpError, SitusError
+from situs.execution.kernels import bound_inputs
 from situs.execution.plan import FIRST_LINE, Call, Plan, slots_in
 from situs.graph.node import Operation
 from situs.graph.origin import line_of, text_of
@@ -49,7 +47,7 @@ def in_call(error: Exception, plan: Plan, number: int, values: list[Any]) -> Exc
     if call.node is not None and not isinstance(error, SitusError):
         error = _translated(error, call.node, plan, call, values)
     elif is_shortage(error):
-        error = exhausted(error, call.device, "Copy", values[0])
+        error = exhausted(error, call.device, "Copy", values[0] if call.reads is None else None)
     node = call.node or _node_of(plan, number)
     return error if node is None else in_node(error, node)
 
@@ -91,15 +89,7 @@ def _node_of(plan: Plan, number: int) -> Operation | None:
 
 
 def _translated(error: Exception, node: Operation, plan: Plan, call: Call, values: list[Any]) -> Exception:
-    bound = BoundInputs(tuple(_shown(value, call) for value in values), dict(node.types))
-    if len(bound.inputs) != len(node.op_def.inputs):
+    if len(values) != len(node.op_def.inputs):
         return error
+    bound = bound_inputs(node, values, call.device)
     return translate(error, node.op_def, bound, node.attrs, plan.assignments[node])
-
-
-def _shown(value: Any, call: Call) -> Any:
-    if isinstance(value, list):
-        return [_shown(item, call) for item in value]
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return wrap(value, place_of(call.device, value))
-    return value

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import torch
 
-from situs.execution.plan import Call, Literal, Slot, Source, slots_in
+from situs.execution.plan import Call, Literal, Slot, Source, makers, slots_in, waits_for
 from situs.graph.function import graphs_of
 from situs.graph.tensor import SymbolicTensor
 
@@ -64,11 +64,13 @@ def join(calls: list[Call], outputs: Sequence[Source], root: Root) -> list[Call]
 
 def _bring_to_host(updates: Iterable[Call]) -> None:
     """Has constants that steer updates lie on the host, where kernels can read them without waiting for a card."""
-    known: dict[int, Literal] = {}
+    known: dict[Literal, Literal] = {}
     for call in updates:
         for number, source in _steering(call):
             if isinstance(source, Literal) and _is_scalar(source.value):
-                call.inputs[number] = known.setdefault(id(source), Literal(source.value.cpu()))
+                if source not in known:
+                    known[source] = Literal(source.value.cpu())
+                call.inputs[number] = known[source]
 
 
 def _steering(call: Call) -> list[tuple[int, Source]]:
@@ -92,7 +94,7 @@ class _Groups:
         self.calls = calls
         self.root = root
         self.used = set(slots_in(outputs)).union(*(slots_in(call.inputs) for call in calls))
-        self.maker = {slot: number for number, call in enumerate(calls) for slot in call.outputs}
+        self.maker = makers(calls)
         self.open: dict[Hashable, _Group] = {}
         self.groups: list[list[int]] = []
 
@@ -105,7 +107,7 @@ class _Groups:
     def _see(self, number: int, call: Call) -> None:
         variables = self._variables(call)
         for key, group in list(self.open.items()):
-            if variables is None or group.is_met_by(self._before(call), variables):
+            if variables is None or group.is_met_by(waits_for(call, self.maker), variables):
                 del self.open[key]
         key = self._key(call)
         if key is None or variables is None:
@@ -114,11 +116,6 @@ class _Groups:
             self.open[key] = _Group()
             self.groups.append(self.open[key].members)
         self.open[key].add(number, variables)
-
-    def _before(self, call: Call) -> Iterable[int]:
-        """The calls that must be over, one step back."""
-        yield from call.after
-        yield from (self.maker[slot] for slot in slots_in(call.inputs) if slot in self.maker)
 
     def _variables(self, call: Call) -> set[Any] | None:
         """The variables that a call has to do with; None if that cannot be told."""

@@ -14,18 +14,20 @@ cell and writes into it: that is what can be captured (`situs.execution.capture`
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import torch
 
+from situs.devices.logical import Device
 from situs.eager.binding import BoundInputs
 from situs.eager.bridge import Value, place_of, torch_device
 from situs.eager.capacity import check_fits, may_be_large
 from situs.eager.cell import Cell
 from situs.eager.counting import counted, enter_variable
 from situs.eager.tensor import wrap
+from situs.eager.verify import dtype_of
 from situs.errors import InvalidArgumentError
 from situs.execution.state import Run
 from situs.graph.node import Operation, tensors_in
@@ -57,17 +59,23 @@ def _fitting(function: Function, takes_run: bool, node: Operation, assignment: A
     def run(*values: Any) -> Any:
         given = values[1:] if takes_run else values
         if may_be_large(value for value in given if not isinstance(value, (torch.Tensor, list))):
-            bound = BoundInputs(tuple(_shown(value, assignment) for value in given), dict(node.types))
-            check_fits(node.op_def, bound, node.attrs, assignment)
+            check_fits(node.op_def, bound_inputs(node, given, assignment.device), node.attrs, assignment)
         return function(*values)
 
     return run
 
 
-def _shown(value: Any, assignment: Assignment) -> Any:
+def bound_inputs(node: Operation, values: Iterable[Any], device: Device) -> BoundInputs:
+    """What a call on a device is given, as eager code has it: tensors in the place of a kernel's values."""
+    return BoundInputs(tuple(_as_tensor(value, device) for value in values), dict(node.types))
+
+
+def _as_tensor(value: Any, device: Device) -> Any:
     if isinstance(value, list):
-        return [_shown(item, assignment) for item in value]
-    return wrap(value, place_of(assignment.device, value)) if isinstance(value, torch.Tensor) else value
+        return [_as_tensor(item, device) for item in value]
+    if isinstance(value, Cell):
+        return wrap(value, value.place)  # for its shape and dtype
+    return value if dtype_of(value) is None else wrap(value, place_of(device, value))
 
 
 def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
@@ -134,7 +142,7 @@ def _updating(function: Function, node: Operation) -> Function:
                     f"{node.type} of shape {brackets(TensorShape(values[-1].shape))} to variable '{cell.name}' of "
                     f"shape {brackets(TensorShape(old.shape))}: the shapes must be the same."
                 )
-            cell.value = new
+            cell.value, cell.away = new, None
         enter_variable(new, cell.place.device, cell.name)
         return cell
 

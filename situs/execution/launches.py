@@ -44,10 +44,6 @@ class Launches:
         """Orders the launches; the card makes them by and by."""
         self._graph.replay()
 
-    def wait(self) -> None:
-        """Waits for the card."""
-        torch.cuda.current_stream(self._device).synchronize()
-
 
 _stays = False  # whether a graph uses work space that is not its own
 

@@ -5,7 +5,7 @@
     2   %4 = Add(%3, %1)           %1 at 0 and 2
         return %4                  %4 at 3, past all calls
 
-Emitted code (`situs.execution.emit`) lets go of values by the same rule.
+Emitted code, swapping and forecasts let go of values by this rule.
 """
 
 from __future__ import annotations

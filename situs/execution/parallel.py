@@ -23,7 +23,8 @@ import torch
 from situs.errors import CancelledError, UnknownError
 from situs.execution.emit import as_host_value
 from situs.execution.failure import explained, in_call
-from situs.execution.plan import BLOCKING, WAITING, Call, Literal, Plan, Slot, Source, slots_in
+from situs.execution.plan import BLOCKING, WAITING, Call, Literal, Plan, Slot, Source, makers, slots_in, waits_for
+from situs.execution.reuse import is_product
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
 from situs.graph.function import operations_in
@@ -72,17 +73,14 @@ def shared_pool(size: int = 0) -> Pool:
 
 def schedule(plan: Plan, pool: Pool) -> Schedule | None:
     """How to run a plan on a pool; None if its calls may as well follow each other."""
-    several = len({call.device for call in plan.calls if call.node is not None and _multiplies(call.node)}) > 1
+    several = len({call.device for call in plan.calls if call.node is not None and is_product(call.node)}) > 1
     unknown = HEAVY + 1 if several else 0  # on one device, small products are the more likely ones
-    slow = [_kind(call, unknown) for call in plan.calls]
-    dependencies = _dependencies(plan)
-    if not _overlap(slow, dependencies):
+    kinds = [_kind(call, unknown) for call in plan.calls]
+    maker = makers(plan.calls)
+    dependencies = [waits_for(call, maker) for call in plan.calls]
+    if not _overlap(kinds, dependencies):
         return None
-    return Schedule(plan, pool, slow, dependencies)
-
-
-def _on_card(call: Call) -> bool:
-    return call.device.card is not None and not call.device.is_virtual
+    return Schedule(plan, pool, kinds, dependencies)
 
 
 def _kind(call: Call, unknown: int) -> str:
@@ -94,7 +92,7 @@ def _kind(call: Call, unknown: int) -> str:
         return "blocking"
     if any(node.type in WAITING for node in inside):
         return "slow"
-    if _on_card(call):
+    if call.device.is_card:
         return "cheap"
     return "slow" if max(_work(node, unknown) for node in inside) > HEAVY else "cheap"
 
@@ -102,7 +100,7 @@ def _kind(call: Call, unknown: int) -> str:
 def _work(node: Operation, unknown: int) -> int:
     """Roughly how many multiplications an operation takes, from what is known of shapes."""
     sizes = [tensor.shape.num_elements() for tensor in (*node.inputs, *node.outputs)]
-    if not _multiplies(node):
+    if not is_product(node):
         return max((size or 0 for size in sizes), default=0)
     if node.type == "MatMul":
         inner = node.inputs[0].shape[-2 if node.attrs.get("transpose_a") else -1]
@@ -110,15 +108,6 @@ def _work(node: Operation, unknown: int) -> int:
     if sizes[-1] is None or sizes[1] is None:
         return unknown
     return sizes[-1] * (sizes[1] // (node.inputs[1].shape[-1] or 1))
-
-
-def _multiplies(node: Operation) -> bool:
-    return node.type.startswith(("MatMul", "Conv", "DepthwiseConv"))
-
-
-def _dependencies(plan: Plan) -> list[set[int]]:
-    maker = {slot: number for number, call in enumerate(plan.calls) for slot in call.outputs}
-    return [{maker[slot] for slot in slots_in(call.inputs) if slot in maker} | set(call.after) for call in plan.calls]
 
 
 def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:
@@ -249,9 +238,9 @@ class _Running:
         call = self.schedule.plan.calls[number]
         arguments: list[Any] = []
         try:
-            self.run.check()
             start = time.time_ns()
             arguments = [self._value(source) for source in call.inputs]
+            self.run.check()  # only now: a run that has failed lets go of its values
             made = call.function(self.run, *arguments) if call.takes_run else call.function(*arguments)
             if self.recorder is not None:
                 self.recorder.note(call, start, made)

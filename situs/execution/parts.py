@@ -18,7 +18,7 @@ from typing import Any
 
 from situs.devices.logical import Device
 from situs.execution.arithmetic_of_sizes import SIZES
-from situs.execution.plan import Call, Plan, Slot, slots_in
+from situs.execution.plan import Call, Plan, Slot, makers, slots_in, waits_for
 from situs.execution.reuse import makes_new
 from situs.graph.function import graphs_of
 
@@ -67,7 +67,7 @@ class _Split:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.maker = {slot: number for number, call in enumerate(plan.calls) for slot in call.outputs}
+        self.maker = makers(plan.calls)
         self.sizes: set[int] = set()
         self.changed = self._changed_states()
         self.in_work = [self._belongs_to_work(number) for number in range(len(plan.calls))]
@@ -149,12 +149,12 @@ class _Split:
         late: set[int] = set()
         touched: set[int] = set()  # the work, and what comes after it
         for number, call in enumerate(self.plan.calls):
-            waits_for = {self.maker[slot] for slot in slots_in(call.inputs) if slot in self.maker} | set(call.after)
+            earlier = waits_for(call, self.maker)
             if self.in_work[number]:
                 touched.add(number)
-                if not late.isdisjoint(waits_for):
+                if not late.isdisjoint(earlier):
                     return None
-            elif not touched.isdisjoint(waits_for) or _changes_elsewhere(call):
+            elif not touched.isdisjoint(earlier) or _changes_elsewhere(call):
                 late.add(number)
                 touched.add(number)
         return late
@@ -174,7 +174,7 @@ def _is_launch(call: Call) -> bool:
 
 
 def _on_card(call: Call) -> bool:
-    return call.device.card is not None and not call.device.is_virtual
+    return call.device.is_card
 
 
 def _changes_elsewhere(call: Call) -> bool:

@@ -44,7 +44,7 @@ class Program:
         self.plan = plan
         self._swaps = swaps
         self.schedule = None if pool is None else parallel.schedule(plan, pool)
-        if any(call.device.card is None or call.device.is_virtual for call in plan.calls):
+        if not all(call.device.is_card for call in plan.calls):
             heap.keep()
         self._lock = threading.Lock()
         self._emitted: Function | None = None
@@ -70,20 +70,19 @@ class Program:
         try:
             with torch._C._AutoDispatchBelowAutograd():  # nothing here is recorded for PyTorch's own gradients
                 if (swap.switch.on or self._swaps) and self._can_swap:
-                    return self._swapping(run, values, recorder)
-                if self.schedule is not None:
-                    return self.schedule.run(run, values, recorder)
-                if stoppable:
-                    return self._stoppable(recorder)(run, *values)
-                if self._capturing is not None and recorder is None:
-                    made = self._capturing.run(run, values)
-                    if made is not None:
-                        return made
-                function = self._function() if recorder is None else emit(self.plan, recorder.around).function
-                made = function(run, *values)
-                if not made:
+                    results = swap.run_swapping(self.plan, run, values, recorder)
+                elif self.schedule is not None:
+                    results = self.schedule.run(run, values, recorder)
+                elif stoppable:
+                    results = self._stoppable(recorder)(run, *values)
+                elif recorder is not None:
+                    results = emit(self.plan, recorder.around).function(run, *values)
+                else:
+                    captured = None if self._capturing is None else self._capturing.run(run, values)
+                    results = self._function()(run, *values) if captured is None else captured
+                if not results:
                     self._wait()
-                return made
+                return results
         except Exception as error:
             raise _alone(explained(error), error) from None
 
@@ -95,21 +94,18 @@ class Program:
             self._asking = emit(self.plan, stoppable=True).function
         return self._asking
 
-    def _swapping(self, run: Run, values: Sequence[Any], recorder: Recorder | None) -> tuple[Any, ...]:
-        made = swap.run_swapping(self.plan, run, values, recorder)
-        if not made:
-            self._wait()
-        return made
-
     @cached_property
     def _can_swap(self) -> bool:
         return swap.can_swap(self.plan)
 
     def _wait(self) -> None:
         """Waits for the cards: a run that fetches nothing is over when its work is, as one that fetches."""
-        for device in {call.device for call in self.plan.calls}:
-            if device.card is not None and not device.is_virtual:
-                torch.cuda.current_stream(torch_device(device)).synchronize()
+        for card in self._cards:
+            torch.cuda.current_stream(card).synchronize()
+
+    @cached_property
+    def _cards(self) -> list[torch.device]:
+        return [torch_device(device) for device in {call.device for call in self.plan.calls} if device.is_card]
 
     def _function(self) -> Function:
         """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""

@@ -24,7 +24,7 @@ import torch
 from torch.nn import functional
 
 from situs.dtype import STRING, WIDE_UNSIGNED
-from situs.execution.plan import Call, Placed, Slot, Source, slots_in
+from situs.execution.plan import Call, Placed, Slot, Source, makers, slots_in, waits_for
 from situs.graph.node import Operation
 from situs.registry.kernel import Kernel
 from situs.shapes import SCALAR, TensorShape
@@ -76,7 +76,6 @@ NEW = frozenset[str]().union(
     _names("ConcatV2 OnesLike Pack RandomStandardNormal RandomUniform Rank Shape Size TruncatedNormal ZerosLike"),
 )
 FIRST_IS_NEW = frozenset({"FusedBatchNormV3"})  # its other results may be its inputs
-PRODUCTS = ("MatMul", "Conv", "DepthwiseConv")
 NOT_TORCHS = WIDE_UNSIGNED | STRING  # their kernels are NumPy's
 
 
@@ -123,7 +122,7 @@ class _Values:
     def __init__(self, calls: Sequence[Call], outputs: Sequence[Source], placed: Placed) -> None:
         self.calls = calls
         self.placed = placed
-        self.maker = {slot: number for number, call in enumerate(calls) for slot in call.outputs}
+        self.maker = makers(calls)
         self.readers: dict[int, list[int]] = {}
         for number, call in enumerate(calls):
             for slot in slots_in(call.inputs):
@@ -156,7 +155,7 @@ class _Values:
     def _is_long_wait(self, other: int, number: int) -> bool:
         """Whether another reader takes long and may go on beside this call."""
         node = self.calls[other].node
-        return node is not None and node.type.startswith(PRODUCTS) and not self._before[number] >> other & 1
+        return node is not None and is_product(node) and not self._before[number] >> other & 1
 
     @cached_property
     def _before(self) -> list[int]:
@@ -164,10 +163,15 @@ class _Values:
         found: list[int] = []
         for call in self.calls:
             bits = 0
-            for other in {*call.after, *(self.maker[slot] for slot in slots_in(call.inputs) if slot in self.maker)}:
+            for other in waits_for(call, self.maker):
                 bits |= found[other] | 1 << other
             found.append(bits)
         return found
+
+
+def is_product(node: Operation) -> bool:
+    """Whether an operation multiplies and adds up, which takes long: a matrix product or a convolution."""
+    return node.type.startswith(("MatMul", "Conv", "DepthwiseConv"))
 
 
 def makes_new(node: Operation) -> bool:

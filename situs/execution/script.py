@@ -33,6 +33,8 @@ SHORTEST = 4  # calls: calling TorchScript costs about as much as two of them
 LONGEST = 2000
 LARGE = 2**16  # elements: from here on, what Python costs is less than what another piece of memory does
 
+_set_optimize = torch._C._set_graph_executor_optimize
+
 
 def scripted(plan: Plan) -> Plan:
     """The plan with runs of PyTorch's own functions put together; the plan itself if there are none."""
@@ -192,6 +194,3 @@ def _or_one_by_one(function: Callable[..., Any], alone: Callable[..., Any]) -> C
             _set_optimize(before)
 
     return run
-
-
-_set_optimize = torch._C._set_graph_executor_optimize

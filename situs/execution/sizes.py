@@ -7,8 +7,7 @@ say what becomes of the shapes that are fed:
     %2 = MatMul(%1, w)           [128,10]     5,120 bytes
     %3 = Reshape(%2, [-1])       [1280]       in the memory of %2
 
-Branches and loops are gone through as well: both branches, unless it is known which, and two turns, because what
-comes in is different in the second.
+Branches and loops are gone through as well: both branches, unless it is known which, and two turns.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import torch
 from situs.devices.logical import Device
 from situs.dtype import DType, resource
 from situs.eager.binding import host_value
-from situs.eager.bridge import TORCH_DTYPE, host
+from situs.eager.bridge import TORCH_DTYPE, home_of, host
 from situs.eager.tensor import to_numpy_value
 from situs.errors import OpError
 from situs.execution.failure import in_node
@@ -53,6 +52,8 @@ VIEWS = frozenset(
         "Transpose",
     }
 )
+
+TURNS = 2  # of a loop: in the second, what comes in is what the first has made
 
 
 @dataclass(eq=False)
@@ -167,7 +168,7 @@ class _Walk:
         values, meanwhile = self._run(call, node, given, shapes)
         if node.op_def.updates:
             return self._update(call, node, given[0].box, shapes[0], values[0])
-        device = host() if self.plan.assignments[node].kernel.host_output else call.device
+        device = home_of(self.plan.assignments[node])
         results = zip(node.outputs, shapes, values, strict=True)
         made = [self._result(node, device, t.dtype, shape, value, given) for t, shape, value in results]
         if call.overwrites is not None:
@@ -274,10 +275,7 @@ class _Walk:
 
 
 class _Inner:
-    """Stands for the run of an operation that holds graphs; a loop makes two turns.
-
-    In the second turn what comes in is what the first has made.
-    """
+    """Stands for the run of an operation that holds graphs; a loop makes `TURNS` turns."""
 
     def __init__(self, sketches: Sketches, states: int | None) -> None:
         self.plans: list[Steps] = []
@@ -301,7 +299,7 @@ class _Inner:
         if self._states is None:
             return tuple(walk.results())
         if len(self.plans) % 2:  # the test comes before each turn
-            return (torch.tensor(len(self.plans) < 5),)
+            return (torch.tensor(len(self.plans) <= 2 * TURNS),)
         results = walk.results()
         self._sizes.append([result.size for result in results])
         self.grows = self._sizes[0] != self._sizes[-1]

@@ -26,7 +26,7 @@ import torch
 
 from situs.budget.ledger import LimitReached
 from situs.devices.logical import Device
-from situs.eager.bridge import host
+from situs.eager.bridge import home_of
 from situs.eager.cell import Cell
 from situs.eager.execute import verifying
 from situs.eager.shortage import bytes_asked, exhausted, is_shortage
@@ -359,8 +359,7 @@ def _cells_of(plan: Plan) -> list[Cell]:
 
 def _home(call: Call, plan: Plan) -> Device:
     """Where the results of a call lie."""
-    on_host = call.node is not None and plan.assignments[call.node].kernel.host_output
-    return host() if on_host else call.device
+    return call.device if call.node is None else home_of(plan.assignments[call.node])
 
 
 def _literals(sources: Iterable[Source]) -> Iterator[Literal]:

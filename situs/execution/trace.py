@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
+from situs.eager.bridge import torch_device
 from situs.execution.plan import Call
 
 
@@ -27,7 +30,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self.started = time.time_ns()
 
     def around(self, number: int, call: Call) -> Callable[..., Any]:
         """What `emit` puts around each call to time it."""
@@ -35,14 +37,14 @@ class Recorder:
         def timed(*values: Any) -> Any:
             start = time.time_ns()
             made = call.function(*values)
-            _finish(call)
             self.note(call, start, made)
             return made
 
         return timed
 
     def note(self, call: Call, start: int, made: Any) -> None:
-        """Adds the event of a call that has just ended."""
+        """Adds the event of a call that has just returned; waits for its work, if a card does it."""
+        _finish(call)
         values = (made,) if call.single else tuple(made)
         sizes = tuple(_size(value) for value in values)
         self.events.append(Event(call, start, time.time_ns(), threading.get_ident(), sizes))
@@ -50,10 +52,8 @@ class Recorder:
 
 def _finish(call: Call) -> None:
     """Waits for the card: a traced run measures work, not the time to order it."""
-    if call.device.card is not None and not call.device.is_virtual:
-        import torch
-
-        torch.cuda.synchronize()
+    if call.device.is_card:
+        torch.cuda.synchronize(torch_device(call.device))
 
 
 def _size(value: Any) -> tuple[tuple[int, ...], str, int]:

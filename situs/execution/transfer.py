@@ -17,23 +17,28 @@ import threading
 import torch
 
 from situs.devices.logical import Device
+from situs.dtype import DType, resource, string
 from situs.eager.bridge import Copy, copier, torch_device
 from situs.graph.origin import Origin
 
 LARGE = 2**18
+_ON_THE_HOST_ALONE = frozenset({string, resource})
 
 _streams: dict[torch.device, torch.cuda.Stream] = {}
 _lock = threading.Lock()
 
 
-def transfer(source: Device, target: Device, made_at: Origin | None = None) -> Copy | None:
+def transfer(source: Device, target: Device, dtype: DType, made_at: Origin | None = None) -> Copy | None:
     """The function that copies a value from one device to another in a plan; None if nothing has to be copied.
 
     Args:
         source: Where the value lies.
         target: Where it is to lie.
+        dtype: Its dtype: strings and resources stay on the host.
         made_at: The place in the user's program that made the tensor.
     """
+    if dtype in _ON_THE_HOST_ALONE:
+        return None
     copy = copier(source, target, made_at=made_at)
     if copy is None:
         return None

@@ -53,9 +53,10 @@ def array_to_proto(value: Any, dtype: DType) -> TensorProto:
         raise DTypeError(f"Values of dtype {dtype.name} live in this process and cannot be written down.")
     array = _as_array(value, dtype)
     proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=shape_to_proto(TensorShape(array.shape)))
-    if dtype is string or dtype.is_bool or _is_one_value(array):
-        listed = array.reshape(-1) if dtype is string or dtype.is_bool else array.reshape(-1)[:1]
-        getattr(proto, _LISTS[dtype.name]).extend(_listed(listed, dtype))
+    if dtype is string or dtype.is_bool:
+        getattr(proto, _LISTS[dtype.name]).extend(_listed(array.reshape(-1), dtype))
+    elif _is_one_value(array):
+        getattr(proto, _LISTS[dtype.name]).extend(_listed(array.reshape(-1)[:1], dtype))
     elif array.size:
         proto.tensor_content = array.astype(array.dtype.newbyteorder("<")).tobytes()
     return proto

@@ -43,7 +43,8 @@ class Collections:
         if scope is None:
             return items
         pattern = _as_pattern(scope)
-        return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
+        names = [getattr(item, "name", None) for item in items]
+        return [item for item, text in zip(items, names, strict=True) if isinstance(text, str) and pattern.match(text)]
 
     def get_collection_ref(self, name: Any) -> list[Any]:
         """The collection itself: changes of the list change the graph."""
@@ -65,19 +66,17 @@ class Collections:
         self._collections.pop(as_key(name), None)
 
 
-def as_key(name: Any) -> Any:
+def as_key(value: Any, what: str = "The name of a collection is a string, or anything that can be a key") -> Any:
     """The value itself, if it can be looked up by.
 
     Raises:
-        TypeError: it cannot.
+        TypeError: it cannot; `what` says what could be.
     """
     try:
-        hash(name)
+        hash(value)
     except TypeError:
-        raise DTypeError(
-            f"The name of a collection is a string, or anything that can be a key; got {shown(name)}."
-        ) from None
-    return name
+        raise DTypeError(f"{what}; got {shown(value)}.") from None
+    return value
 
 
 def _as_pattern(scope: Any) -> re.Pattern[str]:

@@ -16,6 +16,7 @@ from situs.devices.scope import ROOT, as_request, build_into, device, here
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
+from situs.graph.names import check_is_text
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 
@@ -135,6 +136,8 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
 @contextmanager
 def _eager_scope(name: str | None) -> Iterator[str]:
     """A name scope of eager code: nothing is named by it but summaries."""
+    if name is not None:
+        check_is_text(name, "scope")
     outer = _stacks.eager_scope
     absolute = not name or name[-1] == "/" or not outer
     _stacks.eager_scope = (name or "").rstrip("/") if absolute else f"{outer}/{name}"

@@ -11,7 +11,6 @@ the function graph takes the tensor as an input.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from situs.dtype import ALL, DType, resource
@@ -66,10 +65,8 @@ class FunctionGraph(Graph):
             return tensor
         found = self.captures.get(tensor)
         if found is None:
-            if self.outer is None:
-                return super().capture(
-                    tensor
-                )  # nothing lies further out: the graphs have nothing to do with each other
+            if self.outer is None:  # nothing lies further out: the graphs have nothing to do with each other
+                return super().capture(tensor)
             outside = self.outer.capture(tensor)
             found = self.captures.get(outside)
             if found is None:
@@ -88,21 +85,10 @@ class FunctionGraph(Graph):
         return None
 
     def _stand_in(self, dtype: DType, shape: TensorShape, is_ref: bool, name: str) -> SymbolicTensor:
-        with self._outside_all():
-            result = (Arg("output", "dtype", is_ref=is_ref), dtype, shape)
+        """What stands for a value from outside: it waits for nothing, and is asked for no device."""
+        result = (Arg("output", "dtype", is_ref=is_ref), dtype, shape)
+        with self.control_dependencies(None), self.colocate_with(None, ignore_existing=True):
             return self.add(captured, (), {}, {"dtype": dtype}, [result], name).outputs[0]
-
-    @contextmanager
-    def _outside_all(self) -> Iterator[None]:
-        """What comes from outside is asked for no device and waits for nothing."""
-        from situs.devices.scope import ROOT, build_into, here
-
-        before = build_into(here.graph, ROOT)
-        try:
-            with self.control_dependencies(None), self.colocate_with(None, ignore_existing=True):
-                yield
-        finally:
-            build_into(*before)
 
     def __repr__(self) -> str:
         return f"<FunctionGraph of {len(self)} operations>"

@@ -368,19 +368,19 @@ class Graph(Collections):
 
     def is_feedable(self, tensor: Any) -> bool:
         """Whether the tensor can be fed."""
-        return as_key(tensor) not in self.restricted
+        return _as_element(tensor) not in self.restricted
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
         """Whether the tensor or operation can be fetched."""
-        return as_key(getattr(tensor_or_op, "op", tensor_or_op)) not in self.restricted
+        return _as_element(getattr(tensor_or_op, "op", tensor_or_op)) not in self.restricted
 
     def prevent_feeding(self, tensor: Any) -> None:
         """Refuses to feed this tensor from now on."""
-        self.restricted.add(as_key(tensor))
+        self.restricted.add(_as_element(tensor))
 
     def prevent_fetching(self, op: Any) -> None:
         """Refuses to fetch this operation, and its results, from now on."""
-        self.restricted.add(as_key(getattr(op, "op", op)))
+        self.restricted.add(_as_element(getattr(op, "op", op)))
 
     # The graph as a whole.
 
@@ -438,6 +438,10 @@ def _listed(control_inputs: Any) -> Iterable[Any]:
     """What ``control_dependencies`` was given, as something to go through: one tensor will do, too."""
     one = isinstance(control_inputs, (str, SymbolicTensor, Operation)) or not isinstance(control_inputs, Iterable)
     return [control_inputs] if one or hasattr(control_inputs, "_as_graph_element") else control_inputs
+
+
+def _as_element(obj: Any) -> Any:
+    return as_key(obj, "What is fed and fetched are the tensors and operations of a graph")
 
 
 def _group_of(node: Operation) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def check_node_name(name: str, nested: bool = False) -> None:
     Raises:
         InvalidArgumentError: it cannot.
     """
-    _check_text(name, "node")
+    check_is_text(name, "node")
     if not name or not (_VALID_INSIDE if nested else _VALID).match(name):
         raise InvalidArgumentError(
             f"'{name}' is not a valid node name. Names begin with a letter, a digit or '.', and go on with these, '_', "
@@ -67,7 +67,7 @@ def check_scope_name(name: str, nested: bool) -> None:
     Raises:
         InvalidArgumentError: it cannot.
     """
-    _check_text(name, "scope")
+    check_is_text(name, "scope")
     if not (_VALID_INSIDE if nested else _VALID).match(name):
         raise InvalidArgumentError(
             f"'{name}' is not a valid scope name. Names begin with a letter, a digit or '.', and go on with these, "
@@ -75,6 +75,11 @@ def check_scope_name(name: str, nested: bool) -> None:
         )
 
 
-def _check_text(name: object, what: str) -> None:
+def check_is_text(name: object, what: str) -> None:
+    """Raises unless this is a string.
+
+    Raises:
+        DTypeError: it is something else.
+    """
     if not isinstance(name, str):
         raise DTypeError(f"The name of a {what} is a string, got {name!r} of type {type(name).__name__}.")

@@ -11,6 +11,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from situs.devices.scope import as_request
+from situs.devices.spec import DeviceSpec
 from situs.dtype import DType
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.origin import Origin, summary_of
@@ -148,9 +150,6 @@ def tensors_in(args: Any) -> list[SymbolicTensor]:
 
 
 def _written(device: object) -> str:
-    from situs.devices.scope import as_request
-    from situs.devices.spec import DeviceSpec
-
     request = as_request(device)
     if request is not None and not isinstance(request, DeviceSpec):
         raise DTypeError(f"An operation is asked to go to one device; got the function {request!r}.")

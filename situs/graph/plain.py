@@ -18,10 +18,10 @@ from typing import Any
 
 from situs.dtype import DType, as_dtype
 from situs.errors import InvalidArgumentError
+from situs.graph.structure import MAX_DEPTH
 from situs.shapes import TensorShape
 
 Number = Callable[[Any], int | None]
-MAX_DEPTH = 64
 
 
 class NotPlainError(InvalidArgumentError):

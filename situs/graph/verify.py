@@ -6,6 +6,7 @@ One function per invariant:
     results    numbered from 0 and owned by their operation
     inputs     results of earlier operations of the same graph
     controls   the same of control inputs
+    requests   devices and colocations are asked for in words
     links      operations know who takes their results, and who waits for them
     signature  inputs, dtypes and results are those that the op declares
     shapes     what is known of the results does not contradict the op's shape rule
@@ -28,10 +29,8 @@ from situs.graph.node import Operation, tensors_in
 from situs.graph.printer import neighbourhood
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import infer_shapes
-from situs.registry.signature import Arg
+from situs.registry.signature import ANY, Arg
 from situs.shapes import TensorShape
-
-ANY = "any"  # the type variable of lists whose tensors need not have one dtype
 
 
 def verify(graph: Graph) -> None:

@@ -35,7 +35,8 @@ from situs.execution.rounds import rounds_of
 from situs.execution.sketches import Constants, Fed
 from situs.execution.swap import switch
 from situs.graph.context import get_default_graph, get_default_session
-from situs.graph.function import graph_of
+from situs.graph.graph import Graph
+from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.memory.planned import MemoryPlan
 from situs.placement import options
@@ -78,11 +79,17 @@ def plan(fetches: Any, feed_dict: Any = None, session: Any = None) -> MemoryPlan
     found = get_default_session() if session is None else session
     if found is not None:
         return _in_session(found, fetches, feed_dict)
-    made = BaseSession(graph=graph_of([fetches]) or get_default_graph())
+    made = BaseSession(graph=_graph_behind(fetches))
     try:
         return _in_session(made, fetches, feed_dict)
     finally:
         made.close()
+
+
+def _graph_behind(fetches: Any) -> Graph:
+    """The graph of the first fetch that has one; the default graph if they are all names."""
+    graphs = (getattr(leaf, "graph", None) for leaf in flatten(fetches))
+    return next((graph for graph in graphs if isinstance(graph, Graph)), get_default_graph())
 
 
 def _in_session(session: BaseSession, fetches: Any, feed_dict: Any) -> MemoryPlan:

@@ -105,7 +105,7 @@ def assign(op: Op, bound: Bound, devices: Sequence[Device], request: DeviceSpec 
 def unknown_device_text(
     name: str, devices: Sequence[Device], soft: bool, op: str = "", softness_helps: bool = False
 ) -> str:
-    """The message for a device that this machine does not have: the seed's words, then what exists."""
+    """The message for a device that this machine does not have: TensorFlow's words, then what exists."""
     types = ", ".join(dict.fromkeys(d.type for d in devices))
     hint = " Pick one of these"
     hint += ", or call tf.config.set_soft_device_placement(True)." if softness_helps else "."

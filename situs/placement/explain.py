@@ -40,7 +40,7 @@ class Explanation(Sequence[Assignment]):
         return Explanation(found) if isinstance(key, slice) else found
 
     def __str__(self) -> str:
-        from rich.console import Console
+        from rich.console import Console  # loaded only when a table is printed
 
         console = Console(file=io.StringIO(), width=120, color_system=None)
         console.print(self._table())

@@ -12,7 +12,6 @@ Each function makes an error; the placer raises it. Errors carry the operation a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from situs.devices.logical import Device, in_listing_order
 from situs.devices.spec import DeviceSpec
@@ -175,14 +174,7 @@ def group_text(group: Sequence[Operation]) -> str:
 def _about(node: Operation, text: str, kind: type[OpError] = InvalidArgumentError) -> OpError:
     where = text_of(node.made_at).rstrip()
     made = f"\nNode '{node.name}' was made here (innermost last):\n{where}" if where else ""
-    return kind(_node_def(node), node, f"{text.rstrip()}\n\t [[{_text(node)}]]{made}")
-
-
-def _node_def(node: Operation) -> Any:
-    try:
-        return node.node_def
-    except ImportError:  # the format of GraphDefs is not installed; the message says what matters
-        return None
+    return kind(node.node_def, node, f"{text.rstrip()}\n\t [[{_text(node)}]]{made}")
 
 
 def _text(node: Operation) -> str:

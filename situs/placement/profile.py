@@ -24,32 +24,17 @@ METADATA = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 class Profile:
     """What all operations of one op, with the same dtypes and the same request, have in common."""
 
-    __slots__ = (
-        "bound",
-        "is_metadata",
-        "kernels",
-        "makes_state",
-        "op",
-        "request",
-        "request_text",
-        "state_args",
-        "types",
-    )
+    __slots__ = ("is_metadata", "kernels", "request", "request_text", "state_args", "types")
 
     def __init__(self, node: Operation, machine: Machine) -> None:
-        self.op = node.op_def
-        self.bound = node.types
         self.kernels = _kernels(node, machine)
         self.types: Types = frozenset(self.kernels)
         self.request = _request(node)
         self.request_text = self.request.to_string()
         self.is_metadata = node.type in METADATA
-        inputs = () if node.type in EXEMPT else self.op.inputs
+        inputs = () if node.type in EXEMPT else node.op_def.inputs
         # Positions of the inputs that must be on the operation's own device.
-        self.state_args = tuple(i for i, arg in enumerate(inputs) if self._is_state(arg))
-
-    def _is_state(self, arg: Arg) -> bool:
-        return arg.is_ref or (self.bound.get(arg.type) if isinstance(arg.type, str) else arg.type) is resource
+        self.state_args = tuple(i for i, arg in enumerate(inputs) if _is_state(arg, node))
 
 
 class Profiles:
@@ -89,6 +74,11 @@ def state_inputs(node: Operation, profile: Profile) -> list[SymbolicTensor]:
         arg = node.args[position]
         found += [t for t in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(t, SymbolicTensor)]
     return found
+
+
+def _is_state(arg: Arg, node: Operation) -> bool:
+    dtype = node.types.get(arg.type) if isinstance(arg.type, str) else arg.type
+    return arg.is_ref or dtype is resource
 
 
 def _kernels(node: Operation, machine: Machine) -> dict[str, Kernel]:

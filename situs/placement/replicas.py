@@ -11,13 +11,14 @@ What an inner scope asks for wins, field by field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from situs.devices.scope import PlacedOp
 from situs.devices.spec import DeviceSpec, parse_spec
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.structure import listed
 
 # Types of ops that hold state. The spellings of all versions of TensorFlow, because programs name them.
 STANDARD_PS_OPS = (
@@ -60,8 +61,8 @@ class ReplicaDeviceChooser:
         ps_ops: Iterable[str],
     ) -> None:
         self._strategy = strategy
-        self._ps = parse_spec(ps_device or "")
-        self._worker = parse_spec(worker_device or "")
+        self._ps: DeviceSpec = DeviceSpec.from_string(ps_device or "")
+        self._worker: DeviceSpec = DeviceSpec.from_string(worker_device or "")
         self._merge_devices = merge_devices
         self._ps_ops = frozenset(ps_ops)
 
@@ -102,7 +103,8 @@ def replica_device_setter(
         ps_strategy: A function from an op to the number of its task; round robin by default.
 
     Raises:
-        TypeError: `ps_strategy` cannot be called.
+        TypeError: `ps_strategy` cannot be called, `ps_ops` is no list, or `cluster` does not list tasks.
+        ValueError: `ps_tasks` is no number, or a device is no device name.
     """
     if cluster is not None:
         ps_tasks = _tasks_in(cluster, ps_device)
@@ -117,12 +119,22 @@ def replica_device_setter(
         ps_device,
         worker_device,
         merge_devices,
-        STANDARD_PS_OPS if ps_ops is None else ps_ops,
+        STANDARD_PS_OPS if ps_ops is None else _types_of_ops(ps_ops),
     )
+
+
+def _types_of_ops(ps_ops: Any) -> list[str]:
+    if isinstance(ps_ops, str):
+        raise DTypeError(f"ps_ops is a list of types of ops, got the single {ps_ops!r}. Write [{ps_ops!r}].")
+    return listed(ps_ops, "types of ops")
 
 
 def _tasks_in(cluster: Any, ps_device: str | None) -> int:
     jobs = cluster.as_dict() if hasattr(cluster, "as_dict") else cluster
     if not isinstance(jobs, Mapping):
         raise DTypeError(f"cluster is a dictionary from jobs to lists of tasks, or a ClusterSpec, got {cluster!r}.")
-    return len(jobs.get(parse_spec(ps_device or "").job) or ())
+    job = DeviceSpec.from_string(ps_device or "").job
+    tasks = jobs.get(job) or ()
+    if isinstance(tasks, str) or not isinstance(tasks, (Sequence, Mapping)):
+        raise DTypeError(f"A job of a cluster is a list of its tasks' addresses, got {tasks!r} for {job!r}.")
+    return len(tasks)

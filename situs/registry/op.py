@@ -23,12 +23,13 @@ A user adds a kernel to an existing op, or an op of their own, with the same cal
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from situs.devices import scope
 from situs.dtype import ALL, DType, DTypes, as_dtype
-from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, shown
 from situs.registry.gradient import GradientRule
 from situs.registry.kernel import CPU, GPU, Kernel, make_kernel
 from situs.registry.signature import Arg, Signature, parse_signature
@@ -96,13 +97,13 @@ class Op:
         The rule takes the shapes of tensor inputs, the values of host inputs (None while unknown)
         and the attributes; it returns the shape of the result, or a tuple or list of shapes.
         """
-        self.shape_rule = rule
+        self.shape_rule = _checked(rule, f"The shape rule of {self.name}")
         return rule
 
     def gradient(self, rule: F) -> F:
         """Declares how gradients flow back through the op; `situs.registry.gradient` says how a rule is written."""
         names = [*self.attrs, *self.signature.variables]
-        self.gradient_rule = GradientRule(rule, self.signature, names)
+        self.gradient_rule = GradientRule(_checked(rule, f"The gradient rule of {self.name}"), self.signature, names)
         return rule
 
     def passes_gradients(self) -> None:
@@ -136,14 +137,16 @@ class Op:
             raise InvalidArgumentError(
                 f"Op {self.name} ({self.signature}) has no type variable {sorted(unknown)[0]!r}."
             )
-        if not device_types or not {CPU, GPU}.issuperset(device_types):
+        if not device_types or any(kind not in (CPU, GPU) for kind in device_types):
             raise InvalidArgumentError(
                 f"A kernel for {self.name} needs a device type: 'CPU', 'GPU' or both; got {device_types}."
             )
+        served = {**self.types, **{variable: _dtypes(variable, given) for variable, given in types.items()}}
 
         def register(function: F) -> F:
+            _checked(function, f"A kernel of {self.name}")
             for device_type in device_types:
-                self._add(make_kernel(self.name, device_type, function, {**self.types, **types}, host_output, lower))
+                self._add(make_kernel(self.name, device_type, function, served, host_output, lower))
             return function
 
         return register
@@ -204,11 +207,14 @@ def op(name: str, signature: str, *, stateful: bool = False, **types_and_attrs: 
 
     Raises:
         AlreadyExistsError: there is an op of that name.
+        InvalidArgumentError: the name, the signature or a set of dtypes is none.
     """
+    if not isinstance(name, str) or not name:
+        raise InvalidArgumentError(f"The name of an op is a word such as 'MatMul', got {shown(name)}.")
     if name in _OPS:
         raise AlreadyExistsError(f"There is an op {name!r} already: {_OPS[name]!r}. Give yours another name.")
     parsed = parse_signature(signature)
-    types = {variable: types_and_attrs.pop(variable, ALL) for variable in parsed.variables}
+    types = {variable: _dtypes(variable, types_and_attrs.pop(variable, ALL)) for variable in parsed.variables}
     made = Op(name, parsed, types, types_and_attrs, stateful)
     _OPS[name] = made
     return made
@@ -220,10 +226,10 @@ def find_op(name: str) -> Op:
     Raises:
         NotFoundError: there is none; the message names near ones.
     """
-    try:
-        return _OPS[name]
-    except KeyError:
-        raise NotFoundError(f"There is no op {name!r}.{_suggestion(name)}") from None
+    found = _OPS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise NotFoundError(f"There is no op {name!r}.{_suggestion(name)}")
+    return found
 
 
 def all_ops() -> dict[str, Op]:
@@ -238,8 +244,23 @@ def infer_shapes(declared: Op, inputs: tuple[Any, ...], attrs: Attrs) -> list[Te
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def _suggestion(name: str) -> str:
-    import difflib
+def _dtypes(variable: str, given: Any) -> DTypes:
+    """The dtypes that a declaration allows for a type variable."""
+    if not isinstance(given, (frozenset, set, list, tuple)):
+        raise InvalidArgumentError(
+            f"The dtypes of a type variable are a set: write {variable}=frozenset({{tf.float32}}), not {shown(given)}."
+        )
+    if isinstance(given, frozenset) and all(type(dtype) is DType for dtype in given):
+        return given  # hundreds of kernels share a few sets
+    return frozenset(map(as_dtype, given))
 
-    near = difflib.get_close_matches(name, _OPS, n=3, cutoff=0.5)
+
+def _checked(function: F, what: str) -> F:
+    if not callable(function):
+        raise InvalidArgumentError(f"{what} is a function, got {shown(function)}.")
+    return function
+
+
+def _suggestion(name: str) -> str:
+    near = difflib.get_close_matches(str(name), _OPS, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(near)}?" if near else ""

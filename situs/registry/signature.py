@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from situs.dtype import DType, as_dtype
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, shown
 
 HOST = "host"
 ANY = "any"
@@ -67,9 +67,9 @@ def parse_signature(text: str) -> Signature:
     Raises:
         ValueError: the text is no signature.
     """
-    left, arrow, right = text.partition("->")
+    left, arrow, right = text.partition("->") if isinstance(text, str) else ("", "", "")
     if not arrow:
-        raise InvalidArgumentError(f"An op signature is written 'inputs -> outputs', got {text!r}.")
+        raise InvalidArgumentError(f"An op signature is written 'inputs -> outputs', got {shown(text)}.")
     inputs, outputs = _parse_args(left, "input"), _parse_args(right, "output")
     if len({arg.name for arg in inputs}) != len(inputs):
         raise InvalidArgumentError(f"The inputs of an op signature need different names, got {text!r}.")

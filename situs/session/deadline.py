@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from situs.errors import DeadlineExceededError
+from situs.errors import CancelledError, DeadlineExceededError
 from situs.execution.state import Run
 
 
@@ -26,7 +26,11 @@ def within(limit_ms: int, run: Run, work: Callable[[], Any]) -> Any:
 
     thread = threading.Thread(target=attempt, name="situs-timed-run", daemon=True)
     thread.start()
-    thread.join(min(limit_ms / 1000, threading.TIMEOUT_MAX))
+    try:
+        thread.join(min(limit_ms / 1000, threading.TIMEOUT_MAX))
+    except BaseException:  # interrupted at the keyboard: what has not begun must not happen any more
+        run.stop(CancelledError("The run was interrupted."))
+        raise
     if not outcome:
         late = DeadlineExceededError(
             f"Timed out waiting for notification: the run took longer than the {limit_ms} ms it was given."

@@ -27,7 +27,7 @@ def form_of(structure: Any, depth: int = 0) -> Any:
 
     Raises:
         TypeError: there is none, because the structure holds more than its items.
-        RecursionError: there is none, because the structure contains itself.
+        InvalidArgumentError: there is none, because the structure contains itself.
     """
     kind = type(structure)
     if kind is SymbolicTensor:
@@ -49,10 +49,7 @@ class Fetches:
     def __init__(self, graph: Graph, structure: Any) -> None:
         self._graph = graph
         self._numbers: dict[Any, int] = {}
-        try:
-            self.rebuild = self._reader(structure)
-        except RecursionError:
-            raise InvalidArgumentError("The fetches contain themselves, or are nested without end.") from None
+        self.rebuild = self._reader(structure)
         self.elements = list(self._numbers)
         self.tensors = [element for element in self.elements if isinstance(element, SymbolicTensor)]
         self.operations = [element for element in self.elements if isinstance(element, Operation)]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from situs.devices.logical import Device
-from situs.eager.bridge import Value, copier, host
+from situs.eager.bridge import Value, copier, home_of, host
 from situs.eager.cell import Cell
 from situs.errors import InternalError, InvalidArgumentError
 from situs.execution.engine import Engine
@@ -52,7 +52,7 @@ class PartialRun:
         nodes = [n for n in prune([*producers(tensors, known), *targets], known) if n not in self._ran]
         placement = self._engine.placement_for([(tensor, device) for tensor, (device, _) in known.items()], (), nodes)
         made = [t for node in nodes for t in node.outputs if not t.is_ref and t not in known]
-        where = [host() if placement[t.op].kernel.host_output else placement[t.op].device for t in made]
+        where = [home_of(placement[tensor.op]) for tensor in made]
         feeds = [(tensor, device) for tensor, (device, _) in known.items()]
         program = self._engine.program(feeds, list(zip(made, where, strict=True)), nodes, self._roots)
         values = program.run(self._run, [value for _, value in known.values()])

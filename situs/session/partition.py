@@ -17,6 +17,7 @@ from typing import Any
 from situs.devices.logical import Device
 from situs.eager.bridge import host
 from situs.execution.plan import Plan
+from situs.graph.node import Operation
 from situs.graph.serialize import to_node_def
 from situs.graph.tensor import SymbolicTensor
 from situs.proto.stats import RunMetadata
@@ -52,7 +53,7 @@ class _Partitions:
         self._add(host(), name, "_Arg", T=tensor).attr["index"].i = number
         self.known[tensor] = host(), name
 
-    def add_node(self, node: Any) -> None:
+    def add_node(self, node: Operation) -> None:
         device = self.assignments[node].device
         inputs = [self._on(tensor, device, node.name) for tensor in node.inputs]
         before = [f"^{n.name}" for n in node.control_inputs if self._device_of(n) is device]
@@ -71,7 +72,7 @@ class _Partitions:
         message.input.append(source)
         message.attr["index"].i = number
 
-    def _device_of(self, node: Any) -> Device | None:
+    def _device_of(self, node: Operation) -> Device | None:
         found = self.assignments.get(node)
         return None if found is None else found.device
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from situs.eager.bridge import Value
-from situs.eager.tensor import to_numpy_value
+from situs.eager.tensor import to_client
 from situs.execution.program import Program
 from situs.graph.tensor import SymbolicTensor
 from situs.session.feeds import feed_value
@@ -37,9 +37,3 @@ class Prepared:
         if self.single:
             return to_client(made[0])
         return self.fetches.answer([to_client(value) for value in made])
-
-
-def to_client(value: Value) -> Any:
-    """A fetched value for the program: an array of its own, a NumPy scalar, or bytes."""
-    array = to_numpy_value(value)
-    return array.copy() if array.ndim else array[()]

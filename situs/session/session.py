@@ -17,6 +17,7 @@ from typing import Any
 
 from situs.devices.logical import Device, in_listing_order
 from situs.eager.bridge import Value, host
+from situs.eager.tensor import to_client
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError
 from situs.execution.engine import Engine
 from situs.execution.program import Program
@@ -36,7 +37,7 @@ from situs.session.feeds import as_mapping, feed_tensors, feed_value, flattened
 from situs.session.fetches import Fetches, form_of
 from situs.session.partial import PartialRun
 from situs.session.partition import fill_partitions
-from situs.session.prepared import Prepared, to_client
+from situs.session.prepared import Prepared
 from situs.session.report import fill_metadata
 from situs.tensor import Tensor
 
@@ -139,7 +140,7 @@ class BaseSession:
         try:
             form = fetches if kind is SymbolicTensor or kind is Operation else form_of(fetches)
             found = self._prepared.get((form, *feed_dict))
-        except (TypeError, RecursionError):  # not a form that can be a key
+        except TypeError:  # not a form that can be a key
             return None
         return None if self._graph.restricted else found  # what may be fed and fetched is asked anew
 
@@ -394,4 +395,4 @@ def _checked(value: Any, kind: type, name: str) -> Any:
     return value
 
 
-__all__ = ["BaseSession", "InteractiveSession", "Operation", "Session"]
+__all__ = ["BaseSession", "InteractiveSession", "Session"]

@@ -46,7 +46,7 @@ class SymbolicBinder(Binder):
         return constant(self.graph, *to_array(value), name)
 
     def _packed(self, values: Any, wanted: DType | None, arg: Arg) -> Any:
-        from situs.symbolic.build import apply
+        from situs.symbolic.build import apply  # which binds inputs by this class
 
         dtype = wanted or next(t.dtype for t in _flat(values) if isinstance(t, Tensor))
         return apply(find_op("Pack"), ([self.tensor(read(v), dtype, arg) for v in values],), {}, graph=self.graph)

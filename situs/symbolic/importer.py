@@ -158,7 +158,7 @@ class Importer:
         for key in op_def.given_types:
             if not isinstance(values.get(key), DType):
                 raise InvalidArgumentError(f"NodeDef missing attr '{key}' from {read.spelled(op_def)}")
-        if op_def.attrs.get("shape", values) is None:
+        if "shape" in op_def.attrs and op_def.attrs["shape"] is None:
             values.setdefault("shape", UNKNOWN)
         if op_def.name == "Const":
             read.check_constant(values)

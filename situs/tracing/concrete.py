@@ -17,11 +17,11 @@ from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import generation, here
-from situs.eager.bridge import Place, place
+from situs.eager.bridge import Place, home_of, place
 from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, wrap
-from situs.errors import DTypeError, InvalidArgumentError
-from situs.execution.control import assignments_in, home_of
+from situs.errors import DTypeError
+from situs.execution.control import assignments_in
 from situs.execution.engine import Engine
 from situs.execution.parallel import shared_pool
 from situs.execution.program import Program
@@ -107,7 +107,7 @@ class ConcreteFunction:
         parameters: The parameters of the Python function.
         name: The name of the Python function.
         number: What tells this graph from the others of the program.
-        inside: Makes such a graph inside another one.
+        inside: Gives the graph of a kind that lies inside another one.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ConcreteFunction:
         parameters: Parameters,
         name: str,
         number: int,
-        inside: Callable[[Kind, Graph], ConcreteFunction],
+        inside: Callable[[Graph, Kind], ConcreteFunction],
     ) -> None:
         self.kind = kind
         self.name = f"__inference_{name}_{number}"
@@ -221,7 +221,7 @@ class ConcreteFunction:
             self._memo.keep(args, kwargs, tensors, ready, rules)
             return ready([tensor._value for tensor in tensors])
         with building(graph):
-            here_too = self if self.graph.outer is graph else self._inside(self.kind, graph)
+            here_too = self if self.graph.outer is graph else self._inside(graph, self.kind)
             return here_too.call_in(graph, tensors)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -241,7 +241,7 @@ class ConcreteFunction:
         except DTypeError as error:
             raise self._refused(str(error), args, kwargs) from None
 
-    def _refused(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InvalidArgumentError:
+    def _refused(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> DTypeError:
         return DTypeError(
             f"Binding inputs to tf.function failed due to `{reason}`. Received args: {args} and kwargs: {kwargs} for "
             f"signature: {self.pretty_printed_signature(verbose=False)}. Call the tf.function itself to have a graph "
@@ -276,8 +276,9 @@ class ConcreteFunction:
         key = (where, default, soft, log)
         found = self._programs.get(key)
         if found is None:
-            with self._lock:
-                found = self._programs[key] = self._make(where, default, soft, log)
+            with self._lock:  # where another thread may have made it meanwhile
+                found = self._programs.get(key) or self._make(where, default, soft, log)
+                self._programs[key] = found
         if log:
             print(f"Executing op {self.name} in device {(default or process.devices()[0]).name}", flush=True)
         return found

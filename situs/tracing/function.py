@@ -5,8 +5,8 @@
       find     the graph for this kind of arguments, or trace one                 trace.py
       run      its program, or add a call to the graph being built                concrete.py
 
-A call like one seen before skips the first two steps (memo.py). Python's own
-side effects happen when a graph is made, not when it runs.
+A call like one seen before skips the first two steps (memo.py). Python's own side effects happen when a graph is
+made, not when it runs.
 """
 
 from __future__ import annotations
@@ -84,7 +84,6 @@ class Function:
         self._traced_function = converted(python_function) if autograph else python_function
         self._graphs: dict[Kind, ConcreteFunction] = {}
         self._memo = Memo()
-        self._lock = _tracing
         self._traces = 0
         self._kinds: set[Kind] = set()  # for which there is a graph, wherever it lies
         self._watch = watch_of(python_function)
@@ -152,7 +151,7 @@ class Function:
         found = graphs.get(kind)
         if found is not None:
             return found
-        with self._lock:
+        with _tracing:
             found = graphs.get(kind) or _serving(graphs, kind)
             if found is None:
                 if self._reduce_retracing:
@@ -174,10 +173,7 @@ class Function:
                 traced = trace(function, kind, names, outer, tensors)
             self._traces += 1
         self._kinds.add(kind)
-        return ConcreteFunction(traced, kind, self._parameters, _title(self._name), next(_numbers), self._inside)
-
-    def _inside(self, kind: Kind, graph: Graph) -> ConcreteFunction:
-        return self._in(graph, kind)
+        return ConcreteFunction(traced, kind, self._parameters, _title(self._name), next(_numbers), self._in)
 
     # As a method.
 
@@ -208,7 +204,6 @@ class Function:
         bound = original.python_function.__get__(instance)
         self._parameters = Parameters(bound, original.input_signature)
         self._graphs, self._methods, self._memo = {}, {}, Memo()
-        self._lock = _tracing
         self._traces = 0
         self._kinds = set()
         self._watch = Watch()

@@ -1,4 +1,4 @@
-"""What tracing needs from the layers beside it: AutoGraph's operators, and the rule for variables.
+"""What tracing tells the layers below it: the ops that AutoGraph's branches and loops become, and a rule for variables.
 
 A ``tf.function`` may create variables only the first time a graph is made: otherwise every new kind of
 arguments would give it new ones.

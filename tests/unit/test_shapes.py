@@ -102,3 +102,16 @@ def test_ranks_made_known_and_scalars_as_shapes():
     assert TensorShape(None).with_rank(2).as_list() == [None, None]
     assert TensorShape([2, None]).with_rank(2).as_list() == [2, None]
     assert TensorShape(np.array(3)) == TensorShape([3])
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (TensorShape.as_list, "as_list"),
+        (list, "Cannot iterate over a shape with unknown rank"),
+        (len, "Cannot take the length"),
+    ],
+)
+def test_dimensions_of_an_unknown_rank_are_refused(use, said):
+    with pytest.raises(InvalidArgumentError, match=said):
+        use(TensorShape(None))

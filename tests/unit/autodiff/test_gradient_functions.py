@@ -143,6 +143,35 @@ def test_a_function_that_gives_no_gradient_is_refused(made):
         tf.custom_gradient(lambda x: made)(tf.constant(1.0))
 
 
+def test_gradients_of_variables_come_beside_those_of_arguments():
+    v = tf.Variable([1.0, 2.0])
+    f = tf.custom_gradient(lambda x: (x * v, lambda grad, variables: grad))
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = f(x)
+    with pytest.raises(ValueError, match="returns two things"):
+        tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("decorate", [tf.custom_gradient, tf.grad_pass_through, tf.recompute_grad])
+def test_what_is_decorated_is_a_function(decorate):
+    with pytest.raises(TypeError, match="decorates a function, got 3"):
+        decorate(3)
+
+
+def test_a_function_of_numbers_returns_a_gradient_too():
+    with pytest.raises(TypeError, match="returns its results and a function for their gradients"):
+        tf.custom_gradient(lambda x: x)(3.0)
+
+
+def test_a_custom_gradient_of_numbers_takes_tensors_where_a_gradient_may_be_asked_for():
+    f = tf.custom_gradient(lambda x: (x.shape.rank, lambda grad: grad))
+    with tf.GradientTape():
+        assert int(f(3.0)) == 0
+    with tf.compat.v1.Graph().as_default() as graph:
+        assert f(3.0).graph is graph
+
+
 def test_a_custom_gradient_in_a_function():
     f = tf.custom_gradient(lambda x: (x * 3.0, lambda grad: grad * 100.0))
 

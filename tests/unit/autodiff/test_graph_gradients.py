@@ -65,6 +65,8 @@ def test_unconnected_is_none_or_zeros():
 def test_grad_ys_weigh_the_targets():
     x = tf.constant([1.0, 2.0])
     assert run(tf.gradients(x * x, [x], grad_ys=[tf.constant([10.0, 100.0])]))[0].tolist() == [20.0, 400.0]
+    x = tf.constant([1.0, 2.0], tf.float64)  # numbers take the dtype of what they weigh
+    assert run(tf.gradients(x * x, [x], grad_ys=[[10, 100]]))[0].tolist() == [20.0, 400.0]
 
 
 def test_the_wrong_number_of_grad_ys_is_refused():

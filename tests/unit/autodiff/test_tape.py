@@ -173,6 +173,30 @@ def test_batch_jacobian_goes_row_by_row():
     assert tape.batch_jacobian(y, x).numpy().tolist() == expected
 
 
+@pytest.mark.parametrize("shape", [None, [None, 2]])
+@pytest.mark.parametrize("method", ["jacobian", "batch_jacobian"])
+def test_a_jacobian_takes_a_target_of_known_shape(method, shape):
+    @tf.function(input_signature=[tf.TensorSpec(shape)])
+    def slopes(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return getattr(tape, method)(y, x)
+
+    with pytest.raises(ValueError, match="A jacobian takes a target of known shape"):
+        slopes(tf.constant([[1.0, 2.0]]))
+
+
+def test_a_tape_that_was_asked_wrongly_can_be_asked_again():
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        y = x * x
+    for ask in (tape.gradient, tape.jacobian):
+        with pytest.raises(ValueError, match="Unknown value for unconnected_gradients"):
+            ask(y, x, unconnected_gradients="ones")
+    assert tape.gradient(y, x).numpy().tolist() == [2.0, 4.0]
+
+
 @pytest.mark.parametrize("target", [3.0, "x", [object()]])
 def test_targets_that_are_no_tensors_are_refused(target):
     with tf.GradientTape() as tape, pytest.raises(TypeError, match="is a tensor or a variable"):
@@ -215,9 +239,18 @@ def test_gradients_are_computed_on_the_devices_of_the_ops():
             y = x * x
         with tf.device("/cpu:0"):
             z = y * 2.0
-    tf.explain(0)
     grad = tape.gradient(z, x)
     assert grad.device.endswith("GPU:1")
+
+
+def test_a_gradient_is_added_up_where_it_is_unless_the_program_asks_for_a_device():
+    with tf.device("/gpu:1"):
+        x = tf.Variable([1.0, 2.0])
+        with tf.GradientTape(persistent=True) as tape:
+            y = x * x
+    assert tape.gradient(y, x).device.endswith("GPU:1")
+    with tf.device("/gpu:2"):
+        assert tape.gradient(y, x).device.endswith("GPU:2")
 
 
 def test_threads_have_tapes_of_their_own():

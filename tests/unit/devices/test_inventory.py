@@ -33,12 +33,12 @@ def test_the_default_is_one_logical_device_per_physical_one_gpus_first(inventory
     assert inventory.initialized
 
 
-def test_listing_by_a_type_that_is_not_there_gives_nothing(inventory):  # check 63
+def test_listing_by_a_type_that_is_not_there_gives_nothing(inventory):
     assert inventory.physical("cpu") == []
     assert inventory.physical("TPU") == []
 
 
-def test_logical_cpus_are_numbered_in_a_row(inventory):  # check 64
+def test_logical_cpus_are_numbered_in_a_row(inventory):
     inventory.set_split(CPU, [Part()] * 4)
     assert names(inventory)[2:] == ["CPU:0", "CPU:1", "CPU:2", "CPU:3"]
 
@@ -51,7 +51,7 @@ def test_a_card_is_split_into_logical_gpus_with_limits(inventory):
     assert third.description.startswith("device: 1, name: card 1")
 
 
-def test_the_same_value_after_the_start_is_fine_and_another_is_not(inventory):  # checks 65 and 66
+def test_the_same_value_after_the_start_is_fine_and_another_is_not(inventory):
     inventory.set_split(CPU, [Part(), Part()])
     inventory.set_visible([CPU, GPU1])
     inventory.devices()
@@ -96,7 +96,7 @@ def test_hiding_the_cpu_is_refused_when_the_devices_are_made(inventory):
         (PhysicalDevice("/physical_device:GPU:9", "GPU"), [Part()], "Unrecognized device: PhysicalDevice"),
     ],
 )
-def test_settings_that_do_not_fit_the_device_are_refused(inventory, device, parts, message):  # check 68
+def test_settings_that_do_not_fit_the_device_are_refused(inventory, device, parts, message):
     with pytest.raises(ValueError, match=message):
         inventory.set_split(device, parts)
 

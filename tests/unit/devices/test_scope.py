@@ -35,12 +35,12 @@ def test_outside_all_scopes_nothing_is_asked_for():
 @pytest.mark.parametrize(
     ("scopes", "graph", "in_eager"),
     [
-        (["/cpu:2", "/job:w"], "/job:w/device:CPU:2", "/job:w/replica:0/task:0/device:CPU:2"),  # check 13
-        (["/cpu:2", None], "", None),  # check 14
+        (["/cpu:2", "/job:w"], "/job:w/device:CPU:2", "/job:w/replica:0/task:0/device:CPU:2"),
+        (["/cpu:2", None], "", None),
         (["/cpu:2", None, "/job:w"], "/job:w", "/job:w/replica:0/task:0/device:CPU:0"),
-        (["/cpu:2", ""], "/device:CPU:2", f"{LOCAL}/device:CPU:2"),  # check 15
-        (["/cpu:2", "/gpu"], "/device:GPU:2", f"{LOCAL}/device:GPU:2"),  # checks 16 and 55
-        ([None, "/cpu:1"], "/device:CPU:1", f"{LOCAL}/device:CPU:1"),  # check 55
+        (["/cpu:2", ""], "/device:CPU:2", f"{LOCAL}/device:CPU:2"),
+        (["/cpu:2", "/gpu"], "/device:GPU:2", f"{LOCAL}/device:GPU:2"),
+        ([None, "/cpu:1"], "/device:CPU:1", f"{LOCAL}/device:CPU:1"),
         (["/gpu"], "/device:GPU:*", f"{LOCAL}/device:GPU:0"),
         ([""], "", f"{LOCAL}/device:CPU:0"),
         (["/task:3"], "/task:3", "/job:localhost/replica:0/task:3/device:CPU:0"),
@@ -48,8 +48,8 @@ def test_outside_all_scopes_nothing_is_asked_for():
             [lambda op: "/cpu:1", "/cpu:2"],
             "/device:CPU:1",
             f"{LOCAL}/device:CPU:1",
-        ),  # check 17: the outer function wins
-        (["/cpu:2", lambda op: "/job:x"], "/job:x/device:CPU:2", "/job:x/replica:0/task:0/device:CPU:2"),  # check 18
+        ),  # the outer function wins
+        (["/cpu:2", lambda op: "/job:x"], "/job:x/device:CPU:2", "/job:x/replica:0/task:0/device:CPU:2"),
         ([lambda op: ""], "", None),
         (["/gpu:1", lambda op: ""], "/device:GPU:1", f"{LOCAL}/device:GPU:1"),
         ([lambda op: DeviceSpec.from_string("/gpu:3")], "/device:GPU:3", f"{LOCAL}/device:GPU:3"),
@@ -81,7 +81,7 @@ def test_a_function_sees_the_op_and_the_inner_request():
     assert seen == [("Variable", ""), ("MatMul", "/device:GPU:3")]
 
 
-def test_a_function_that_returns_none_is_told_so():  # check 19
+def test_a_function_that_returns_none_is_told_so():
     with device(lambda op: None), pytest.raises(TypeError, match="returned None for op MatMul"):
         eager()
 
@@ -114,7 +114,7 @@ def test_other_values_are_refused(name):
         device(name)
 
 
-def test_scopes_are_per_thread():  # check 56
+def test_scopes_are_per_thread():
     seen = []
     with device("/gpu:1"):
         thread = threading.Thread(target=lambda: seen.append(eager()))
@@ -123,7 +123,7 @@ def test_scopes_are_per_thread():  # check 56
     assert seen == [None]
 
 
-def test_leaving_out_of_order_is_an_error():  # check 57
+def test_leaving_out_of_order_is_an_error():
     outer, inner = device("/cpu:0"), device("/gpu:0")
     outer.__enter__()
     inner.__enter__()

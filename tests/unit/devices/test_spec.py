@@ -1,4 +1,4 @@
-"""Device names: checks 1 to 12 of the behaviour reference, and the rest of the grammar."""
+"""Device names: how they are read, printed, compared and merged."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from situs.errors import InvalidArgumentError
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
-        ("/gpu:1", "/device:GPU:1"),  # check 1
-        ("cpu", "/device:CPU:*"),  # check 2
-        ("/device:GPU:3/job:w", "/job:w/device:GPU:3"),  # check 3
-        ("/job:w/task:1/task:2", "/job:w/task:2"),  # check 8
-        ("/device:Gpu:0", "/device:Gpu:0"),  # check 12: the long form keeps the case
+        ("/gpu:1", "/device:GPU:1"),
+        ("cpu", "/device:CPU:*"),
+        ("/device:GPU:3/job:w", "/job:w/device:GPU:3"),
+        ("/job:w/task:1/task:2", "/job:w/task:2"),
+        ("/device:Gpu:0", "/device:Gpu:0"),  # the long form keeps the case
         ("/Gpu:0", "/device:GPU:0"),
         ("", ""),
         ("/", ""),
@@ -39,10 +39,10 @@ def test_a_name_prints_in_canonical_form(text, canonical):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("/job:w/gpu:1/cpu:0", "Multiple device types are not allowed while parsing the device spec"),  # check 4
-        ("/foo:1", "Unknown attribute 'foo' is encountered while parsing the device spec: '/foo:1'"),  # check 5
-        ("/gpu:x", r"invalid literal for int\(\) with base 10: 'x'"),  # check 6
-        ("/device:GPU", "Unknown attribute 'device'"),  # check 7
+        ("/job:w/gpu:1/cpu:0", "Multiple device types are not allowed while parsing the device spec"),
+        ("/foo:1", "Unknown attribute 'foo' is encountered while parsing the device spec: '/foo:1'"),
+        ("/gpu:x", r"invalid literal for int\(\) with base 10: 'x'"),
+        ("/device:GPU", "Unknown attribute 'device'"),
         ("/device:", "Unknown attribute 'device'"),
         ("/gpu:0:1", "Unknown attribute 'gpu'"),
         ("/task:*", "invalid literal for int"),
@@ -56,19 +56,20 @@ def test_what_is_no_name_says_which_part(text, message):
         DeviceSpec.from_string(text)
 
 
-def test_merging_inherits_the_index_on_its_own():  # check 9
+def test_merging_inherits_the_index_on_its_own():
     merged = DeviceSpec.from_string("/gpu:3").make_merged_spec(DeviceSpec.from_string("/device:CPU:*"))
     assert merged.to_string() == "/device:CPU:3"
 
 
-def test_specs_are_equal_by_value_and_never_to_strings():  # check 10
+def test_specs_are_equal_by_value_and_never_to_strings():
     spec = DeviceSpec(job="a")
     assert spec == DeviceSpec.from_string("/job:a")
     assert hash(spec) == hash(DeviceSpec.from_string("/job:a"))
+    assert spec != DeviceSpec.from_string("/job:b")
     assert spec != "/job:a"
 
 
-def test_a_spec_is_immutable_and_its_v1_form_is_not():  # check 11
+def test_a_spec_is_immutable_and_its_v1_form_is_not():
     with pytest.raises(AttributeError):
         DeviceSpec().job = "a"  # type: ignore[misc]
     mutable = MutableDeviceSpec()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import situs as tf
+import situs.compat.v1 as tf1
 from situs.eager.capacity import LARGE, may_be_large
 
 HUGE = 10**13
@@ -34,6 +35,14 @@ def test_a_result_larger_than_all_memory_is_an_error_and_the_program_goes_on(on_
         with pytest.raises(tf.errors.ResourceExhaustedError, match=r"OOM when .* takes [\d.]+ GiB"):
             make()
     assert tf.zeros([2]).shape == [2]
+
+
+def test_strings_in_graphs_are_refused_too():
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        size = tf1.placeholder(tf1.int64, [1])
+        for made in (tf1.fill(size, "a"), tf1.tile(["a"], size), tf1.broadcast_to(["a"], size)):
+            with pytest.raises(tf.errors.ResourceExhaustedError, match=r"OOM when .* type string .* takes 74505.8 GiB"):
+                session.run(made, {size: [HUGE]})
 
 
 def test_it_holds_on_the_fast_path_too(fast):

@@ -23,7 +23,7 @@ def test_the_default_is_the_first_gpu_with_a_kernel():
     assert tf.constant("a").device == CPU0
 
 
-def test_inputs_do_not_attract_ops():  # check 53
+def test_inputs_do_not_attract_ops():
     with tf.device("/gpu:1"):
         a = tf.constant([1.0])
     assert a.device == GPU1
@@ -63,7 +63,7 @@ def test_a_missing_device_is_the_seeds_error():
     assert tf.add(1.0, 2.0).device == GPU0  # and the program goes on
 
 
-def test_a_scalar_made_softly_does_not_get_around_hard_placement():  # check 61, which TensorFlow fails
+def test_a_scalar_made_softly_does_not_get_around_hard_placement():  # unlike in TensorFlow
     tf.config.set_soft_device_placement(True)
     with tf.device("/gpu:7"):
         tf.constant(5.0)
@@ -72,7 +72,7 @@ def test_a_scalar_made_softly_does_not_get_around_hard_placement():  # check 61,
         tf.constant(5.0)
 
 
-def test_softly_a_missing_device_is_replaced():  # check 50
+def test_softly_a_missing_device_is_replaced():
     tf.config.set_soft_device_placement(True)
     with tf.device("/gpu:7"):
         assert (tf.constant([1.0]) + 1.0).device == GPU0
@@ -81,7 +81,7 @@ def test_softly_a_missing_device_is_replaced():  # check 50
         tf.add(1.0, 2.0)
 
 
-def test_soft_placement_never_forgives_another_job():  # check 52
+def test_soft_placement_never_forgives_another_job():
     tf.config.set_soft_device_placement(True)
     with (
         tf.device("/job:foo"),
@@ -149,7 +149,7 @@ class TestPolicy:
         with tf.device("/gpu:1"):
             return tf.constant([1.0])
 
-    def test_explicit_refuses(self, elsewhere):  # check 58
+    def test_explicit_refuses(self, elsewhere):
         tf.config.experimental.set_device_policy("explicit")
         message = (
             r"Tensors on conflicting devices: cannot compute AddV2 as input #0 was expected "

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import situs as tf
+from situs.eager.tensor import to_client
 
 LOCAL = "/job:localhost/replica:0/task:0"
 MATRIX = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
@@ -91,6 +92,15 @@ def test_numpy_gives_a_copy_that_may_be_changed(on_device):
     array[0, 0] = 100
     assert tensor.numpy()[0, 0] == 1
     assert type(tensor[0, 0].numpy()) is np.float32
+
+
+def test_an_array_that_finds_no_room_is_an_error_of_ours():
+    class Huge(np.ndarray):
+        def copy(self, order="C"):
+            raise MemoryError
+
+    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"copying a tensor of shape \(2,\) to NumPy"):
+        to_client(np.array([b"a", b"b"], dtype=object).view(Huge))
 
 
 def test_the_value_of_a_string_is_bytes():

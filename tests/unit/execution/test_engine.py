@@ -8,7 +8,9 @@ import situs.compat.v1 as tf
 from situs.devices.inventory import process
 from situs.eager.bridge import host
 from situs.execution.engine import Engine
+from situs.execution.program import Program
 from situs.execution.state import Run, State
+from situs.execution.trace import Recorder
 
 
 @pytest.fixture(autouse=True)
@@ -86,3 +88,17 @@ def test_programs_compute(graph):
 
     (made,) = program.run(Run(State()), [torch.tensor([1.0, 2.0])])
     assert made.tolist() == [2.0, 4.0]
+
+
+# When a run is over.
+
+
+@pytest.mark.parametrize("recorder", [None, Recorder()])
+@pytest.mark.parametrize("stoppable", [False, True])
+def test_a_run_that_fetches_nothing_is_over_when_the_cards_are_done(graph, monkeypatch, recorder, stoppable):
+    waited = []
+    monkeypatch.setattr(Program, "_wait", lambda program: waited.append(program))
+    done = tf.group(tf.exp(tf.constant([1.0])))
+    program = engine_of(graph).program([], [], [done])
+    assert program.run(Run(State()), [], recorder, stoppable) == ()
+    assert waited == [program]

@@ -7,6 +7,7 @@ import inspect
 
 import numpy as np
 import pytest
+import torch
 
 import situs.compat.v1 as tf
 from situs.execution import failure
@@ -39,6 +40,19 @@ def test_the_operation_and_the_line_are_named(sess):
     assert f"test_failure.py:{where}" in str(error)
     assert 'name="bad"), line()' in str(error)
     assert str(error) == error.message
+
+
+def test_a_variable_that_finds_no_room_on_a_card_is_named():
+    with tf.Graph().as_default(), tf.device("/gpu:0"), tf.Session() as session:
+        v = tf.get_variable("v", [2, 3], initializer=tf.zeros_initializer())
+        session.run(v.initializer)
+        plan = session._prepare(v.read_value() + 1.0, {}).program.plan
+        number = next(number for number, call in enumerate(plan.calls) if call.reads is not None)
+        cell = session._state._cells["v"]
+        error = failure.in_call(torch.OutOfMemoryError("Tried to allocate 2.00 MiB."), plan, number, [cell])
+    assert isinstance(error, tf.errors.ResourceExhaustedError)
+    assert "OOM when allocating on" in str(error)
+    assert "[[{{node v}}]]" in str(error)
 
 
 @pytest.mark.parametrize("runs", [1, 15])

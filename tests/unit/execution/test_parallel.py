@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
+from situs.execution import parallel
 from situs.execution.parallel import Pool, schedule
+from situs.execution.state import Run, State
 from situs.ops.python_function import py_func
 
 
@@ -120,6 +122,23 @@ def test_the_first_failure_ends_the_run(sess):
     assert caught.value.op.name == "bad"
     assert began == []
     assert sess.run(slow) == 1.0
+
+
+def test_no_call_is_made_with_values_that_a_failed_run_has_let_go_of(sess):
+    seen, x = [], tf.placeholder(tf.float64, [])
+    made = [function(lambda v: v, x * 2.0) for _ in range(2)]
+    running = parallel._Running(sess._prepare(made, {x: 1.0}).program.schedule, Run(State()), [None], None)
+    number, call = next((n, c) for n, c in enumerate(running.schedule.plan.calls) if c.node is made[0].op)
+    call.function = lambda *values: seen.append(values)
+
+    def fails_meanwhile(source):
+        running._fail(ValueError("another call"))
+        return [None]  # what is left of its value
+
+    running._value = fails_meanwhile
+    assert running._call(number) == []
+    assert seen == []
+    assert str(running.error) == "another call"
 
 
 def test_many_runs_share_one_pool(sess):

@@ -59,6 +59,15 @@ def test_constants_and_identities_are_no_calls(sess):
     assert plan_of(sess, tf.stop_gradient(c)).calls == []
 
 
+def test_what_steers_an_operation_is_computed_only_if_it_is_not_known(sess):
+    x, times = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32, [1])
+    plan = plan_of(sess, tf.tile(x, tf.add([1], [1], name="sum"), name="known"), x)
+    assert called(plan) == ["known"]
+    asked = tf.tile(x, tf.add(times, [1], name="more"), name="asked")
+    assert called(plan_of(sess, asked, x, times)) == ["more", "asked"]
+    assert sess.run(asked, {x: [1.0, 2.0], times: [1]}).tolist() == [1.0, 2.0, 1.0, 2.0]
+
+
 def test_an_identity_that_waits_is_a_call(sess):
     c = tf.constant(1.0)
     with tf.control_dependencies([tf.exp(c, name="first")]):
@@ -220,6 +229,16 @@ def test_operations_in_branches_and_loops_go_where_they_ask(sess):
     loop = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, on("/gpu:3", lambda: tf.tanh(x))), (0, p))
     assert inside(plan_of(sess, loop, p))["Tanh"] == "GPU:3"
     assert sess.run(loop, {p: [0.0, 0.0]})[1].tolist() == [0.0, 0.0]
+
+
+def test_strings_go_into_a_branch_on_a_gpu_and_stay_on_the_host(sess):
+    p, word = tf.placeholder(tf.bool, []), tf.placeholder(tf.string, [])
+    louder = lambda: on("/cpu:0", lambda: tf.strings.join([word, "!"]))  # noqa: E731
+    chosen = on("/gpu:1", lambda: tf.cond(p, louder, lambda: word))
+    plan = plan_of(sess, chosen, p, word)
+    assert inside(plan)["If"] == "GPU:1"
+    assert copies(plan) == {}
+    assert [sess.run(chosen, {p: yes, word: "go"}) for yes in (True, False)] == [b"go!", b"go"]
 
 
 def test_only_the_chosen_branch_is_computed(sess):

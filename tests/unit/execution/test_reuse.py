@@ -11,7 +11,7 @@ import torch
 import situs as tf2
 import situs.compat.v1 as tf
 from situs.dtype import FLOATING, STRING, WIDE_UNSIGNED
-from situs.execution import program, reuse
+from situs.execution import planner, program, reuse
 from situs.execution.parallel import Pool, schedule
 from situs.execution.program import SCRIPTED_AFTER
 from situs.execution.reuse import NEW, PLACES, UNARY, Over
@@ -34,7 +34,7 @@ def _graph():
 
 @pytest.fixture
 def without_reuse(monkeypatch):
-    monkeypatch.setattr(reuse, "overwrite", lambda *_: None)
+    monkeypatch.setattr(planner, "overwrite", lambda *_: None)
 
 
 def placeholder(shape=SHAPE, dtype=tf.float32):
@@ -358,7 +358,7 @@ def test_an_overwriting_form_computes_what_the_kernel_does(name, dtype, place, m
     reused = overwritten([made], feeds)
     with np.errstate(all="ignore"):
         found = tf.Session().run(made, feeds)
-        monkeypatch.setattr(reuse, "overwrite", lambda *_: None)
+        monkeypatch.setattr(planner, "overwrite", lambda *_: None)
         check_alike(found, tf.Session().run(made, feeds))
     if dtype in FLOATING - {tf.float16, tf.bfloat16} and name != "Sign":
         assert reused == [name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -290,6 +291,8 @@ def test_a_scope_filters_by_name():
     assert named(tf.get_collection("m", "s")) == ["s/c:0", "s/v:0"]
     assert named(tf.get_collection("m", "s/v")) == ["s/v:0"]
     assert named(tf.get_collection("m", scope=".*v")) == ["s/v:0"]
+    tf.add_to_collection("m", SimpleNamespace(name=None))
+    assert named(tf.get_collection("m", "s/v")) == ["s/v:0"]
 
 
 def test_variables_join_their_collections():

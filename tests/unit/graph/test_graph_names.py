@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import situs.compat.v1 as tf
+from situs.devices.scope import build_into, here
+from situs.graph.context import name_scope
 
 
 @pytest.fixture(autouse=True)
@@ -141,3 +143,11 @@ def test_unique_names_can_be_asked_for(graph):
         assert graph.unique_name("foo") == "gs/foo"
     assert graph.unique_name("x_1") == "x_1"
     assert [graph.unique_name("x") for _ in range(3)] == ["x", "x_2", "x_3"]
+
+
+def test_names_of_scopes_are_strings_in_eager_code_too():
+    for graph in (None, tf.Graph()):
+        before = build_into(graph, here.scope)
+        with pytest.raises(TypeError, match="The name of a scope is a string, got 5 of type int"):
+            name_scope(5).__enter__()
+        build_into(*before)

@@ -194,7 +194,7 @@ def test_nodes_come_under_the_name_import():
     ]
 
 
-def test_a_node_merges_its_device_with_the_scope():  # 23
+def test_a_node_merges_its_device_with_the_scope():
     graph, _ = imported(BASE, device="/job:x/cpu:3")
     assert [node.device for node in graph.operations] == ["/job:x/device:CPU:1"] + ["/job:x/device:CPU:3"] * 2
 
@@ -608,3 +608,9 @@ def test_a_file_has_the_rights_of_any_other(tmp_path):
     (tmp_path / "other").write_text("")
     path = write_graph(GraphDef(), tmp_path, "g.pbtxt")
     assert (tmp_path / "g.pbtxt").stat().st_mode == (tmp_path / "other").stat().st_mode, path
+
+
+def test_elements_to_return_are_a_list():
+    for elements in (5, "y", ["y", 5]):
+        with pytest.raises(DTypeError, match="`return_elements` must be a list of strings"):
+            import_graph_def(GraphDef(), return_elements=elements)

@@ -13,7 +13,7 @@ from situs.devices.inventory import process
 from situs.devices.scope import build_into, here
 from situs.execution import swap
 from situs.memory.planned import MemoryPlan
-from situs.memory.planning import plan, swap_to_host, swapped
+from situs.memory.planning import plan, swap_to_host
 
 FLOATS = 4
 
@@ -36,6 +36,16 @@ def x(graph):
 
 
 # What is asked for.
+
+
+def test_without_a_session_the_graph_of_the_fetches_is_taken():
+    with tf.Graph().as_default(), tf.device("/cpu:0"):
+        made = tf.exp(tf.placeholder(tf.float32, [10]))
+        done = tf.group(made)
+    expected = plan([made])["CPU:0"].peak
+    assert expected >= 2 * 10 * FLOATS
+    assert plan({"made": made})["CPU:0"].peak == expected
+    assert plan(done)["CPU:0"].peak == expected
 
 
 @pytest.mark.parametrize(
@@ -283,10 +293,3 @@ def test_the_switch_is_on_or_off(bad):
     with pytest.raises(TypeError, match="enable"):
         swap_to_host(bad)
     assert not swap.switch.on
-
-
-def test_moves_are_told():
-    told = swapped()
-    assert told.to_host >= 0
-    assert told.moves >= 0
-    assert (told.moves == 0) == (told.to_host == 0 and told.to_device == 0)

@@ -98,7 +98,7 @@ def test_softly_a_missing_kernel_gives_way_to_the_cpu():
 
 
 @pytest.mark.parametrize("request_", ["/job:worker", "/task:1", "/replica:2"])
-def test_job_replica_and_task_are_never_given_up(request_):  # check 52
+def test_job_replica_and_task_are_never_given_up(request_):
     with pytest.raises(UnknownDeviceError, match="enable_soft_placement=1"):
         place(matmul(**BOTH), request=request_, soft=True)
     with pytest.raises(UnknownDeviceError, match=r"Pick one of these\. \[Op:MatMul\]$"):  # softness would not help

@@ -122,7 +122,7 @@ CONFLICT = """
 """
 
 
-def test_different_pins_in_a_group_are_an_error():  # 31
+def test_different_pins_in_a_group_are_an_error():
     with pytest.raises(InvalidArgumentError) as raised:
         placed(CONFLICT.format("@/device:CPU:2"))
     text = str(raised.value)
@@ -134,7 +134,7 @@ def test_different_pins_in_a_group_are_an_error():  # 31
     assert raised.value.op.name == "c"
 
 
-def test_softly_the_pin_that_is_in_conflict_is_left_open():  # 32
+def test_softly_the_pin_that_is_in_conflict_is_left_open():
     # c (CPU:2) with a (CPU:1) leaves the number open; b sets it again
     assert {placed(CONFLICT.format("@/device:CPU:2"), soft=True)[name] for name in "abc"} == {"CPU:2"}
     # c with a is CPU:1; b leaves the number open
@@ -165,7 +165,7 @@ def test_different_jobs_in_a_group_are_an_error_and_softly_no_group():
         placed(picture, soft=True)
 
 
-def test_a_node_with_a_group_on_a_missing_device():  # 48b
+def test_a_node_with_a_group_on_a_missing_device():
     picture = """
         a: Const @/gpu:0
         c: NoOp loc:a
@@ -206,7 +206,7 @@ def test_long_chains_of_groups_do_not_recurse():
     assert set(placed("\n".join(lines)).values()) == {"CPU:3"}
 
 
-def test_colocate_with_puts_operations_of_a_graph_together():  # 22
+def test_colocate_with_puts_operations_of_a_graph_together():
     graph = Graph()
     a = add(graph, "a: NoOp @/device:CPU:1")
     with graph.colocate_with(a):

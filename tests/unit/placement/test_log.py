@@ -24,7 +24,7 @@ def test_without_a_card_the_mapping_says_so(capsys):
     assert capsys.readouterr().out == "Device mapping: no known devices.\n"
 
 
-def test_one_line_a_node_generators_last(capsys):  # 26
+def test_one_line_a_node_generators_last(capsys):
     placed("a: Const @/cpu:1\nb: Const @/cpu:2\nc: Add(a, b)", log=True)
     assert capsys.readouterr().out.splitlines() == [
         f"c: {LOCAL}/device:CPU:0",

@@ -1,4 +1,4 @@
-"""The simple placer. Each test draws a graph and says which placement is right; numbers are those of the checks."""
+"""The simple placer. Each test draws a graph and says which placement is right."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ def requested(*scopes, colocated=None):
 @pytest.mark.parametrize(
     ("scopes", "expected"),
     [
-        (["/cpu:2", "/job:w"], "/job:w/device:CPU:2"),  # 13
-        (["/cpu:2", None], ""),  # 14
+        (["/cpu:2", "/job:w"], "/job:w/device:CPU:2"),
+        (["/cpu:2", None], ""),
         (["/cpu:2", None, "/job:w"], "/job:w"),
-        (["/cpu:2", ""], "/device:CPU:2"),  # 15
-        (["/cpu:2", "/gpu"], "/device:GPU:2"),  # 16
-        ([lambda op: "/cpu:1", "/cpu:2"], "/cpu:1"),  # 17: the outer function wins, as written
-        (["/cpu:2", lambda op: "/job:x"], "/job:x/device:CPU:2"),  # 18
-        ([lambda op: "bogus"], "bogus"),  # 20: found out when it is placed
+        (["/cpu:2", ""], "/device:CPU:2"),
+        (["/cpu:2", "/gpu"], "/device:GPU:2"),
+        ([lambda op: "/cpu:1", "/cpu:2"], "/cpu:1"),  # the outer function wins, as written
+        (["/cpu:2", lambda op: "/job:x"], "/job:x/device:CPU:2"),
+        ([lambda op: "bogus"], "bogus"),  # found out when it is placed
     ],
 )
 def test_scopes_make_the_request(scopes, expected):
     assert requested(*scopes) == expected
 
 
-def test_a_function_that_returns_none_is_refused():  # 19
+def test_a_function_that_returns_none_is_refused():
     with pytest.raises(TypeError, match="returned None"):
         requested(lambda op: None)
 
 
-def test_colocation_takes_the_device_of_the_other_whatever_the_scopes_say():  # 22
+def test_colocation_takes_the_device_of_the_other_whatever_the_scopes_say():
     assert requested("/cpu:2", colocated="a") == "/device:CPU:1"
 
 
-def test_a_request_that_is_no_device_name_fails_when_placed():  # 20
+def test_a_request_that_is_no_device_name_fails_when_placed():
     with pytest.raises(InvalidArgumentError, match=r"Malformed device specification 'bogus' in node: \{\{node k\}\}"):
         placed("k: Const @bogus")
 
@@ -72,7 +72,7 @@ def test_a_request_that_is_no_device_name_fails_when_placed():  # 20
 # Requests met and not met.
 
 
-def test_without_a_request_the_best_device_and_not_that_of_an_input():  # 26
+def test_without_a_request_the_best_device_and_not_that_of_an_input():
     picture = """
         a: Const @/cpu:1
         b: Const @/cpu:2
@@ -81,7 +81,7 @@ def test_without_a_request_the_best_device_and_not_that_of_an_input():  # 26
     assert placed(picture) == {"a": "CPU:1", "b": "CPU:2", "c": "CPU:0"}
 
 
-def test_a_float_op_goes_to_the_first_gpu_and_a_cpu_op_to_the_cpu():  # 47
+def test_a_float_op_goes_to_the_first_gpu_and_a_cpu_op_to_the_cpu():
     picture = """
         a: Const
         b: Exp(a)
@@ -94,7 +94,7 @@ def test_a_float_op_goes_to_the_first_gpu_and_a_cpu_op_to_the_cpu():  # 47
     }
 
 
-def test_the_seeds_multiplication():  # seed 001: a and b pinned to the CPU, the product is not
+def test_a_product_does_not_follow_its_pinned_inputs():
     picture = """
         a: Const @/device:CPU:0
         b: Const @/device:CPU:0
@@ -110,7 +110,7 @@ def test_the_seeds_multiplication():  # seed 001: a and b pinned to the CPU, the
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
-        ("/device:CPU:*", "CPU:0"),  # 38
+        ("/device:CPU:*", "CPU:0"),
         ("/cpu:3", "CPU:3"),
         ("/gpu", "GPU:0"),
         (f"{LOCAL}/device:GPU:1", "GPU:1"),
@@ -122,7 +122,7 @@ def test_a_request_may_be_partial(request_, expected):
     assert placed(f"a: NoOp @{request_}", 4, 2)["a"] == expected
 
 
-def test_a_missing_device_is_an_error_with_the_words_of_old():  # 34, and the seeds' sentence
+def test_a_missing_device_is_an_error_with_the_words_of_old():
     with pytest.raises(UnknownDeviceError) as raised:
         placed("b: Const @/gpu:2", 2, 0)
     text = str(raised.value)
@@ -139,12 +139,12 @@ def test_a_missing_device_is_an_error_with_the_words_of_old():  # 34, and the se
     assert raised.value.error_code == 3
 
 
-def test_the_first_node_that_fails_is_no_generator():  # seed 001 with /gpu:2: today's TensorFlow names MatMul
+def test_the_first_node_that_fails_is_no_generator():  # TensorFlow names MatMul as well
     with pytest.raises(UnknownDeviceError, match="Cannot assign a device to node 'MatMul'"):
         placed("a: Const @/gpu:2\nMatMul: MatMul(a, a) @/gpu:2", 1, 1)
 
 
-@pytest.mark.parametrize("request_", ["/cpu:7", "/gpu:2", "/device:FOO:0"])  # 35 and 37
+@pytest.mark.parametrize("request_", ["/cpu:7", "/gpu:2", "/device:FOO:0"])
 def test_softly_a_missing_device_gives_way(request_):
     with pytest.raises(UnknownDeviceError):
         placed(f"a: NoOp @{request_}")
@@ -157,13 +157,13 @@ def test_softly_the_reason_says_what_is_missing():
 
 
 @pytest.mark.parametrize("soft", [False, True])
-def test_job_replica_and_task_are_never_given_up(soft):  # 36
+def test_job_replica_and_task_are_never_given_up(soft):
     with pytest.raises(UnknownDeviceError, match="was explicitly assigned to /job:worker/task:1") as raised:
         placed("a: NoOp @/job:worker/task:1", soft=soft)
     assert "allow_soft_placement=True" not in str(raised.value)  # it would not help
 
 
-def test_a_bad_node_fails_the_graph_but_not_a_part_without_it():  # 39
+def test_a_bad_node_fails_the_graph_but_not_a_part_without_it():
     graph = draw("good: Const\nbad: Exp(good) @/gpu:9\nalso: Exp(good) @/cpu:1")
     with pytest.raises(UnknownDeviceError):
         place(graph.operations, machine())
@@ -175,7 +175,7 @@ def test_a_bad_node_fails_the_graph_but_not_a_part_without_it():  # 39
 
 
 @pytest.mark.parametrize("soft", [False, True])
-def test_no_kernel_for_the_dtype_anywhere_is_an_error(soft):  # 40
+def test_no_kernel_for_the_dtype_anywhere_is_an_error(soft):
     with pytest.raises(InvalidArgumentError) as raised:
         placed("x: Const uint8\nmm: MatMul(x, x) uint8", soft=soft)
     text = str(raised.value)
@@ -191,7 +191,7 @@ def test_an_op_with_no_kernels_at_all_says_so():
         placed("x: Const\ny: Nowhere(x)")
 
 
-def test_a_device_without_the_kernel_is_an_error_that_lists_the_kernels():  # 41
+def test_a_device_without_the_kernel_is_an_error_that_lists_the_kernels():
     with pytest.raises(InvalidArgumentError) as raised:
         placed("x: Const\ns: StringLength(x) @/gpu:0", 1, 1)
     text = str(raised.value)
@@ -202,7 +202,7 @@ def test_a_device_without_the_kernel_is_an_error_that_lists_the_kernels():  # 41
     assert not isinstance(raised.value, UnknownDeviceError)
 
 
-def test_softly_a_missing_kernel_gives_way():  # 42
+def test_softly_a_missing_kernel_gives_way():
     found = why("x: Const\ns: StringLength(x) @/gpu:0", 1, 1, soft=True)
     assert found["s"] == "CPU:0 (soft: no float32 kernel for StringLength on GPU)"
     assert found["x"] == "CPU:0 (generator: follows its only consumer 's')"
@@ -215,12 +215,12 @@ def test_a_string_constant_stays_off_the_gpu():
 # Generators follow their consumers.
 
 
-def test_a_constant_is_made_where_it_is_used():  # 27
+def test_a_constant_is_made_where_it_is_used():
     found = why("c: Const\nd: Exp(c) @/cpu:2")
     assert found["c"] == "CPU:2 (generator: follows its only consumer 'd')"
 
 
-def test_a_constant_used_in_two_places_is_not():  # 28
+def test_a_constant_used_in_two_places_is_not():
     picture = """
         c: Const
         d: Exp(c) @/cpu:1
@@ -266,7 +266,7 @@ def test_a_constant_without_a_kernel_at_its_consumer_stays_at_home():
 
 
 @pytest.mark.parametrize("op", ["Shape", "Size", "Rank"])
-def test_metadata_goes_next_to_its_input(op):  # 29
+def test_metadata_goes_next_to_its_input(op):
     picture = f"""
         a: Const
         x: Exp(a) @/cpu:2
@@ -308,7 +308,7 @@ VARIABLE = """
 """
 
 
-def test_the_seeds_variable():  # seed 004: all of a on the CPU, the product on the GPU
+def test_what_is_made_of_a_pinned_variable_does_not_follow_it():
     picture = VARIABLE.format(dtype="float32", device="/device:CPU:0") + "m: Add(v/read, v/read)"
     assert why(picture, 1, 1) == {
         "v/initial_value": "CPU:0 (requested: /device:CPU:0)",
@@ -319,7 +319,7 @@ def test_the_seeds_variable():  # seed 004: all of a on the CPU, the product on 
     }
 
 
-def test_an_int32_variable_pinned_to_a_gpu_is_an_error():  # 46, seed 004
+def test_an_int32_variable_pinned_to_a_gpu_is_an_error():
     with pytest.raises(InvalidArgumentError) as raised:
         placed(VARIABLE.format(dtype="int32", device="/device:GPU:0"), 1, 1)
     text = str(raised.value)
@@ -329,7 +329,7 @@ def test_an_int32_variable_pinned_to_a_gpu_is_an_error():  # 46, seed 004
     assert "  v/Assign (Assign) /device:GPU:0\n" in text  # its group
 
 
-def test_softly_an_int32_variable_falls_back_to_the_cpu(caplog):  # 46
+def test_softly_an_int32_variable_falls_back_to_the_cpu(caplog):
     with caplog.at_level(logging.WARNING, "situs"):
         found = why(VARIABLE.format(dtype="int32", device="/device:GPU:0"), 1, 1, soft=True)
     assert found["v"] == "CPU:0 (soft: no int32 kernel for Variable on GPU)"
@@ -339,7 +339,7 @@ def test_softly_an_int32_variable_falls_back_to_the_cpu(caplog):  # 46
     assert "  v (Variable) /device:GPU:0" in caplog.text
 
 
-def test_softly_a_variable_goes_where_its_assignment_has_a_kernel(caplog):  # 43
+def test_softly_a_variable_goes_where_its_assignment_has_a_kernel(caplog):
     picture = """
         i: Const @/gpu:0
         v: Variable @/gpu:0
@@ -352,7 +352,7 @@ def test_softly_a_variable_goes_where_its_assignment_has_a_kernel(caplog):  # 43
     assert len(caplog.records) == 1
 
 
-def test_an_assignment_goes_to_the_variable_whatever_is_asked_for_it(capsys):  # 30
+def test_an_assignment_goes_to_the_variable_whatever_is_asked_for_it(capsys):
     picture = """
         v: Handle @/cpu:1
         x: Const
@@ -367,7 +367,7 @@ def test_an_assignment_goes_to_the_variable_whatever_is_asked_for_it(capsys):  #
     )
 
 
-def test_a_variable_follows_an_assignment_if_only_that_is_pinned():  # 48a
+def test_a_variable_follows_an_assignment_if_only_that_is_pinned():
     picture = """
         v: Handle
         x: Const
@@ -380,7 +380,7 @@ def test_a_variable_follows_an_assignment_if_only_that_is_pinned():  # 48a
     }
 
 
-def test_a_variable_placed_by_an_earlier_run_stays(capsys):  # 44 and 48a
+def test_a_variable_placed_by_an_earlier_run_stays(capsys):
     graph = draw("v: Handle\nr: ReadHandle(v)")
     devices = machine()
     first = place(graph.operations, devices)
@@ -415,7 +415,7 @@ def test_control_flow_takes_variables_from_anywhere():
 
 
 @pytest.mark.parametrize("soft", [False, True])
-def test_two_variables_on_different_devices_cannot_meet(soft):  # 33
+def test_two_variables_on_different_devices_cannot_meet(soft):
     picture = """
         v: Handle @/cpu:2
         w: Handle @/cpu:1
@@ -426,6 +426,18 @@ def test_two_variables_on_different_devices_cannot_meet(soft):  # 33
     text = str(raised.value)
     assert "incompatible resource devices: /device:CPU:1 vs /device:CPU:2." in text
     assert "The edge src node is name='w' (op='Handle'), and the dst node is name='ap' (op='Apply')." in text
+
+
+def test_two_variables_that_ask_for_the_same_device_are_both_there_because_they_asked():
+    assert why("v: Handle @/device:CPU:1\nw: Handle @/device:CPU:1\nap: Apply(v, w)") == {
+        "v": "CPU:1 (requested: /device:CPU:1)",
+        "w": "CPU:1 (requested: /device:CPU:1)",
+        "ap": "CPU:1 (state: follows variable 'v')",
+    }
+
+
+def test_an_operation_is_with_all_variables_of_a_list():
+    assert placed("v: Handle\nw: Handle @/cpu:2\nap: ApplyAll(v, w)") == {"v": "CPU:2", "w": "CPU:2", "ap": "CPU:2"}
 
 
 def test_two_variables_that_earlier_runs_put_apart_cannot_meet():
@@ -459,7 +471,7 @@ def test_a_variable_and_an_assignment_without_a_common_device_type(soft):
 # The device of the caller of a function.
 
 
-def test_the_callers_device_comes_first():  # 60
+def test_the_callers_device_comes_first():
     devices = machine()
     graph = draw("a: Const\nx: Exp(a)\ny: Exp(x) @/cpu:1\nz: Exp(y) @/cpu")
     found = place(graph.operations, devices, default=devices[2])
@@ -511,6 +523,9 @@ def test_a_placement_is_a_mapping_that_explains_itself():
 def test_a_name_that_was_not_placed_is_a_key_error():
     with pytest.raises(KeyError, match="'nobody' is not among the 1 operations"):
         placement("a: Const")["nobody"]
+    a, b = draw("a: Const\nb: Const").operations
+    with pytest.raises(KeyError, match="is not among the 1 operations"):
+        place([a], machine())[b]
 
 
 def test_an_empty_graph_has_an_empty_placement():

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from situs.devices.scope import device
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.placement.replicas import replica_device_setter
 from tests.sketch import add
@@ -17,7 +17,7 @@ def requests(setter, *types):
     return [setter(SimpleNamespace(type=kind, device=asked)) for kind, _, asked in (t.partition(" ") for t in types)]
 
 
-def test_variables_go_round_the_servers_and_the_rest_to_the_worker():  # 48
+def test_variables_go_round_the_servers_and_the_rest_to_the_worker():
     with Graph().as_default() as graph, device(replica_device_setter(ps_tasks=3)):
         made = [add(graph, f"v{i}: Variable").device for i in range(5)]
         other = add(graph, "c: Const").device
@@ -77,7 +77,12 @@ def test_without_servers_there_is_nothing_to_set():
         ({"ps_tasks": "three"}, InvalidArgumentError),
         ({"ps_tasks": 1, "ps_strategy": 3}, TypeError),
         ({"ps_tasks": 1, "ps_device": "/what:0"}, ValueError),
+        ({"ps_tasks": 1, "ps_device": ["/job:ps"]}, InvalidArgumentError),
+        ({"ps_tasks": 1, "ps_ops": 3}, DTypeError),
+        ({"ps_tasks": 1, "ps_ops": "Variable"}, DTypeError),
         ({"cluster": ["ps"]}, TypeError),
+        ({"cluster": {"ps": 2}}, DTypeError),
+        ({"cluster": {"ps": "a:1"}}, DTypeError),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, error):

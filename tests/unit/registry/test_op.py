@@ -71,5 +71,34 @@ def test_kernels_for_unknown_variables_or_no_device_are_refused(scale):
             scale.kernel(*device_types)
 
 
+@pytest.mark.parametrize("dtypes", [{float32}, [float32], (float32,), frozenset({"float32"})])
+def test_dtypes_are_given_in_any_collection(scale, dtypes):
+    scale.kernel(CPU, T=dtypes)(lambda x, factor: x)
+    assert str(scale.kernels[0]) == "device='CPU'; T in [float]"
+
+
+@pytest.mark.parametrize("dtypes", [float32, "float32", None])
+def test_a_single_dtype_is_no_set_of_them(scale, dtypes):
+    with pytest.raises(InvalidArgumentError, match=r"write T=frozenset\({tf.float32}\), not"):
+        scale.kernel(CPU, T=dtypes)
+    with pytest.raises(InvalidArgumentError, match="are a set"):
+        declare("TestOther", "x: T -> y: T", T=dtypes)
+
+
+def test_what_is_declared_with_wrong_parts_is_refused(scale):
+    for part in (scale.kernel(CPU), scale.shape, scale.gradient):
+        with pytest.raises(InvalidArgumentError, match="of TestScale is a function, got 3"):
+            part(3)
+    with pytest.raises(InvalidArgumentError, match=r"got \(\['CPU'\],\)"):
+        scale.kernel([CPU])
+    for name in (3, ""):
+        with pytest.raises(InvalidArgumentError, match="The name of an op is a word"):
+            declare(name, "x: T -> y: T")
+    with pytest.raises(InvalidArgumentError, match="An op signature is written"):
+        declare("TestOther", 3)
+    with pytest.raises(NotFoundError, match=r"There is no op \['TestScale'\]"):
+        find_op(["TestScale"])
+
+
 def test_shape_rules_always_give_a_list(scale):
     assert infer_shapes(scale, (TensorShape([2]),), {"factor": 1}) == [TensorShape([2])]

@@ -328,6 +328,24 @@ def test_a_loop_that_takes_too_long_ends(graph):
     assert len(turns) == made
 
 
+def test_an_interrupt_ends_a_run_with_a_limit(graph, monkeypatch):
+    turns = []
+    counted = tf.while_loop(lambda i: True, lambda i: py_func(lambda x: turns.append(x) or x + 1, [i], tf.int32), [0])
+    sess = tf.Session()
+
+    def interrupt(thread, timeout=None):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "join", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            sess.run(counted, options=tf.RunOptions(timeout_in_ms=5000))
+    time.sleep(0.1)
+    made = len(turns)
+    time.sleep(0.1)
+    assert len(turns) == made
+
+
 def test_errors_within_the_limit_are_the_errors_of_the_run(graph):
     p = tf.placeholder(tf.float32, name="p")
     with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value"):

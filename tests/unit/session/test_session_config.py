@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+import threading
 
 import pytest
 
@@ -475,39 +475,44 @@ def test_without_being_asked_nothing_is_logged(capsys):
     assert logged(capsys) == []
 
 
-# Threads: four operations that sleep.
-
-NAP = 0.15
+# Threads: four operations, each of which waits until as many as may overlap have begun.
 
 
-@pytest.mark.parametrize(("threads", "rounds"), [(1, 4), (2, 2), (4, 1), (-1, 4)])
-def test_threads_of_a_session_bound_what_overlaps(threads, rounds):
-    def sleep(x):
-        time.sleep(NAP)
+@pytest.mark.parametrize(("threads", "together"), [(1, 1), (2, 2), (4, 4), (-1, 1)])
+def test_threads_of_a_session_bound_what_overlaps(threads, together):
+    barrier, running, most = threading.Barrier(together, timeout=10), [], []
+
+    def meet(x):
+        running.append(x)
+        most.append(len(running))
+        barrier.wait()
+        running.remove(x)
         return x
 
-    slow = [py_func(sleep, [tf.constant(float(i))], tf.float32) for i in range(4)]
+    met = [py_func(meet, [tf.constant(float(i))], tf.float32) for i in range(4)]
     sess = tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=threads, use_per_session_threads=True))
-    start = time.monotonic()
-    assert sess.run(slow) == [0.0, 1.0, 2.0, 3.0]
-    assert rounds <= (time.monotonic() - start) / NAP < rounds + 1
+    assert sess.run(met) == [0.0, 1.0, 2.0, 3.0]
+    assert max(most) == together
 
 
 def test_the_first_session_fixes_the_shared_threads(run_python):
     printed = run_python(
         """
-import time
+import threading
 import situs.compat.v1 as tf
 from situs.ops.python_function import py_func
-def sleep(x):
-    time.sleep(0.2)
+barrier, running, most = threading.Barrier(2, timeout=10), [], []
+def meet(x):
+    running.append(x)
+    most.append(len(running))
+    barrier.wait()
+    running.remove(x)
     return x
-slow = [py_func(sleep, [tf.constant(float(i))], tf.float32) for i in range(4)]
+met = [py_func(meet, [tf.constant(float(i))], tf.float32) for i in range(4)]
 for threads in (2, 1, 4):
-    sess = tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=threads))
-    start = time.monotonic()
-    sess.run(slow)
-    print(round((time.monotonic() - start) / 0.2))
+    most.clear()
+    tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=threads)).run(met)
+    print(max(most))
 """,
         SITUS_VIRTUAL_GPUS="0",
     )

@@ -328,5 +328,7 @@ def test_what_was_marked_is_not_fed_any_more(sess):
     assert sess.run(r, {m: [1, 2]}).tolist() == [2.0, 3.0]
     sess.graph.prevent_feeding(m)
     assert not sess.graph.is_feedable(m)
+    with pytest.raises(TypeError, match=r"the tensors and operations of a graph; got \[1\]"):
+        sess.graph.is_feedable([1])
     with pytest.raises(ValueError, match="Tensor m:0 may not be fed"):
         sess.run(r, {m: [1, 2]})

@@ -1,4 +1,4 @@
-"""Where the operations of a ``tf.function`` run: check 60 of the behaviour notes, on four GPUs."""
+"""Where the operations of a ``tf.function`` run, on four GPUs."""
 
 from __future__ import annotations
 
