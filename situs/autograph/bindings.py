@@ -126,7 +126,23 @@ def leaps(statements: Iterable[ast.stmt], kinds: tuple[type[ast.stmt], ...], *, 
             return True
         if isinstance(node, SCOPES):
             continue
-        inside = [node.orelse] if isinstance(node, LOOPS) and not into_loops else list(blocks(node))
-        if any(leaps(block, kinds, into_loops=into_loops) for block in inside):
+        if any(leaps(block, kinds, into_loops=into_loops) for block in _inside(node, into_loops)):
             return True
     return False
+
+
+def leaps_in_finally(statements: Iterable[ast.stmt], kinds: tuple[type[ast.stmt], ...], *, into_loops: bool) -> bool:
+    """Whether such a statement stands in a ``finally`` block, where it stops an exception as well."""
+    for node in statements:
+        if isinstance(node, SCOPES):
+            continue
+        if leaps(getattr(node, "finalbody", ()), kinds, into_loops=into_loops):
+            return True
+        if any(leaps_in_finally(block, kinds, into_loops=into_loops) for block in _inside(node, into_loops)):
+            return True
+    return False
+
+
+def _inside(node: ast.stmt, into_loops: bool) -> list[list[ast.stmt]]:
+    """The blocks of a statement; of a loop that is not to be gone into, what follows its end."""
+    return [node.orelse] if isinstance(node, LOOPS) and not into_loops else list(blocks(node))

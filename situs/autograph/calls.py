@@ -8,7 +8,6 @@ Builtins, classes and the functions of Situs, NumPy, PyTorch and the standard li
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -16,11 +15,6 @@ from typing import Any
 from situs.autograph import hooks
 
 _LEFT_ALONE = frozenset({"situs", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names})
-
-
-def converted_call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
-    """Calls a function the way converted code does."""
-    return converted(function)(*args, **(kwargs or {}))
 
 
 def converted(function: Any) -> Any:

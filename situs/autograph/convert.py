@@ -23,7 +23,7 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from situs.autograph import operators
+from situs.autograph import hooks, operators
 from situs.autograph.bindings import parameters
 from situs.autograph.calls import converted, is_wanted
 from situs.autograph.control import ControlFlow
@@ -35,7 +35,7 @@ from situs.autograph.logic import Expressions
 from situs.autograph.prepare import is_convertible, mangle, prepare
 from situs.autograph.returns import lower_returns
 from situs.autograph.source import Source, find, inner_code
-from situs.autograph.syntax import insert_at_head, statements
+from situs.autograph.syntax import as_block, insert_at_head, statements
 from situs.errors import InvalidArgumentError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -177,16 +177,12 @@ def _converted_definition(node: ast.FunctionDef, around: Hidden) -> ast.Function
     lower_leaps(node.body)
     outside = declared.globals | declared.nonlocals
     control = ControlFlow(declared, Liveness(node, outside | hidden.names), hidden)
-    node.body = [item for statement in node.body for item in _listed(control.visit(statement))]
+    node.body = [item for statement in node.body for item in as_block(control.visit(statement))]
     expressions = Expressions(partial(_converted_definition, around=hidden))
     node.body = [expressions.visit(statement) for statement in node.body]
     known = parameters(node.args) | outside
     _declare(node, declared.globals, declared.nonlocals, [*control.moved, *declared.locals], known)
     return node
-
-
-def _listed(result: Any) -> list[ast.stmt]:
-    return result if isinstance(result, list) else [result]
 
 
 def _declare(
@@ -223,4 +219,4 @@ def _rebound(function: FunctionType, code: CodeType) -> FunctionType:
     return update_wrapper(made, function)  # type: ignore[return-value]
 
 
-operators.install(convert=convert)
+hooks.install(convert=convert)

@@ -1,6 +1,7 @@
-"""What conversion needs from the layers above: the ops, which cannot be imported from here.
+"""What converted code calls where it meets a symbolic tensor: functions that `situs.tracing` and `situs.data` install.
 
-Until `install` is called nothing is symbolic, so that converted code runs as plain Python:
+Conversion itself knows no ops. Until `install` is called nothing is symbolic, so that converted code runs as plain
+Python:
 
     install(is_symbolic=..., cond=..., while_loop=..., length=..., element=...)
 """
@@ -23,6 +24,9 @@ class Hooks:
         is_symbolic: whether a value is a tensor of a graph, whose value is not known yet.
         cond: ``cond(pred, true_fn, false_fn)``: both functions give lists of the same length; a list comes back.
         while_loop: ``while_loop(cond_fn, body_fn, loop_vars)``: functions of ``*loop_vars``; a list comes back.
+        logical_and: ``logical_and(x, y)``, elementwise; so with the next two.
+        logical_or: ``logical_or(x, y)``.
+        logical_not: ``logical_not(x)``.
         length: the number of rows of a tensor, as a scalar tensor.
         element: ``element(tensor, index)``: one row.
         walk: how a loop of the graph goes through something that has no rows, such as a dataset: an object with the

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from situs.autograph.bindings import LOOPS, SCOPES, blocks, leaps
+from situs.autograph.bindings import SCOPES, blocks, leaps, leaps_in_finally
 from situs.autograph.returns import withdraw
 from situs.autograph.syntax import Block, expression, fold_into_branches, guarded, statements
 
@@ -77,20 +77,8 @@ def _add_test(node: ast.For | ast.While, test: ast.expr) -> None:
 
 
 def _is_lowerable(node: ast.For | ast.While) -> bool:
-    # A return that is still there will keep the loop an ordinary one.
-    return not leaps(node.body, (ast.Return,), into_loops=True) and not _leaps_in_finally(node.body)
-
-
-def _leaps_in_finally(block: Block) -> bool:
-    for node in block:
-        if isinstance(node, SCOPES):
-            continue
-        if leaps(getattr(node, "finalbody", ()), _LEAPS, into_loops=False):
-            return True
-        inner = [node.orelse] if isinstance(node, LOOPS) else list(blocks(node))
-        if any(map(_leaps_in_finally, inner)):
-            return True
-    return False
+    returns = leaps(node.body, (ast.Return,), into_loops=True)  # which keep the loop an ordinary one
+    return not returns and not leaps_in_finally(node.body, _LEAPS, into_loops=False)
 
 
 @dataclass(frozen=True)
@@ -117,7 +105,7 @@ class _Flags:
                 return [*block[:index], *self.raised(node)]
             rest = block[index + 1 :]
             if isinstance(node, ast.If):
-                rest = fold_into_branches(node, rest, _always_leaps)
+                rest = fold_into_branches(node, rest, _LEAPS)
             self.lower_inside(node)
             return [*block[: index + 1], *guarded(f"not {self.skips}", self.lowered(rest))]
         return block
@@ -133,12 +121,3 @@ class _Flags:
         if isinstance(node, ast.Try | ast.TryStar) and leaps_in_body:
             withdraw(node, self.names)
             node.orelse = guarded(f"not {self.skips}", node.orelse)
-
-
-def _always_leaps(block: Block) -> bool:
-    if not block:
-        return False
-    last = block[-1]
-    if isinstance(last, ast.If):
-        return _always_leaps(last.body) and _always_leaps(last.orelse)
-    return isinstance(last, _LEAPS)

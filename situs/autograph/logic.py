@@ -7,7 +7,7 @@
 What would have to move into a lambda and binds a name (``y := ...``) stays as it is, because it would bind the name
 there; so do ``match`` statements. Their conditions are looked at, and refused where they are tensors of a graph:
 
-    [(y := a) or (y := b) for a in c]   ->  [ag__.decided(y := a, ':=', '...') or (y := b) for a in c]
+    [(y := a) or (y := b) for a in c]   ->  [ag__.decided(y := a, ':=') or (y := b) for a in c]
 """
 
 from __future__ import annotations

@@ -39,6 +39,8 @@ def set_loop_options(
     loop = _loops.of_thread[-1] if _loops.of_thread else None
     if loop is None:
         return
+    if not isinstance(shape_invariants, (tuple, list, type(None))):
+        raise InvalidArgumentError(f"shape_invariants are a list of pairs, got {shown(shape_invariants)}")
     for pair in shape_invariants or ():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise InvalidArgumentError(f"shape_invariants are pairs of a variable and a shape, got {shown(pair)}")

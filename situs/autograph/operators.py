@@ -13,31 +13,24 @@ from typing import Any
 
 from situs.autograph import hooks
 from situs.autograph.branch import if_exp, if_stmt
-from situs.autograph.calls import converted, converted_call
+from situs.autograph.calls import converted
 from situs.autograph.condition import Thunk, check_condition, where_of
-from situs.autograph.hooks import Hooks, install, restore
 from situs.autograph.loop import for_stmt, while_stmt
-from situs.autograph.state import UNDEFINED, Undefined, is_undefined, read
+from situs.autograph.state import is_undefined, read
 from situs.errors import OperatorNotAllowedInGraphError
 
 __all__ = [
-    "UNDEFINED",
-    "Hooks",
-    "Undefined",
     "and_",
     "asserted",
     "converted",
-    "converted_call",
     "decided",
     "for_stmt",
     "if_exp",
     "if_stmt",
-    "install",
     "is_undefined",
     "not_",
     "or_",
     "read",
-    "restore",
     "while_stmt",
 ]
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from situs.autograph.syntax import as_block
+
 PREFIX = "ag__"  # of every name that conversion adds; functions that use such names themselves are left alone
 # The builtins that look at the frame they are called from, and the most arguments with which they do.
 _FRAME_READERS = {"locals": 0, "eval": 3, "exec": 3, "vars": 0, "dir": 0}
@@ -53,12 +55,8 @@ def own_nodes(node: ast.AST) -> list[ast.AST]:
 def prepare(node: ast.FunctionDef) -> Declared:
     """Rewrites one function in place and returns what it declares."""
     pass_ = _Prepare(node)
-    node.body = [item for statement in node.body for item in _listed(pass_.visit(statement))]
+    node.body = [item for statement in node.body for item in as_block(pass_.visit(statement))]
     return pass_.declared
-
-
-def _listed(result: ast.stmt | list[ast.stmt] | None) -> list[ast.stmt]:
-    return result if isinstance(result, list) else [result] if result is not None else []
 
 
 class _Prepare(ast.NodeTransformer):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 
-from situs.autograph.bindings import LOOPS, SCOPES, blocks, leaps
+from situs.autograph.bindings import LOOPS, blocks, leaps, leaps_in_finally
 from situs.autograph.syntax import Block, fold_into_branches, guarded, insert_at_head, is_static, statements
 
 FLAG = "ag__do_return"
@@ -24,7 +24,7 @@ _RETURN = (ast.Return,)
 
 def lower_returns(function: ast.FunctionDef) -> None:
     """Rewrites the early returns of one function in place."""
-    if not _returns_early(function.body) or _returns_in_finally(function.body):
+    if not _returns_early(function.body) or leaps_in_finally(function.body, _RETURN, into_loops=True):
         return
     end = statements(f"return {VALUE}", function.body[-1])
     function.body = [*_lowered(function.body, in_loop=False), *end]
@@ -42,17 +42,6 @@ def _returns_early(block: Block) -> bool:
     return False
 
 
-def _returns_in_finally(block: Block) -> bool:
-    for node in block:
-        if isinstance(node, SCOPES):
-            continue
-        if leaps(getattr(node, "finalbody", ()), _RETURN, into_loops=True):
-            return True
-        if any(map(_returns_in_finally, blocks(node))):
-            return True
-    return False
-
-
 def _lowered(block: Block, *, in_loop: bool) -> Block:
     for index, node in enumerate(block):
         if not leaps([node], _RETURN, into_loops=True):
@@ -61,7 +50,7 @@ def _lowered(block: Block, *, in_loop: bool) -> Block:
         if isinstance(node, ast.Return):
             return [*block[:index], *_flagged(node, in_loop=in_loop)]
         if isinstance(node, ast.If):
-            rest = fold_into_branches(node, rest, _always_returns)
+            rest = fold_into_branches(node, rest, _RETURN)
         _lower_inside(node, in_loop=in_loop)
         return [*block[: index + 1], *_continued(node, rest, in_loop=in_loop)]
     return block
@@ -101,12 +90,3 @@ def _continued(node: ast.stmt, rest: Block, *, in_loop: bool) -> Block:
         assert isinstance(leave, ast.If)
         return [leave, *rest]
     return rest
-
-
-def _always_returns(block: Block) -> bool:
-    if not block:
-        return False
-    last = block[-1]
-    if isinstance(last, ast.If):
-        return _always_returns(last.body) and _always_returns(last.orelse)
-    return isinstance(last, ast.Return)

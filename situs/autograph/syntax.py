@@ -6,9 +6,14 @@ statements("x = False", like=node)     the parsed text, on the line of `node`, s
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from typing import Any
 
 Block = list[ast.stmt]
+
+
+def as_block(result: Any) -> Block:
+    """What a visitor made of a statement, which may be one or several."""
+    return result if isinstance(result, list) else [result]
 
 
 def statements(text: str, like: ast.AST) -> Block:
@@ -43,8 +48,8 @@ def guarded(test: str, block: Block) -> Block:
     return [guard]
 
 
-def fold_into_branches(node: ast.If, rest: Block, leaves: Callable[[Block], bool]) -> Block:
-    """Moves what follows an ``if`` into the branch that goes on, when the other one always leaves.
+def fold_into_branches(node: ast.If, rest: Block, kinds: tuple[type[ast.stmt], ...]) -> Block:
+    """Moves what follows an ``if`` into the branch that goes on, when the other always ends by one of some kinds.
 
         if c: return a              if c: return a
         b()                   ->    else:
@@ -52,13 +57,23 @@ def fold_into_branches(node: ast.If, rest: Block, leaves: Callable[[Block], bool
 
     Both branches of a tensor condition then end the same way. Returns what is left to follow.
     """
-    if leaves(node.body):
+    if _always_ends(node.body, kinds):
         node.orelse = node.orelse + rest
-    elif leaves(node.orelse):
+    elif _always_ends(node.orelse, kinds):
         node.body = node.body + rest
     else:
         return rest
     return []
+
+
+def _always_ends(block: Block, kinds: tuple[type[ast.stmt], ...]) -> bool:
+    """Whether every way through a block ends with a statement of some kinds."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, ast.If):
+        return _always_ends(last.body, kinds) and _always_ends(last.orelse, kinds)
+    return isinstance(last, kinds)
 
 
 def is_static(test: ast.expr) -> bool:

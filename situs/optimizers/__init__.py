@@ -1,4 +1,15 @@
-"""``tf.optimizers``: the optimizers of Keras. Those of TensorFlow 1 are in ``tf.compat.v1.train``."""
+"""``tf.optimizers``: the optimizers of Keras. Those of TensorFlow 1 are in ``tf.compat.v1.train``.
+
+                                        Keras                          TensorFlow 1
+    the class that all derive from      optimizer.py                   classic_base.py
+    the base of those that are one op   keras_rule.py                  classic_rule.py
+    the optimizers                      rules.py, adam.py              classic.py
+    learning rates                      schedules.py, rate.py          decay.py          both compute by formulas.py
+    scaled losses                       loss_scale.py                  loss_scale_v1.py
+    variables of their own              own_variables.py               slots.py
+
+Both ask for changes of variables by `situs.optimizers.update`.
+"""
 
 from situs.optimizers import legacy as legacy
 from situs.optimizers import schedules as schedules

@@ -1,7 +1,7 @@
 """``tf.optimizers.Adam`` and those like it: momentum over a measure of how large gradients have been.
 
-Each is an op, the slots it changes besides the variable, and what steers it (`situs.optimizers.ruled`). Arguments that
-are not listed here are those of `situs.optimizers.optimizer.Optimizer`.
+Each is an op, the slots it changes besides the variable, and what steers it (`situs.optimizers.keras_rule`). Arguments
+that are not listed here are those of `situs.optimizers.optimizer.Optimizer`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs.errors import InvalidArgumentError
-from situs.optimizers.ruled import Moment, Rule, Ruled
+from situs.optimizers.keras_rule import Moment, Rule, Ruled
 from situs.tensor import read
 from situs.variables import apply_ops as ops
 
@@ -177,7 +177,8 @@ class Nadam(Ruled):
         if not self.built:
             super().build(variables)
             self._momentums, self._velocities = self.add_optimizer_variables(variables, ["momentum", "velocity"])
-            self._u_product = self.add_variable([], 1.0, variables[0].dtype, name="u_product")
+            dtype = variables[0].dtype if variables else None
+            self._u_product = self.add_variable([], 1.0, dtype, name="u_product")
 
     def _update_all(self, grads: list[Any], variables: list[Any], rate: Any) -> None:
         m = self._moment(rate, self._u_product.dtype)

@@ -1,7 +1,7 @@
 """The optimizers of TensorFlow 1: ``tf.train.GradientDescentOptimizer`` and its kind.
 
-Each is a rule (`situs.optimizers.rule`): an op, the slots it changes besides the variable, and what steers it. A
-parameter may be a number, a tensor, or a function of nothing that gives one of these.
+Each is a rule (`situs.optimizers.classic_rule`): an op, the slots it changes besides the variable, and what steers it.
+A parameter may be a number, a tensor, or a function of nothing that gives one of these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from situs.graph.context import control_dependencies
 from situs.graph.function import outermost
 from situs.ops.math import maximum
 from situs.ops.placeholder import group
-from situs.optimizers.rule import Rule, RuleOptimizer
+from situs.optimizers.arguments import check_number
+from situs.optimizers.classic_rule import Rule, RuleOptimizer
 from situs.optimizers.update import state_of
 from situs.tensor import is_tensor, read
 from situs.variables import apply_ops as ops
@@ -111,6 +112,7 @@ class AdagradOptimizer(RuleOptimizer):
         use_locking: bool = False,
         name: str = "Adagrad",
     ) -> None:
+        check_number(initial_accumulator_value=initial_accumulator_value)
         if initial_accumulator_value <= 0.0:
             raise InvalidArgumentError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
@@ -364,6 +366,7 @@ class FtrlOptimizer(RuleOptimizer):
             l2_regularization_strength=l2_regularization_strength,
             l2_shrinkage_regularization_strength=l2_shrinkage_regularization_strength,
         )
+        check_number(learning_rate_power=learning_rate_power)
         if learning_rate_power > 0.0:
             raise InvalidArgumentError(f"learning_rate_power {learning_rate_power:f} needs to be negative or zero")
         self._learning_rate = learning_rate
@@ -410,6 +413,7 @@ class FtrlOptimizer(RuleOptimizer):
 
 
 def _check_at_least_0(**values: float) -> None:
+    check_number(**values)
     for name, value in values.items():
         if value < 0.0:
             raise InvalidArgumentError(f"{name} {value:f} needs to be positive or zero")

@@ -7,6 +7,7 @@ Only classes that are known by name are made: data never says what code to run.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,25 +34,33 @@ def serialize_object(value: Any, module: str, known: Mapping[str, type]) -> dict
     }
 
 
-def deserialize_object(config: Any, known: Mapping[str, Any], what: str) -> Any:
+def deserialize_object(config: Any, known: Mapping[str, Any], what: str, custom_objects: Any = None) -> Any:
     """The object that plain data stands for.
 
     Args:
         config: The data.
         known: The classes that may be made, by name.
         what: What is expected, for messages.
+        custom_objects: Classes of the program's own, by name.
 
     Raises:
         InvalidArgumentError: the data is malformed, or names an unknown class.
     """
     if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
         raise InvalidArgumentError(f"Improper config format for a {what}: {shown(config)}.")
+    if custom_objects is not None and not isinstance(custom_objects, Mapping):
+        raise DTypeError(f"`custom_objects` is a dictionary of classes by name, got {shown(custom_objects)}.")
     name, arguments = config["class_name"], config.get("config", {})
-    kind = known.get(name) or {key.lower(): value for key, value in known.items()}.get(name.lower())
+    classes = {**known, **(custom_objects or {})}
+    kind = classes.get(name) or {key.lower(): value for key, value in classes.items()}.get(name.lower())
     if kind is None:
         raise InvalidArgumentError(
-            f"Unknown {what}: '{name}'. Known are {', '.join(sorted(known))}; name others in `custom_objects`."
+            f"Unknown {what}: '{name}'. Known are {', '.join(sorted(classes))}; name others in `custom_objects`."
         )
+    if not hasattr(kind, "from_config"):
+        raise DTypeError(f"A {what} is made by the method from_config of its class, which {shown(kind)} has not.")
     if not isinstance(arguments, Mapping):
         raise InvalidArgumentError(f"The config of {what} '{name}' is a dictionary, got {shown(arguments)}.")
+    if "custom_objects" in inspect.signature(kind.from_config).parameters:
+        return kind.from_config(dict(arguments), custom_objects=custom_objects)
     return kind.from_config(dict(arguments))

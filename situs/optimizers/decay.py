@@ -31,7 +31,7 @@ from situs.variables.symbolic import RefVariable, here_or
 def _decayed(name: str | None, default: str, step: Any, formula: Callable[[], Any]) -> Any:
     graph = _graph_of(step)
     if graph is None:
-        return partial(formula)
+        return formula
     with here_or(graph), name_scope(name, default) as scope:
         return identity(formula(), name=scope)
 

@@ -41,7 +41,7 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
         config: The data.
         custom_objects: Classes of the program's own, by name.
     """
-    return deserialize_object(config, {**_BY_NAME, **(custom_objects or {})}, "optimizer")
+    return deserialize_object(config, _BY_NAME, "optimizer", custom_objects)
 
 
 def get(identifier: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from situs.errors import DTypeError, shown
 from situs.ops.cast import cast
 from situs.ops.compare import equal
 from situs.ops.constant import convert_to_tensor
@@ -68,6 +69,8 @@ class _Numbers:
     """Arithmetic of NumPy's numbers: float32, as tensors have unless they are made otherwise."""
 
     def number(self, value: Any, like: Any = None) -> Number:
+        if not hasattr(value, "__float__"):  # NumPy would take None for a NaN
+            raise DTypeError(f"A learning rate is computed from numbers, got {shown(value)}.")
         return np.float32(value)
 
     def call(self, function: str, *values: Number) -> Number:

@@ -15,14 +15,13 @@ from typing import Any
 
 from situs.devices.scope import here
 from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.graph.structure import listed
+from situs.ops.cast import cast
 from situs.ops.compare import equal
-from situs.ops.join import stack
-from situs.ops.math import is_finite
 from situs.ops.norms import values_of
-from situs.ops.reduce import reduce_all
 from situs.optimizers.known import Known
 from situs.optimizers.optimizer import Optimizer
-from situs.optimizers.processing import divided
+from situs.optimizers.processing import all_finite, divided
 from situs.tensor import read
 
 
@@ -94,12 +93,13 @@ class LossScaleOptimizer(Optimizer):
     def scale_loss(self, loss: Any) -> Any:
         """The loss times the scale."""
         loss = read(loss)
-        scale = read(self.dynamic_scale) if self.built else self.initial_scale
-        return loss * (scale if not self.built else _like(scale, loss))
+        if not self.built:
+            return loss * self.initial_scale
+        return loss * _like(read(self.dynamic_scale), loss)
 
     def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Any] | None = None) -> None:
         """Changes variables by their gradients, unless one of these is not finite."""
-        grads = list(grads)
+        grads = listed(grads, "gradients")
         variables = self._expected(grads, trainable_variables)
         finite = self.check_finite(grads)
         self._either(
@@ -110,7 +110,7 @@ class LossScaleOptimizer(Optimizer):
 
     def check_finite(self, grads: Sequence[Any]) -> Any:
         """Whether all elements of gradients are finite."""
-        return reduce_all(stack([reduce_all(is_finite(read(values_of(grad)))) for grad in grads if grad is not None]))
+        return all_finite(grads)
 
     def _go_on(self, grads: list[Any], variables: list[Any]) -> None:
         scale = read(self.dynamic_scale)
@@ -134,7 +134,7 @@ class LossScaleOptimizer(Optimizer):
 
     def get_config(self) -> dict[str, Any]:
         """The arguments it was made with."""
-        from situs.optimizers.finding import serialize
+        from situs.optimizers.finding import serialize  # which finds this class, too
 
         return {
             "name": self.name,
@@ -146,13 +146,14 @@ class LossScaleOptimizer(Optimizer):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
         """An optimizer made with the arguments that `get_config` returned."""
-        from situs.optimizers.finding import deserialize
+        from situs.optimizers.finding import deserialize  # which finds this class, too
 
         config = dict(config)
+        if "inner_optimizer" not in config:
+            raise InvalidArgumentError(f"The config of a LossScaleOptimizer has an `inner_optimizer`, got {config}.")
         return cls(deserialize(config.pop("inner_optimizer"), custom_objects), **config)
 
 
 def _like(scale: Any, value: Any) -> Any:
-    from situs.ops.cast import cast
-
+    """A scale in the dtype of what it is multiplied with."""
     return cast(scale, read(value).dtype)

@@ -1,4 +1,4 @@
-"""Scaled losses for the optimizers of TensorFlow 1: ``tf.train.experimental.MixedPrecisionLossScaleOptimizer``.
+"""Scaled losses for the optimizers of TensorFlow 1: ``tf.compat.v1.mixed_precision``.
 
     optimizer = MixedPrecisionLossScaleOptimizer(tf.train.AdamOptimizer(), "dynamic")
     train = optimizer.minimize(loss)
@@ -10,27 +10,25 @@ divided by a factor when a gradient is not finite, and that step is left out; it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, UnimplementedError
 from situs.graph.context import init_scope
-from situs.graph.graph import Graph
 from situs.ops.attribute import as_float, as_int
 from situs.ops.cast import cast
 from situs.ops.compare import logical_and
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.control import cond
 from situs.ops.gather import where
-from situs.ops.join import stack
 from situs.ops.math import is_finite, maximum
 from situs.ops.norms import values_of
 from situs.ops.placeholder import group, no_op
-from situs.ops.reduce import reduce_all
 from situs.ops.slices import scaled
-from situs.optimizers.base import Optimizer, graph_of
+from situs.optimizers.arguments import as_pairs
+from situs.optimizers.classic_base import Optimizer, graph_of
+from situs.optimizers.processing import all_finite
 from situs.tensor import read
 from situs.variables.symbolic import RefVariable, here_or
 
@@ -40,7 +38,7 @@ class LossScale:
 
     def __call__(self) -> Any:
         """The scale, as a tensor."""
-        raise NotImplementedError
+        raise UnimplementedError(f"{type(self).__name__} has no method __call__.")
 
     def update(self, grads: Sequence[Any]) -> tuple[Any, Any]:
         """Adapts the scale to gradients that it led to.
@@ -48,11 +46,11 @@ class LossScale:
         Returns:
             An operation, and whether the gradients may be used.
         """
-        raise NotImplementedError
+        raise UnimplementedError(f"{type(self).__name__} has no method update.")
 
     def get_config(self) -> dict[str, Any]:
         """The arguments it was made with."""
-        raise NotImplementedError
+        raise UnimplementedError(f"{type(self).__name__} has no method get_config.")
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> LossScale:
@@ -112,8 +110,7 @@ class DynamicLossScale(LossScale):
 
     def update(self, grads: Sequence[Any]) -> tuple[Any, Any]:
         """Adapts the scale; gradients that are not finite must not be used."""
-        parts = [reduce_all(is_finite(read(values_of(grad)))) for grad in grads if grad is not None]
-        finite = reduce_all(stack(parts))
+        finite = all_finite(grads)
         return _either(finite, self._went_well, self._went_wrong), finite
 
     def _went_well(self) -> Any:
@@ -163,7 +160,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         grad_loss: Any = None,
     ) -> list[tuple[Any, Any]]:
         """The gradients of a loss, which is scaled meanwhile; the arguments are those of `Optimizer.minimize`."""
-        with _building(None if callable(loss) else getattr(read(loss), "graph", None)):
+        with here_or(None if callable(loss) else getattr(read(loss), "graph", None)):
             larger = (lambda: self._scaled(loss())) if callable(loss) else self._scaled(loss)
             pairs = self._optimizer.compute_gradients(
                 larger, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
@@ -184,8 +181,8 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         skip_gradients_aggregation: bool = False,
     ) -> Any:
         """Changes variables by their gradients, unless one of these is not finite."""
-        pairs = list(grads_and_vars)
-        with _building(graph_of(pairs)):
+        pairs = as_pairs(grads_and_vars)
+        with here_or(graph_of(pairs)):
             update, usable = self._loss_scale.update([grad for grad, _ in pairs])
             applied = _either(usable, lambda: self._optimizer.apply_gradients(pairs, global_step, name), no_op)
             return group(*[made for made in (applied, update) if made is not None])
@@ -203,14 +200,10 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         return self._optimizer.variables()
 
 
-def _building(graph: Graph | None) -> Any:
-    return nullcontext() if graph is None else here_or(graph)
-
-
 def _as_scale(value: Any) -> LossScale:
     if isinstance(value, LossScale):
         return value
-    if value == "dynamic":
+    if isinstance(value, str) and value == "dynamic":
         return DynamicLossScale()
     if isinstance(value, (int, float)):
         return FixedLossScale(value)

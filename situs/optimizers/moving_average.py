@@ -16,12 +16,14 @@ from situs.devices.scope import here
 from situs.errors import DTypeError, shown
 from situs.graph.context import init_scope, name_scope
 from situs.graph.graph import Graph
+from situs.graph.structure import listed
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor, zeros
 from situs.ops.math import minimum, pow
 from situs.ops.placeholder import group
-from situs.optimizers.base import FLOATS
+from situs.optimizers.arguments import check_number
+from situs.optimizers.classic_base import FLOATS
 from situs.optimizers.slots import make_slot
 from situs.optimizers.update import Update, add, make
 from situs.tensor import is_tensor, read
@@ -59,6 +61,9 @@ class ExponentialMovingAverage:
         zero_debias: bool = False,
         name: str = "ExponentialMovingAverage",
     ) -> None:
+        check_number(decay=decay)
+        if num_updates is not None:
+            check_number(num_updates=num_updates)
         self._decay = decay
         self._num_updates = num_updates
         self._zero_debias = zero_debias
@@ -80,9 +85,9 @@ class ExponentialMovingAverage:
         Returns:
             The operation; None in eager code.
         """
-        variables = trainable_variables() if var_list is None else list(var_list)
+        variables = trainable_variables() if var_list is None else listed(var_list, "variables")
         for variable in variables:
-            _check(variable)
+            _check_is_averaged(variable)
         graph = _graph_of(variables)
         if graph is None:
             self._apply_eagerly(variables)
@@ -156,7 +161,10 @@ class ExponentialMovingAverage:
         found = self.average(var)
         if found is not None:
             return str(found.name).removesuffix(":0")
-        return f"{str(var.name).partition(':')[0]}/{self._name}"
+        name = getattr(var, "name", None)
+        if name is None:
+            raise DTypeError("A tensor of eager code has no name that its average could be named by; give a variable.")
+        return f"{name.partition(':')[0]}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
         """All variables by the names to restore them from: averaged ones from their averages.
@@ -167,7 +175,7 @@ class ExponentialMovingAverage:
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
-        averaged = {_checked(variable).ref(): variable for variable in moving_avg_variables}
+        averaged = {_checked(variable).ref(): variable for variable in listed(moving_avg_variables, "variables")}
         found = {self.average_name(variable): variable for variable in averaged.values()}
         own = {str(variable.name).removesuffix(":0") for variable in averaged.values()}
         for variable in [*global_variables(), *moving_average_variables()]:
@@ -183,34 +191,6 @@ def _checked(item: Any) -> Any:
     return item
 
 
-def assign_moving_average(
-    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
-) -> Any:
-    """Moves a variable towards a value: ``variable -= (1 - decay) (variable - value)``.
-
-    Args:
-        variable: The variable.
-        value: The value.
-        decay: How much of what it was stays.
-        zero_debias: Whether it is corrected for having begun with 0.
-        name: A name for the operations.
-
-    Returns:
-        The variable; in a graph, what it becomes.
-    """
-    if isinstance(variable, Variable) and here.graph is None and not zero_debias:
-        make([Update(apply_moving_average, (variable,), convert_to_tensor(value), {"rate": 1.0 - decay})])
-        return variable
-    with name_scope(name, "AssignMovingAvg"):
-        rate = 1.0 - decay
-        if not zero_debias:
-            return add(Update(apply_moving_average, (variable,), convert_to_tensor(value), {"rate": rate})).outputs[0]
-        with init_scope():
-            biased = make_slot(variable, lambda: zeros(variable.shape, variable.dtype), "biased")
-            count = make_slot(variable, lambda: zeros([], variable.dtype), "local_step")
-        return _corrected(variable, biased, count, convert_to_tensor(value), rate)
-
-
 def _corrected(average: Any, biased: Any, count: Any, value: Any, rate: Any) -> Any:
     """Moves an average that began with 0, as if it had not."""
     rate = cast(convert_to_tensor(rate), average.dtype)
@@ -219,7 +199,8 @@ def _corrected(average: Any, biased: Any, count: Any, value: Any, rate: Any) -> 
     return average.assign(read(moved) / (1.0 - pow(1.0 - rate, read(turns))))
 
 
-def _check(variable: Any) -> None:
+def _check_is_averaged(variable: Any) -> None:
+    """Refuses what no average is kept of."""
     if not is_tensor(variable):
         raise DTypeError(f"A moving average is kept of variables, got {variable!r}.")
     if isinstance(variable, (Variable, RefVariable, SymbolicTensor)):

@@ -20,18 +20,18 @@ from situs.autodiff.tape import GradientTape
 from situs.devices.scope import here
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import name_scope
-from situs.graph.structure import flatten
+from situs.graph.structure import flatten, listed
 from situs.ops.cast import cast
 from situs.ops.compare import equal, not_equal
 from situs.ops.constant import constant, zeros_like
 from situs.ops.control import cond
 from situs.ops.slices import IndexedSlices
-from situs.optimizers import processing
+from situs.optimizers import arguments, processing
 from situs.optimizers.known import Known
 from situs.optimizers.own_variables import Keeper
 from situs.optimizers.rate import Rate
 from situs.optimizers.schedules import deserialize as deserialize_schedule
-from situs.optimizers.update import Update, add, make
+from situs.optimizers.update import Update, do_all
 from situs.tensor import read
 from situs.variables.apply_ops import apply_moving_average, apply_weight_decay
 from situs.variables.eager import Variable
@@ -74,10 +74,10 @@ class Optimizer(Keeper):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        processing.check_rest(kwargs)
-        processing.check_clipping(clipnorm, clipvalue, global_clipnorm)
-        processing.check_averaging(use_ema, ema_momentum, ema_overwrite_frequency)
-        processing.check_accumulation(gradient_accumulation_steps)
+        arguments.check_rest(kwargs)
+        arguments.check_clipping(clipnorm, clipvalue, global_clipnorm)
+        arguments.check_averaging(use_ema, ema_momentum, ema_overwrite_frequency)
+        arguments.check_accumulation(gradient_accumulation_steps)
         super().__init__(name)
         self.weight_decay = weight_decay
         self.clipnorm = clipnorm
@@ -90,7 +90,9 @@ class Optimizer(Keeper):
         self.gradient_accumulation_steps = gradient_accumulation_steps
         self._trainable_variables: list[Any] = []
         self._places: dict[int, int] = {}  # of trainable variables, by id
-        self._excluded: tuple[frozenset[int], tuple[str, ...]] = frozenset(), ()
+        self._averages: list[Any] = []
+        self._accumulated_gradients: list[Any] = []
+        self._excluded: tuple[frozenset[int], tuple[re.Pattern[str], ...]] = frozenset(), ()
         self._iterations = self._keep(Variable(0, False, name=f"{self.name}/iteration", dtype=dt.int64))
         _check_eager(self._iterations)
         self._step = Known(self._iterations)
@@ -107,7 +109,8 @@ class Optimizer(Keeper):
 
     def build(self, variables: Sequence[Any]) -> None:
         """Makes the variables that are kept beside those to be trained."""
-        variables = list(variables)
+        arguments.check_number(**{name: getattr(self, name) for name in self._arguments})
+        variables = listed(variables, "variables")
         self._places = {id(variable): place for place, variable in enumerate(variables)}
         self._trainable_variables = variables
         if self.use_ema:
@@ -117,7 +120,14 @@ class Optimizer(Keeper):
         self.built = True
 
     def _get_variable_index(self, variable: Any) -> int:
-        return self._places[id(variable)]
+        try:
+            return self._places[id(variable)]
+        except KeyError:
+            raise InvalidArgumentError(
+                f"Unknown variable: {shown(variable)}. This optimizer can only be called for the variables it was "
+                "originally built with. When working with a new set of variables, you should recreate a new "
+                "optimizer instance."
+            ) from None
 
     @property
     def learning_rate(self) -> Any:
@@ -179,7 +189,7 @@ class Optimizer(Keeper):
             skip_gradients_aggregation: Does nothing.
             experimental_aggregate_gradients: Does nothing.
         """
-        pairs = list(grads_and_vars)
+        pairs = arguments.as_pairs(grads_and_vars)
         self.apply([grad for grad, _ in pairs], [variable for _, variable in pairs])
         return self._iterations
 
@@ -190,7 +200,7 @@ class Optimizer(Keeper):
             grads: The gradients.
             trainable_variables: The variables; not needed after the first time, if they are the same.
         """
-        grads = list(grads)
+        grads = listed(grads, "gradients")
         if not grads:
             raise InvalidArgumentError("No gradients provided for any variable.")
         with name_scope(self.name):
@@ -206,21 +216,21 @@ class Optimizer(Keeper):
 
     def _expected(self, grads: Sequence[Any], given: Sequence[Any] | None) -> list[Any]:
         """The variables that gradients are for; the optimizer is built with them the first time."""
-        if given is not None:
-            variables = list(given)
-            for variable in variables if not self.built else ():
+        if given is None:
+            return self._built_for(grads)
+        variables = listed(given, "variables")
+        if len(grads) != len(variables):
+            raise InvalidArgumentError(f"Each variable has one gradient, got {len(grads)} for {len(variables)}.")
+        if not self.built:
+            for variable in variables:
                 _check_eager(variable)
-            if not self.built:
-                self.build(variables)
-            unknown = set(map(id, variables)) - self._places.keys()
-            if unknown:
-                first = next(variable for variable in variables if id(variable) in unknown)
-                raise InvalidArgumentError(
-                    f"Unknown variable: {shown(first)}. This optimizer can only be called for the variables it was "
-                    "originally built with. When working with a new set of variables, you should recreate a new "
-                    "optimizer instance."
-                )
-            return variables
+            self.build(variables)
+        for variable in variables:
+            self._get_variable_index(variable)  # raises for one that is new
+        return variables
+
+    def _built_for(self, grads: Sequence[Any]) -> list[Any]:
+        """The variables that the optimizer was built with, to go with gradients that come alone."""
         if not self.built:
             raise InvalidArgumentError(
                 "When passing `grads` without `variables`, the optimizer must already be built on a list of variables. "
@@ -241,7 +251,7 @@ class Optimizer(Keeper):
         else:
             sums = [self._accumulated_gradients[self._get_variable_index(variable)] for variable in variables]
             self._either(
-                self._is_multiple(steps),
+                _ends_round(self._steps(), steps),
                 lambda: self._change_by_mean(grads, sums, variables),
                 lambda: _add_all(sums, grads),
             )
@@ -277,11 +287,14 @@ class Optimizer(Keeper):
 
     # In eager code and in graphs.
 
-    def _is_multiple(self, count: int) -> Any:
-        """Whether the step that is being made is a multiple of a number."""
-        if here.graph is None:
-            return (self._step.number() + 1) % count == 0
-        return equal((read(self._iterations) + 1) % count, 0)
+    def _steps(self) -> Any:
+        """How many steps have been made: a number in eager code, a tensor in a graph."""
+        return self._step.number() if here.graph is None else read(self._iterations)
+
+    def _changes(self) -> Any:
+        """How often variables have been changed, which with accumulation is not in every step."""
+        steps = self.gradient_accumulation_steps
+        return self._steps() // steps if steps else self._steps()
 
     def _either(self, condition: Any, then: Any, otherwise: Any) -> None:
         if here.graph is None:
@@ -323,11 +336,14 @@ class Optimizer(Keeper):
             raise InvalidArgumentError(
                 "`exclude_from_weight_decay()` can only be configured before the optimizer is built."
             )
-        self._excluded = frozenset(map(id, var_list or ())), tuple(var_names or ())
+        if isinstance(var_names, str):
+            raise DTypeError(f"`var_names` is a list of regular expressions, got {shown(var_names)}.")
+        variables = frozenset(map(id, listed(var_list or (), "variables")))
+        self._excluded = variables, tuple(map(_pattern, listed(var_names or (), "regular expressions")))
 
     def _decays(self, variable: Any) -> bool:
         ids, patterns = self._excluded
-        return id(variable) not in ids and not any(re.search(pattern, str(variable.name)) for pattern in patterns)
+        return id(variable) not in ids and not any(pattern.search(str(variable.name)) for pattern in patterns)
 
     def _apply_weight_decay(self, variables: Sequence[Any], rate: Any) -> None:
         if self.weight_decay is None:
@@ -344,21 +360,22 @@ class Optimizer(Keeper):
         do_all([Update(apply_moving_average, (average,), read(v), steering) for average, v in pairs])
         if self.ema_overwrite_frequency:
             self._either(
-                self._is_multiple(self.ema_overwrite_frequency),
+                _ends_round(self._changes(), self.ema_overwrite_frequency),
                 lambda: self.finalize_variable_values(self._trainable_variables),
                 lambda: None,
             )
 
     def _averaging_rate(self) -> Any:
-        """How far averages go; all the way in the first step."""
+        """How far averages go; all the way until variables have been changed once."""
+        changes = self._changes()
         if here.graph is None:
-            return 1.0 - (self.ema_momentum if self._step.number() else 0.0)
-        return 1.0 - cast(not_equal(read(self._iterations), 0), dt.float32) * self.ema_momentum
+            return 1.0 - (self.ema_momentum if changes else 0.0)
+        return 1.0 - cast(not_equal(changes, 0), dt.float32) * self.ema_momentum
 
     def finalize_variable_values(self, var_list: Sequence[Any]) -> None:
         """Gives variables their averages as values, if averages are kept."""
         if self.use_ema:
-            for variable in var_list:
+            for variable in listed(var_list, "variables"):
                 variable.assign(read(self._averages[self._get_variable_index(variable)]))
 
     # As data.
@@ -383,13 +400,10 @@ class Optimizer(Keeper):
         return cls(**config)
 
 
-def do_all(updates: Sequence[Update]) -> None:
-    """Makes updates, or adds them to the graph being built."""
-    if here.graph is None:
-        make(updates)
-    else:
-        for update in updates:
-            add(update)
+def _ends_round(done: Any, length: int) -> Any:
+    """Whether what comes after so many steps is the last one of a round of some length."""
+    last = (done + 1) % length
+    return last == 0 if here.graph is None else equal(last, 0)
 
 
 def _add_all(variables: Sequence[Any], values: Sequence[Any]) -> None:
@@ -400,6 +414,13 @@ def _add_all(variables: Sequence[Any], values: Sequence[Any]) -> None:
 def _no_result(action: Any) -> Any:
     action()
     return constant(0)
+
+
+def _pattern(text: Any) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except (re.error, TypeError):
+        raise InvalidArgumentError(f"`var_names` are regular expressions, got {shown(text)}.") from None
 
 
 def _check_eager(variable: Any) -> None:

@@ -16,6 +16,7 @@ from situs.checkpoints.restoration import arrived
 from situs.devices.scope import device
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import init_scope
+from situs.graph.structure import listed
 from situs.ops.constant import constant, fill, zeros
 from situs.variables.eager import Variable
 
@@ -116,7 +117,7 @@ class Keeper:
                 "You are calling `set_weights()` on an optimizer that has not yet been built. Please call "
                 "`optimizer.build(trainable_variables)` to create the optimizer weights before calling `set_weights()`."
             )
-        for variable, weight in zip(self.variables, weights, strict=False):
+        for variable, weight in zip(self.variables, listed(weights, "weights"), strict=False):
             variable.assign(weight)
 
     def save_own_variables(self, store: Any) -> None:
@@ -131,6 +132,8 @@ class Keeper:
                 "Build it with the same variables first."
             )
         for number, variable in enumerate(self.variables):
+            if str(number) not in store:
+                raise InvalidArgumentError(f"There is no value for variable {number} ('{variable.name}').")
             variable.assign(store[str(number)])
 
 

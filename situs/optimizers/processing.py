@@ -1,4 +1,4 @@
-"""What is done to gradients before an optimizer of Keras uses them, and the checks of its arguments."""
+"""What is done to gradients before an optimizer uses them: scaled back, cast, clipped, checked for being finite."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 from situs.errors import InvalidArgumentError
 from situs.ops.cast import cast
 from situs.ops.clip import clip_by_global_norm, clip_by_norm
-from situs.ops.math import clip_by_value
+from situs.ops.join import stack
+from situs.ops.math import clip_by_value, is_finite
+from situs.ops.norms import values_of
+from situs.ops.reduce import reduce_all
 from situs.ops.slices import IndexedSlices, scaled
 from situs.tensor import read
 
@@ -20,7 +23,7 @@ def without_missing(grads: Sequence[Any], variables: Sequence[Any]) -> tuple[lis
     Raises:
         InvalidArgumentError: none has one.
     """
-    if not [None for grad in grads if grad is None]:
+    if all(grad is not None for grad in grads):
         return list(grads), list(variables)
     pairs = [(grad, variable) for grad, variable in zip(grads, variables, strict=True) if grad is not None]
     if not pairs:
@@ -32,6 +35,18 @@ def without_missing(grads: Sequence[Any], variables: Sequence[Any]) -> tuple[lis
         stacklevel=2,
     )
     return [grad for grad, _ in pairs], [variable for _, variable in pairs]
+
+
+def all_finite(grads: Sequence[Any]) -> Any:
+    """Whether all elements of gradients are finite, as a tensor; gradients that are None do not count.
+
+    Raises:
+        InvalidArgumentError: there are no others.
+    """
+    parts = [reduce_all(is_finite(read(values_of(grad)))) for grad in grads if grad is not None]
+    if not parts:
+        raise InvalidArgumentError("No gradients provided for any variable.")
+    return reduce_all(stack(parts))
 
 
 def divided(grads: Sequence[Any], by: Any) -> list[Any]:
@@ -65,41 +80,3 @@ def _clipped(grad: Any, limit: float) -> Any:
     if isinstance(grad, IndexedSlices):
         return IndexedSlices(clip_by_value(grad.values, -limit, limit), grad.indices, grad._dense_shape)
     return clip_by_value(grad, -limit, limit)
-
-
-# Arguments.
-
-
-def check_clipping(clipnorm: Any, clipvalue: Any, global_clipnorm: Any) -> None:
-    """Raises if gradients are to be clipped in more than one way."""
-    if sum(limit is not None for limit in (clipnorm, clipvalue, global_clipnorm)) > 1:
-        raise InvalidArgumentError(
-            "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
-            f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
-        )
-
-
-def check_averaging(use_ema: bool, momentum: float, frequency: Any) -> None:
-    """Raises unless the arguments for moving averages make sense."""
-    if use_ema and not 0 <= momentum <= 1:
-        raise InvalidArgumentError(f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}")
-    if use_ema and frequency and (not isinstance(frequency, int) or frequency < 1):
-        raise InvalidArgumentError(
-            f"`ema_overwrite_frequency` must be an integer >= 1 or None. Received: ema_overwrite_frequency={frequency}"
-        )
-
-
-def check_accumulation(steps: Any) -> None:
-    """Raises unless several gradients are to be averaged, or none."""
-    if steps and not steps >= 2:
-        raise InvalidArgumentError(
-            f"`gradient_accumulation_steps` must be an integer >= 2. Received: gradient_accumulation_steps={steps}"
-        )
-
-
-def check_rest(kwargs: dict[str, Any]) -> None:
-    """Raises if there are arguments that no optimizer takes; ``decay`` is one of older ones, and does nothing."""
-    if kwargs.pop("decay", None) is not None:
-        warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
-    if kwargs:
-        raise InvalidArgumentError(f"Argument(s) not recognized: {kwargs}")

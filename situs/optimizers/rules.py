@@ -1,7 +1,7 @@
 """The optimizers of Keras: ``tf.optimizers.SGD``, ``RMSprop`` and their kind; those like Adam have a file of their own.
 
-Each is an op, the slots it changes besides the variable, and what steers it (`situs.optimizers.ruled`). Arguments that
-are not listed here are those of `situs.optimizers.optimizer.Optimizer`.
+Each is an op, the slots it changes besides the variable, and what steers it (`situs.optimizers.keras_rule`). Arguments
+that are not listed here are those of `situs.optimizers.optimizer.Optimizer`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs.errors import InvalidArgumentError
-from situs.optimizers.ruled import Moment, Rule, Ruled
+from situs.optimizers.arguments import check_number
+from situs.optimizers.keras_rule import Moment, Rule, Ruled
 from situs.variables import apply_ops as ops
 
 
@@ -211,6 +212,7 @@ class Ftrl(Ruled):
         **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate, **kwargs)
+        check_number(learning_rate_power=learning_rate_power)
         if learning_rate_power > 0.0:
             raise InvalidArgumentError(
                 "`learning_rate_power` needs to be negative or zero. Received: "
@@ -223,18 +225,18 @@ class Ftrl(Ruled):
         self.l2_shrinkage_regularization_strength = l2_shrinkage_regularization_strength
         self.beta = beta
         for name in self._arguments[1:-1]:
-            if getattr(self, name) < 0.0:
-                raise InvalidArgumentError(
-                    f"`{name}` needs to be positive or zero. Received: {name}={getattr(self, name)}."
-                )
+            value = getattr(self, name)
+            check_number(**{name: value})
+            if value < 0.0:
+                raise InvalidArgumentError(f"`{name}` needs to be positive or zero. Received: {name}={value}.")
 
     def build(self, variables: Sequence[Any]) -> None:
         """Makes the variables that are kept beside those to be trained."""
         if not self.built:
             super().build(variables)
             firsts = [self.initial_accumulator_value, "zeros"]
-            made = self.add_optimizer_variables(variables, ["accumulator", "linear"], firsts)
-            self._accumulators, self._linears = made
+            names = ["accumulator", "linear"]
+            self._accumulators, self._linears = self.add_optimizer_variables(variables, names, firsts)
 
     def _rule(self) -> Rule:
         return Rule(ops.apply_ftrl_v2, (self._accumulators, self._linears))
@@ -263,6 +265,7 @@ class Lion(Ruled):
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **kwargs: Any) -> None:
         super().__init__(learning_rate, **kwargs)
+        check_number(beta_1=beta_1)
         if beta_1 <= 0 or beta_1 > 1:
             raise InvalidArgumentError(
                 "Argument `beta_1` must be in the [0, 1] range. Otherwise, the optimizer degenerates to SignSGD. "

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any, ClassVar
 
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import name_scope
 from situs.optimizers import formulas
+from situs.optimizers.arguments import check_number
 from situs.optimizers.configuration import deserialize_object, serialize_object
 from situs.optimizers.formulas import NUMBERS, TENSORS, Arithmetic
 
@@ -73,6 +74,7 @@ class Formula(LearningRateSchedule):
 
 
 def _positive(**values: Any) -> None:
+    check_number(**values)
     for name, value in values.items():
         if value <= 0:
             raise InvalidArgumentError(f"Argument `{name}` must be > 0. Received: {name}={value}")
@@ -151,6 +153,9 @@ class PiecewiseConstantDecay(Formula):
     _arguments = ("boundaries", "values", "name")
 
     def __init__(self, boundaries: Sequence[Any], values: Sequence[Any], name: str = "PiecewiseConstant") -> None:
+        for given, what in ((boundaries, "boundaries"), (values, "values")):
+            if not isinstance(given, Sized):
+                raise DTypeError(f"The {what} of a piecewise constant are a list, got {shown(given)}.")
         if len(boundaries) != len(values) - 1:
             raise InvalidArgumentError(
                 "The length of boundaries should be 1 less than the length of values. Received: "
@@ -306,4 +311,4 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
         config: The data.
         custom_objects: Classes of the program's own, by name.
     """
-    return deserialize_object(config, {**_BY_NAME, **(custom_objects or {})}, "learning rate schedule")
+    return deserialize_object(config, _BY_NAME, "learning rate schedule", custom_objects)

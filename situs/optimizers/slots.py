@@ -10,6 +10,7 @@ the variable. In eager code it is made where the variable is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from situs.devices.scope import device
@@ -48,18 +49,13 @@ def _in_graph(primary: Any, initial: Initial, name: str, beside: bool) -> RefVar
         store = current_store()
         if scope.reuse and scope.name in store.variables:
             return store.variables[scope.name]
-        with graph.name_scope(None), _beside(graph, primary, beside):
+        place = graph.colocate_with(primary.op) if beside else nullcontext()
+        with graph.name_scope(None), place:
             with graph.name_scope(f"{scope.name}/Initializer"):
                 first = convert_to_tensor(initial())
-            made = RefVariable(first, trainable=False, name=scope.name, validate_shape=first.shape.is_fully_defined())
-        store.variables[scope.name] = made
-        return made
-
-
-def _beside(graph: Graph, primary: Any, beside: bool) -> Any:
-    from contextlib import nullcontext
-
-    return graph.colocate_with(primary.op) if beside else nullcontext()
+            slot = RefVariable(first, trainable=False, name=scope.name, validate_shape=first.shape.is_fully_defined())
+        store.variables[scope.name] = slot
+        return slot
 
 
 def known_shape(variable: Any) -> TensorShape | None:
@@ -72,7 +68,7 @@ def check_name(name: Any) -> str:
     """The name of an optimizer.
 
     Raises:
-        InvalidArgumentError: it is empty.
+        InvalidArgumentError: it is empty, or no string.
     """
     if not isinstance(name, str) or not name:
         raise InvalidArgumentError(f"Must specify the optimizer name, got {shown(name)}.")

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from situs.devices.scope import here
 from situs.eager.bridge import TORCH_DTYPE, Place
 from situs.eager.cell import Cell
+from situs.eager.tape import has_gradient
 from situs.eager.tensor import EagerTensor, copy_to
-from situs.errors import DTypeError
+from situs.errors import DTypeError, shown
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -56,7 +57,11 @@ def state_of(variable: Any, graph: Graph) -> SymbolicTensor:
         return captured_variable(graph, variable)
     if isinstance(variable, RefVariable):
         return graph.capture(variable._variable)
-    raise DTypeError(f"Optimizers change variables, and {variable!r} is none. Make one with tf.Variable.")
+    raise _no_variable(variable)
+
+
+def _no_variable(value: Any) -> DTypeError:
+    return DTypeError(f"Optimizers change variables, and {shown(value)} is none. Make one with tf.Variable.")
 
 
 # In a graph.
@@ -74,8 +79,15 @@ def add(update: Update) -> Operation:
     with graph.colocate_with(states[0].op):
         given.update((name, cast(convert_to_tensor(value), dtype)) for name, value in update.steering.items())
         inputs = tuple(given[arg.name] for arg in update.apply.op.inputs)
-        made = build(update.apply.op, inputs, dict(update.attrs), None, graph=graph)
-    return made.op  # type: ignore[no-any-return]
+        return build(update.apply.op, inputs, dict(update.attrs), None, graph=graph).op  # type: ignore[no-any-return]
+
+
+def do_all(updates: Sequence[Update]) -> list[Operation]:
+    """Adds updates to the graph being built and returns their operations; in eager code makes them at once."""
+    if here.graph is not None:
+        return [add(update) for update in updates]
+    make(updates)
+    return []
 
 
 # At once.
@@ -156,13 +168,21 @@ def grouped(apply: Apply, states: Sequence[Sequence[Any]]) -> list[Group]:
     """
     groups: dict[Place, list[Group]] = {}
     for number, each in enumerate(states):
-        if not isinstance(each[0], Variable):
-            raise DTypeError(f"Optimizers change variables, and {each[0]!r} is none. Make one with tf.Variable.")
-        here_too = groups.setdefault(each[0].place, [])
+        place = _place_of(each[0])
+        here_too = groups.setdefault(place, [])
         if not any(group.add(number, each) for group in here_too):
-            here_too.append(Group(apply, each[0].place))
+            here_too.append(Group(apply, place))
             here_too[-1].add(number, each)
     return [group for alike in groups.values() for group in alike]
+
+
+def _place_of(variable: Any) -> Place:
+    """Where a variable is, if it can be changed."""
+    if not isinstance(variable, Variable):
+        raise _no_variable(variable)
+    if not has_gradient(variable.dtype):
+        raise DTypeError(f"Optimizers change floating-point variables, and '{variable.name}' is {variable.dtype.name}.")
+    return variable.place
 
 
 def _gradient(grad: Any, where: Place) -> Any:

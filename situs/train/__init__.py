@@ -1,4 +1,4 @@
-"""``tf.train``."""
+"""``tf.train``: optimizers, learning rates and averages, checkpoints, examples in records, coordinators."""
 
 from situs.checkpoints.checkpoint import Checkpoint as Checkpoint
 from situs.checkpoints.finding import latest_checkpoint as latest_checkpoint
@@ -8,7 +8,6 @@ from situs.checkpoints.finding import load_variable as load_variable
 from situs.checkpoints.manager import CheckpointManager as CheckpointManager
 from situs.checkpoints.state import get_checkpoint_state as get_checkpoint_state
 from situs.checkpoints.waiting import checkpoints_iterator as checkpoints_iterator
-from situs.optimizers.base import Optimizer as Optimizer
 from situs.optimizers.classic import AdadeltaOptimizer as AdadeltaOptimizer
 from situs.optimizers.classic import AdagradOptimizer as AdagradOptimizer
 from situs.optimizers.classic import AdamOptimizer as AdamOptimizer
@@ -16,6 +15,7 @@ from situs.optimizers.classic import FtrlOptimizer as FtrlOptimizer
 from situs.optimizers.classic import GradientDescentOptimizer as GradientDescentOptimizer
 from situs.optimizers.classic import MomentumOptimizer as MomentumOptimizer
 from situs.optimizers.classic import RMSPropOptimizer as RMSPropOptimizer
+from situs.optimizers.classic_base import Optimizer as Optimizer
 from situs.optimizers.decay import cosine_decay as cosine_decay
 from situs.optimizers.decay import cosine_decay_restarts as cosine_decay_restarts
 from situs.optimizers.decay import exponential_decay as exponential_decay

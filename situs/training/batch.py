@@ -274,7 +274,7 @@ def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str
         made = dequeue(wish.batch_size, name=scope)
     if not isinstance(sources[0], dict):
         return made
-    return dict(zip(sorted(sources[0]), made if isinstance(made, list) else [made], strict=True))
+    return dict(zip(_sorted_keys(sources[0]), made if isinstance(made, list) else [made], strict=True))
 
 
 def _as_threads(threads: Any) -> int:
@@ -289,14 +289,21 @@ def _checked_sources(sources: Any) -> Sequence[Any]:
         raise DTypeError(f"Expected a list of sources, each a list or a dictionary of tensors; got {sources!r}.")
     if not sources:
         raise InvalidArgumentError("Expected at least one set of tensors")
-    if len({tuple(sorted(source)) if isinstance(source, dict) else None for source in sources}) > 1:
+    if len({tuple(_sorted_keys(source)) if isinstance(source, dict) else None for source in sources}) > 1:
         raise InvalidArgumentError("The sources that are joined must be dictionaries with the same keys, or all lists.")
     return sources
 
 
+def _sorted_keys(source: dict[Any, Any]) -> list[Any]:
+    try:
+        return sorted(source)
+    except TypeError:
+        raise DTypeError(f"The keys of a dictionary of tensors must be comparable, got {list(source)}.") from None
+
+
 def _as_tensors(source: Any, what: str) -> list[Any]:
     if isinstance(source, dict):
-        listed = [source[key] for key in sorted(source)]
+        listed = [source[key] for key in _sorted_keys(source)]
     elif is_tensor(source) or not isinstance(source, (list, tuple)):
         raise DTypeError(f"{what}() takes a list or a dictionary of tensors, got {source!r}. Write [tensor] for one.")
     else:

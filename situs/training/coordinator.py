@@ -221,9 +221,14 @@ class LooperThread(threading.Thread):
     ) -> None:
         if not isinstance(coord, Coordinator):
             raise InvalidArgumentError(f"'coord' argument must be a Coordinator: {coord}")
+        if target is not None and not callable(target):
+            raise DTypeError(f"The target of a LooperThread is a function, got {shown(target)}.")
+        if not isinstance(kwargs, (Mapping, type(None))):
+            raise DTypeError(f"Keyword arguments come as a dictionary, got {shown(kwargs)}.")
+        interval = timer_interval_secs
         super().__init__(daemon=True)
         self._coord = coord
-        self._timer_interval_secs = timer_interval_secs
+        self._timer_interval_secs = None if interval is None else _as_seconds(interval, "timer_interval_secs")
         self._loop_target = target
         self._loop_args = () if args is None else tuple(listed(args, "arguments"))
         self._loop_kwargs = dict(kwargs or {})

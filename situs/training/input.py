@@ -21,6 +21,7 @@ from situs.ops.array import identity, shape
 from situs.ops.attribute import as_bool, as_int
 from situs.ops.compare import greater
 from situs.ops.constant import constant, convert_to_tensor
+from situs.ops.constant import range as range_of
 from situs.ops.debug import Assert
 from situs.ops.gather import gather
 from situs.ops.queue import FIFOQueue, QueueBase
@@ -128,8 +129,6 @@ def range_input_producer(
     name: str | None = None,
 ) -> QueueBase:
     """A queue of the integers from 0 to `limit` - 1; the other arguments are those of `input_producer`."""
-    from situs.ops.constant import range as range_of
-
     with name_scope(name, "input_producer") as scope:
         return input_producer(range_of(limit), [], num_epochs, shuffle, seed, capacity, shared_name, name=scope)
 

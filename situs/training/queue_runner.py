@@ -128,6 +128,8 @@ class QueueRunner:
             daemon: Whether the threads end with the program.
             start: Whether to start them.
         """
+        if not hasattr(sess, "run"):
+            raise DTypeError(f"The threads of a QueueRunner work in a session, got {shown(sess)}.")
         if not isinstance(coord, (Coordinator, type(None))):
             raise DTypeError(f"`coord` must be a tf.train.Coordinator, got {shown(coord)}.")
         daemon, start = as_bool(daemon, "daemon"), as_bool(start, "start")

@@ -21,7 +21,7 @@ import torch
 from situs.dtype import FLOATING, INDEX, DType, float32
 from situs.eager.cell import Cell
 from situs.eager.in_place import rewrite, with_room
-from situs.errors import InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op
 from situs.shapes import TensorShape, brackets
@@ -189,7 +189,7 @@ def as_numbers(steering: Mapping[str, Any]) -> dict[str, Any]:
     """Values that steer, as numbers if they are known on the host.
 
     Raises:
-        InvalidArgumentError: one of them is no scalar.
+        InvalidArgumentError: one of them is no scalar, or no number at all.
     """
     return {name: _as_number(name, value) for name, value in steering.items()}
 
@@ -198,6 +198,8 @@ def _as_number(name: str, value: Any) -> Any:
     """A value that steers as a number, if it is known on the host."""
     if isinstance(value, (int, float)) and not isinstance(value, np.generic):
         return value
+    if not hasattr(value, "ndim"):
+        raise DTypeError(f"{name} is not a number: {shown(value)}")
     if value.ndim:
         raise InvalidArgumentError(f"{name} is not a scalar: {brackets(list(value.shape))}")
     on_card = isinstance(value, torch.Tensor) and value.device.type != "cpu"

@@ -8,7 +8,11 @@ from situs.devices.scope import here
 from situs.errors import DTypeError, shown
 from situs.graph.context import get_default_graph
 from situs.graph.structure import listed
+from situs.ops.constant import constant
+from situs.ops.gather import boolean_mask
+from situs.ops.join import stack
 from situs.ops.placeholder import group
+from situs.variables import state_ops
 
 
 class GraphKeys:
@@ -80,8 +84,8 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 def variables_initializer(var_list: Any, name: str = "init") -> Any:
     """An operation that runs the initializers of some variables."""
-    found = _variables(var_list)
-    return group(*[variable.initializer for variable in found if hasattr(variable, "initializer")], name=name)
+    variables = _variables(var_list)
+    return group(*[variable.initializer for variable in variables if hasattr(variable, "initializer")], name=name)
 
 
 def _variables(var_list: Any) -> list[Any]:
@@ -114,28 +118,26 @@ def all_variables() -> list[Any]:
 
 def is_variable_initialized(variable: Any) -> Any:
     """A tensor that says whether a variable has a value."""
-    from situs.variables import state_ops
-
     _variable(variable)
-    if here.graph is None:
-        return True
+    if not _may_be_uninitialized(variable):
+        return True if here.graph is None else constant(True)
     return state_ops.is_initialized(variable._as_graph_element())
+
+
+def _may_be_uninitialized(variable: Any) -> bool:
+    return hasattr(variable, "_as_graph_element")  # an eager variable, which is no part of a graph, has a value
 
 
 def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Any:
     """A tensor with the names of the variables that have no value yet."""
-    from situs.ops.constant import constant
-    from situs.ops.gather import boolean_mask
-    from situs.ops.join import stack
-
-    found = _variables(var_list)
-    if not found:
+    variables = [variable for variable in _variables(var_list) if _may_be_uninitialized(variable)]
+    if not variables:
         return constant([], dtype="string", name=name)
-    missing = [~is_variable_initialized(variable) for variable in found]
-    return boolean_mask(constant([v.op.name for v in found]), stack(missing), name=name)
+    missing = [~is_variable_initialized(variable) for variable in variables]
+    return boolean_mask(constant([variable.op.name for variable in variables]), stack(missing), name=name)
 
 
 def assert_variables_initialized(var_list: Any = None) -> Any:
     """An operation that fails unless every variable has a value."""
-    found = _variables(var_list)
-    return group(*[variable.value() for variable in found]) if found else None
+    variables = _variables(var_list)
+    return group(*[variable.value() for variable in variables]) if variables else None

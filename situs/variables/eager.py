@@ -63,7 +63,7 @@ class Variable(Updatable):
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """An eager variable, or one of the graph being built; a ``tf.function`` uses eager ones."""
         if here.graph is not None and not outermost(here.graph).compares_elements:
-            from situs.variables.symbolic import RefVariable
+            from situs.variables.symbolic import RefVariable  # which needs this class
 
             return RefVariable(*args, **kwargs)
         return super().__new__(cls)
@@ -150,7 +150,7 @@ class Variable(Updatable):
     @property
     def device(self) -> str:
         """The full name of the device that holds it."""
-        return self._tensor.device
+        return self._cell.place.device.name
 
     @property
     def place(self) -> Place:
@@ -222,7 +222,8 @@ class Variable(Updatable):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         with device(self.device):
-            return Variable(self._tensor, self.trainable, name=self._name, shape=self._shape)
+            first, shape = self._tensor, self._shape
+            return Variable(first, self.trainable, name=self._name, shape=shape, constraint=self.constraint)
 
     def ref(self) -> Any:
         """A hashable reference to this variable."""

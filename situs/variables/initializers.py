@@ -6,8 +6,8 @@
 An initializer holds numbers only, so it can be written down (`get_config`) and made again (`from_config`). It
 calls ops: in eager code it returns a value, in a graph the operations that compute one, each time anew.
 
-The classes are those of TensorFlow 1, whose dtype may be given when they are made. Those of TensorFlow 2, at the
-end, differ from them in their defaults alone.
+The classes are those of TensorFlow 1, whose dtype may be given when they are made. Those of TensorFlow 2
+(`situs.variables.initializers_v2`) differ from them in their defaults alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.graph.context import name_scope
 from situs.ops import random
 from situs.ops.array import reshape, transpose
@@ -65,7 +65,7 @@ class Initializer:
 
     def _make(self, sizes: tuple[int, ...], dtype: DType, full: tuple[int, ...]) -> Tensor:
         """The value; `full` is the shape of the variable that it is a part of."""
-        raise NotImplementedError
+        raise UnimplementedError(f"{type(self).__name__} must override `__call__(self, shape, dtype)`.")
 
     def get_config(self) -> dict[str, Any]:
         """The arguments it was made with, as plain values."""
@@ -161,8 +161,8 @@ class Identity(Initializer):
                 "The tensor to initialize, specified by argument `shape` must be at least two-dimensional. Received "
                 f"shape={list(full)}"
             )
-        made = eye(sizes[0], sizes[1], dtype=dtype)
-        return made if self.gain == 1.0 else multiply(made, self.gain)
+        matrix = eye(sizes[0], sizes[1], dtype=dtype)
+        return matrix if self.gain == 1.0 else multiply(matrix, self.gain)
 
 
 # Random values. Their operations have TensorFlow's names: w/Initializer/random_normal/RandomStandardNormal, .../mul.
@@ -237,7 +237,7 @@ class UniformUnitScaling(Initializer):
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = dt.float32) -> None:
         super().__init__(_floating(dtype))
-        self.factor, self.seed = factor, seed
+        self.factor, self.seed = as_float(factor, "factor"), seed
 
     def _make(self, sizes: tuple[int, ...], dtype: DType, full: tuple[int, ...]) -> Tensor:
         edge = math.sqrt(3 / max(1.0, float(math.prod(full[:-1])))) * self.factor
@@ -342,15 +342,6 @@ def lecun_normal(seed: int | None = None) -> VarianceScaling:
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
     """Draws uniformly with variance ``1 / inputs``."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
-
-
-def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = dt.float32) -> Initializer:
-    """The Glorot initializers under their other name, as ``tf.contrib.layers`` had them.
-
-    There the normal form was drawn within two deviations without making up for what is cut off; here it has the
-    variance it says.
-    """
-    return GlorotUniform(seed, dtype) if uniform else GlorotNormal(seed, dtype)
 
 
 class Orthogonal(Initializer):

@@ -4,8 +4,8 @@
     v[0:2, 1].assign([9.0, 8.0])    StridedSliceAssign: the variable with these two elements in their places
 
 What a tensor is a part of is remembered beside it, for as long as it lives: tensors that are no parts have no
-``assign``, by which programs tell them from variables. A part takes values that
-broadcast to its shape, as in TensorFlow.
+``assign``, by which programs tell them from variables. A part takes values that broadcast to its shape, as in
+TensorFlow.
 """
 
 from __future__ import annotations

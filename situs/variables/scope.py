@@ -129,6 +129,8 @@ class VariableScope:
             raise DTypeError(f"The name of a variable is a string that is not empty, got {name!r}.")
         store = current_store()
         custom_getter = details.pop("custom_getter", None) or self.custom_getter
+        if custom_getter is not None and not callable(custom_getter):
+            raise DTypeError(f"A custom_getter is a function, got {shown(custom_getter)}.")
         arguments = self._complete(shape, dtype, initializer, details)
         full = f"{self.name}/{name}" if self.name else name
         outside = nullcontext() if store.graph is None else store.graph.name_scope(None)
@@ -387,11 +389,11 @@ class variable_scope:  # noqa: N801 - the name programs use
 def _unused(store: VariableStore, outer: str, name: str) -> str:
     """The name, or the name with the first number under which no scope has been opened."""
     prefix = f"{outer}/" if outer else ""
-    opened, number, found = store.position.opened, 0, name
-    while opened[f"{prefix}{found}"]:
+    opened, number, unused = store.position.opened, 0, name
+    while opened[f"{prefix}{unused}"]:
         number += 1
-        found = f"{name}_{number}"
-    return found
+        unused = f"{name}_{number}"
+    return unused
 
 
 def _composed(inner: Any, outer: Any) -> Any:

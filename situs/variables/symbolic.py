@@ -13,7 +13,7 @@ Assignments are on the device of ``a``, because they are colocated with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs import dtype as dt
@@ -29,8 +29,9 @@ from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import operators
 from situs.ops.array import identity
-from situs.ops.attribute import as_bool
+from situs.ops.attribute import as_bool, as_int
 from situs.ops.constant import constant, convert_to_tensor
+from situs.ops.control import cond
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder
@@ -221,8 +222,6 @@ class RefVariable(Updatable):
 
     def initialized_value(self) -> Tensor:
         """What it holds if it has been initialized, else its initial value."""
-        from situs.ops.control import cond
-
         with here_or(self.graph), init_scope():
             known = state_ops.is_initialized(self._variable)
             return cond(known, self.read_value, lambda: self._initial_value)  # type: ignore[no-any-return]
@@ -252,9 +251,6 @@ class RefVariable(Updatable):
     def __hash__(self) -> int:
         return id(self)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
     # Assignment.
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
@@ -275,7 +271,7 @@ class RefVariable(Updatable):
 
     def count_up_to(self, limit: int) -> Tensor:
         """An operation that returns the value and adds 1, until it reaches `limit`."""
-        return self._update(state_ops.count_up_to, (), {"limit": limit}, None)  # type: ignore[no-any-return]
+        return self._update(state_ops.count_up_to, (), {"limit": as_int(limit, "limit")}, None)  # type: ignore[no-any-return]
 
     def _changed(self, update: Op, value: Any, name: str | None, read_value: bool) -> Any:
         made = self._update(update, (value,), {}, name)
@@ -353,15 +349,14 @@ class _ToBe:
         self.name = name
 
 
-def here_or(graph: Graph) -> Any:
-    """A context that builds into `graph`, unless a graph is being built already."""
-    from contextlib import nullcontext
-
-    return nullcontext() if here.graph is not None else graph.as_default()
+def here_or(graph: Graph | None) -> Any:
+    """A context that builds into `graph`, unless a graph is being built already; for None, eager code goes on."""
+    return nullcontext() if here.graph is not None or graph is None else graph.as_default()
 
 
 operators.install(RefVariable)
 operators.install_named(RefVariable)
 install_parts(RefVariable)
+# The operators compare elements; variables of graphs are compared themselves, as keys of dictionaries must be.
 RefVariable.__eq__ = lambda self, other: self is other  # type: ignore[method-assign]
 RefVariable.__ne__ = lambda self, other: self is not other  # type: ignore[method-assign]

@@ -19,7 +19,7 @@ from situs.graph.context import name_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import broadcast_to
 from situs.ops.array import shape as shape_of
-from situs.ops.attribute import as_bool
+from situs.ops.attribute import as_bool, as_int
 from situs.ops.constant import constant
 from situs.ops.gather import gather, gather_nd
 from situs.ops.join import stack
@@ -133,7 +133,7 @@ def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     """Returns the value of an integer variable and adds 1 to it, until it reaches `limit`."""
-    return _changed(ref, state_ops.count_up_to, (), {"limit": limit}, name)
+    return _changed(ref, state_ops.count_up_to, (), {"limit": as_int(limit, "limit")}, name)
 
 
 def _changed(ref: Any, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:

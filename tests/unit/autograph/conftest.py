@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from situs import dtype
-from situs.autograph import operators
+from situs.autograph import hooks
 from situs.errors import OperatorNotAllowedInGraphError
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
@@ -97,7 +97,7 @@ def _assertion(condition: Symbolic, message: Any) -> None:
 @pytest.fixture
 def symbolic() -> Iterator[type[Symbolic]]:
     """Installs the pretended ops; gives the class of their tensors."""
-    before = operators.install(
+    before = hooks.install(
         is_symbolic=lambda value: isinstance(value, Symbolic),
         cond=_cond,
         while_loop=_while_loop,
@@ -110,4 +110,4 @@ def symbolic() -> Iterator[type[Symbolic]]:
         assertion=_assertion,
     )
     yield Symbolic
-    operators.restore(before)
+    hooks.restore(before)

@@ -137,3 +137,17 @@ def test_it_does_nothing_in_loops_of_python():
         set_loop_options(maximum_iterations=1, shape_invariants=[(tf.zeros([2]), [None])])
         turns += 1
     assert turns == 3
+
+
+@pytest.mark.parametrize("given", [3, [3], [(1, 2, 3)]])
+def test_shape_invariants_are_a_list_of_pairs(given):
+    @tf.function
+    def wrong(n):
+        v = tf.zeros([2])
+        for _ in tf.range(n):
+            set_loop_options(shape_invariants=given)
+            v = v + 1
+        return v
+
+    with pytest.raises(ValueError, match="shape_invariants are"):
+        wrong(tf.constant(3))

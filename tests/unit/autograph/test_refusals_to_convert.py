@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from situs.autograph import convert, do_not_convert, is_converted, operators, to_code, to_graph
+from situs.autograph import convert, do_not_convert, hooks, is_converted, operators, to_code, to_graph
 from situs.errors import InvalidArgumentError, SitusError
 from situs.ops import math as situs_math
 
@@ -163,7 +163,7 @@ def test_to_code_shows_python() -> None:
 
 def test_unknown_hooks_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="no hook"):
-        operators.install(conditional=len)
+        hooks.install(conditional=len)
 
 
 class Callable:
@@ -173,6 +173,6 @@ class Callable:
 
 def test_calls_reach_methods_partials_and_objects() -> None:
     for function in (Callable(), functools.partial(Callable(), 0), Callable().__call__):
-        assert operators.converted_call(function, () if isinstance(function, functools.partial) else (0,)) == 2
+        assert operators.converted(function)(*(() if isinstance(function, functools.partial) else (0,))) == 2
     assert is_converted(operators.converted(Callable()))
     assert is_converted(to_graph(functools.partial(Callable.__call__, None)).func)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from situs.autograph import convert, do_not_convert, operators
+from situs.autograph import convert, do_not_convert, hooks
 from situs.errors import DTypeError, InvalidArgumentError, OperatorNotAllowedInGraphError, UnimplementedError
 
 
@@ -249,7 +249,7 @@ def test_both_branches_are_traced_and_see_the_same_start(symbolic: Any) -> None:
 
 def test_and_runs_its_right_side_only_under_the_left(symbolic: Any) -> None:
     conds = []
-    operators.install(cond=lambda pred, yes, no: conds.append(pred) or (yes() if pred.array else no()))
+    hooks.install(cond=lambda pred, yes, no: conds.append(pred) or (yes() if pred.array else no()))
 
     def function(x, values):
         return x > 2 and values[5] > 0, x < 3 or values[5] > 0
@@ -260,7 +260,7 @@ def test_and_runs_its_right_side_only_under_the_left(symbolic: Any) -> None:
 
 
 def test_cheap_operands_need_no_branch(symbolic: Any) -> None:
-    operators.install(cond=None)
+    hooks.install(cond=None)
 
     def function(x, y):
         return x > 2 and not y and x < 3, x > 2 or y or 0 < x < 2
@@ -313,13 +313,13 @@ def test_statements_that_change_no_variable(symbolic: Any) -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_ops_may_give_a_lone_result_without_a_list(symbolic: Any, strict: bool) -> None:
-    before = operators.install()
+    before = hooks.install()
     loop, branch = before.while_loop, before.cond
 
     def lone(results):
         return results if strict or len(results) != 1 else results[0]
 
-    operators.install(while_loop=lambda *args: lone(loop(*args)), cond=lambda *args: lone(branch(*args)))
+    hooks.install(while_loop=lambda *args: lone(loop(*args)), cond=lambda *args: lone(branch(*args)))
 
     def function(x):
         while x > 3:
@@ -354,8 +354,8 @@ def test_unconverted_functions_meet_the_tensor_themselves(symbolic: Any) -> None
 
 
 def test_without_the_ops_the_error_names_what_is_missing(symbolic: Any) -> None:
-    before = operators.install()
-    operators.restore(operators.Hooks(**{**vars(before), "cond": operators.hooks._missing("cond")}))
+    before = hooks.install()
+    hooks.restore(hooks.Hooks(**{**vars(before), "cond": hooks._missing("cond")}))
 
     def function(x):
         return 1 if x > 0 else 2

@@ -355,6 +355,25 @@ def test_averages_are_kept_and_taken():
     assert float(v) == 2.25  # 1, then halfway to 2, then halfway to 3
 
 
+@pytest.mark.parametrize("in_function", [False, True])
+def test_averages_count_changes_where_gradients_are_gathered(in_function):
+    """The figures are those of Keras, which computes with the number of changes, not of steps."""
+    v = tf.Variable(0.0)
+    optimizer = SGD(1.0, use_ema=True, ema_momentum=0.5, gradient_accumulation_steps=2, ema_overwrite_frequency=2)
+
+    def step():
+        optimizer.apply([tf.constant(-4.0)], [v])
+
+    optimizer.build([v])
+    step = tf.function(step) if in_function else step
+    found = []
+    for _ in range(4):
+        step()
+        found.append((float(v), float(optimizer._averages[0])))
+    # The average becomes the variable in the first round; in the second, the variable becomes the average twice.
+    assert found == [(0.0, 0.0), (4.0, 4.0), (4.0, 4.0), (6.0, 6.0)]
+
+
 def test_gradients_are_gathered_before_a_change():
     v = tf.Variable(0.0)
     optimizer = SGD(1.0, gradient_accumulation_steps=3)
@@ -397,7 +416,23 @@ def test_a_constraint_holds_after_the_step():
         (lambda: Ftrl(0.1, learning_rate_power=0.5), "`learning_rate_power` needs to be negative"),
         (lambda: Ftrl(0.1, l1_regularization_strength=-0.5), "`l1_regularization_strength` needs to be positive"),
         (lambda: Lion(0.1, beta_1=0.0), "`beta_1` must be in"),
+        (lambda: Ftrl(0.1, learning_rate_power="a"), "`learning_rate_power` must be a number"),
+        (lambda: Ftrl(0.1, l1_regularization_strength=None), "`l1_regularization_strength` must be a number"),
+        (lambda: Lion(0.1, beta_1="a"), "`beta_1` must be a number"),
+        (lambda: SGD(0.1, use_ema=True, ema_momentum="a"), "`ema_momentum` must be a number"),
+        (lambda: SGD(0.1, gradient_accumulation_steps=2.5), "`gradient_accumulation_steps` must be an integer >= 2"),
         (lambda: SGD(0.1).set_weights([1]), "has not yet been built"),
+        (lambda: SGD(lambda: "a").apply([tf.constant(1.0)], [tf.Variable(1.0)]), "alpha is not a number: 'a'"),
+        (lambda: SGD(schedules.CosineDecay(None, 10)).apply([tf.constant(1.0)], [tf.Variable(1.0)]), "got None"),
+        (lambda: RMSprop(rho="a").build([]), "`rho` must be a number"),
+        (lambda: SGD(0.1).apply_gradients(None), "Expected a list of pairs of a gradient"),
+        (lambda: SGD(0.1).apply_gradients([1, 2]), "Expected a list of pairs of a gradient"),
+        (lambda: SGD(0.1).apply(None), "Expected a list of gradients"),
+        (lambda: SGD(0.1).apply([tf.constant(1.0)], 3), "Expected a list of variables"),
+        (lambda: SGD(0.1).apply([tf.constant(1.0)], [tf.Variable(1.0), tf.Variable(2.0)]), "one gradient, got 1 for 2"),
+        (lambda: SGD(0.1).exclude_from_weight_decay(var_names="bias"), "is a list of regular expressions"),
+        (lambda: SGD(0.1).exclude_from_weight_decay(var_names=["("]), "are regular expressions"),
+        (lambda: SGD(0.1, use_ema=True).finalize_variable_values([tf.Variable(1.0)]), "Unknown variable"),
     ],
 )
 def test_mistakes_are_named(call, text):
@@ -419,6 +454,15 @@ def test_what_is_no_variable_is_not_trained():
             SGD(0.1)
     with pytest.raises(UnimplementedError, match=r"tf\.compat\.v1\.train"):
         SGD(0.1).apply_gradients([(tf.constant(1.0), v)])
+
+
+@pytest.mark.parametrize("value", [1, "a", True])
+def test_what_has_no_gradient_is_not_trained(value):
+    v = tf.Variable(value)
+    for optimizer in (SGD(0.1), tf1.train.GradientDescentOptimizer(0.1)):
+        with pytest.raises(DTypeError, match=f"floating-point variables, and 'Variable:0' is {v.dtype.name}"):
+            optimizer.apply_gradients([(tf.constant(value), v)])
+    assert v.numpy() == tf.constant(value).numpy()
 
 
 def test_a_gradient_of_another_shape_is_an_error():
@@ -523,6 +567,16 @@ def test_optimizers_are_found_by_name():
     for wrong in ("nonsense", {"class_name": "os.system"}, {"config": {}}, {"class_name": "SGD", "config": 3}, 7):
         with pytest.raises(ValueError, match=r"Unknown optimizer|Improper config|is a dictionary|Could not interpret"):
             get(wrong)
+
+
+def test_classes_of_ones_own_are_found_inside_others():
+    config = serialize(LossScaleOptimizer(Sign(0.5)))
+    assert isinstance(deserialize(config, {"Sign": Sign}).inner_optimizer, Sign)
+    for wrong in (3, {"Sign": 3}):
+        with pytest.raises(DTypeError, match=r"classes by name|from_config"):
+            deserialize(serialize(Sign(0.5)), wrong)
+    with pytest.raises(InvalidArgumentError, match="`inner_optimizer`"):
+        get({"class_name": "LossScaleOptimizer", "config": {}})
 
 
 def test_older_names_lead_to_the_same():

@@ -9,7 +9,12 @@ import situs as tf
 import situs.compat.v1 as tf1
 from situs.optimizers import SGD, Adam, LossScaleOptimizer, deserialize, serialize
 from situs.optimizers.classic import GradientDescentOptimizer, MomentumOptimizer
-from situs.optimizers.loss_scale_v1 import DynamicLossScale, FixedLossScale, MixedPrecisionLossScaleOptimizer
+from situs.optimizers.loss_scale_v1 import (
+    DynamicLossScale,
+    FixedLossScale,
+    LossScale,
+    MixedPrecisionLossScaleOptimizer,
+)
 
 
 def test_gradients_that_vanish_in_float16_are_kept():
@@ -134,6 +139,18 @@ def test_a_fixed_scale_works_in_eager_code():
 def test_a_scale_is_at_least_1(scale):
     with pytest.raises(ValueError, match=r"at least 1|is a LossScale"):
         MixedPrecisionLossScaleOptimizer(GradientDescentOptimizer(0.5), scale)
+
+
+def test_no_gradients():
+    v = tf.Variable(1.0)
+    with pytest.raises(ValueError, match="No gradients provided for any variable"):
+        LossScaleOptimizer(SGD(0.5)).apply_gradients([(None, v)])
+
+
+@pytest.mark.parametrize("ask", [LossScale.__call__, lambda scale: scale.update([]), LossScale.get_config])
+def test_a_scale_of_ones_own_says_what_it_does(ask):
+    with pytest.raises(NotImplementedError, match="LossScale has no method"):
+        ask(LossScale())
 
 
 def test_configs_make_the_same_again():

@@ -8,7 +8,7 @@ import pytest
 import situs as tf
 import situs.compat.v1 as tf1
 from situs.errors import DTypeError
-from situs.optimizers.moving_average import ExponentialMovingAverage, assign_moving_average
+from situs.optimizers.moving_average import ExponentialMovingAverage
 from situs.variables.eager import Variable
 
 
@@ -122,23 +122,13 @@ def test_averages_are_kept_in_functions():
     assert ema.average(w).numpy().tolist() == [3.5, 4.5]
 
 
-def test_a_variable_may_be_moved_by_itself():
-    w = tf.Variable([0.0, 4.0])
-    assert assign_moving_average(w, [1.0, 0.0], 0.75, zero_debias=False) is w
-    assert w.numpy().tolist() == [0.25, 3.0]
-    with tf1.Graph().as_default(), tf1.Session() as session:
-        v = tf1.Variable(0.0)
-        moved = assign_moving_average(v, 8.0, 0.75)
-        session.run(tf1.global_variables_initializer())
-        assert session.run(moved) == pytest.approx(8.0)
-
-
 @pytest.mark.parametrize(
     ("build", "text"),
     [
         (lambda: [tf.Variable([1, 2])], "must be half, float, or double"),
         (lambda: [tf.constant(1.0)], "does not support non-Variable tensors"),
         (lambda: ["w"], "kept of variables"),
+        (lambda: 3, "Expected a list of variables"),
     ],
 )
 def test_mistakes_are_named(build, text):

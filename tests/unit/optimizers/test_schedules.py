@@ -7,8 +7,8 @@ import pytest
 import situs as tf
 import situs.compat.v1 as tf1
 from situs.optimizers import decay, schedules
-from situs.optimizers.base import Optimizer
 from situs.optimizers.classic import GradientDescentOptimizer
+from situs.optimizers.classic_base import Optimizer
 from situs.optimizers.schedules import (
     CosineDecay,
     CosineDecayRestarts,
@@ -58,6 +58,8 @@ def test_a_variable_is_a_step(schedule):
         (lambda: schedules.deserialize(7), "Improper config format"),
         (lambda: decay.piecewise_constant(1, [1], [1.0]), "length of boundaries should be 1 less than"),
         (lambda: decay.piecewise_constant(tf.constant(1), [0.5], [1.0, 2.0]), "must have the same dtype as x"),
+        (lambda: schedules.ExponentialDecay(0.1, "a", 0.5), "`decay_steps` must be a number"),
+        (lambda: schedules.PiecewiseConstantDecay(1, [0.1]), "boundaries of a piecewise constant are a list"),
         (lambda: decay.exponential_decay(0.1, None, 10, 0.5), "global_step is required for exponential_decay"),
         (lambda: decay.cosine_decay(0.1, None, 10), "global_step is required for cosine_decay"),
     ],

@@ -8,7 +8,6 @@ import pytest
 import situs as tf
 import situs.compat.v1 as tf1
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError
-from situs.optimizers.base import Optimizer
 from situs.optimizers.classic import (
     AdadeltaOptimizer,
     AdagradOptimizer,
@@ -18,6 +17,7 @@ from situs.optimizers.classic import (
     MomentumOptimizer,
     RMSPropOptimizer,
 )
+from situs.optimizers.classic_base import Optimizer
 from tests.conftest import LOCAL
 
 ALL = [
@@ -454,6 +454,10 @@ def test_a_gradient_that_is_none_leaves_its_variable_alone(graph):
     [
         (lambda w: GradientDescentOptimizer(0.1, name=""), ValueError, "Must specify the optimizer name"),
         (lambda w: GradientDescentOptimizer(0.1, name=None), ValueError, "Must specify the optimizer name"),
+        (lambda w: GradientDescentOptimizer(0.1).apply_gradients([1]), TypeError, "list of pairs of a gradient"),
+        (lambda w: GradientDescentOptimizer(0.1).minimize(w * w, global_step=3), TypeError, "`global_step` is a var"),
+        (lambda w: AdagradOptimizer(0.1, "a"), TypeError, "must be a number"),
+        (lambda w: FtrlOptimizer(0.1, l1_regularization_strength="a"), TypeError, "must be a number"),
         (lambda w: AdagradOptimizer(0.1, 0.0), ValueError, "initial_accumulator_value must be positive: 0.0"),
         (lambda w: FtrlOptimizer(0.1, learning_rate_power=0.5), ValueError, "needs to be negative or zero"),
         (lambda w: FtrlOptimizer(0.1, l1_regularization_strength=-1.0), ValueError, "needs to be positive or zero"),

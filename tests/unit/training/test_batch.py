@@ -96,6 +96,7 @@ def test_only_elements_that_are_to_be_kept_are_batched(all_of, maybe):
         (lambda: train.batch([tf.placeholder("float32")], 4), ValueError, "Cannot infer Tensor's rank"),
         (lambda: train.batch([tf.placeholder("float32", [None])], 4), ValueError, "All shapes must be fully defined"),
         (lambda: train.batch(tf.constant([1.0]), 4), TypeError, "takes a list or a dictionary of tensors"),
+        (lambda: train.batch({1: 1.0, "a": 2.0}, 4), TypeError, "must be comparable"),
         (lambda: train.batch_join([], 4), ValueError, "Expected at least one set of tensors"),
         (lambda: train.batch_join([[1.0], [2]], 4), TypeError, "Expected types to be consistent: float32 vs. int32"),
         (lambda: train.batch_join([[1.0], [2.0, 1.0]], 4), ValueError, "same number of tensors"),

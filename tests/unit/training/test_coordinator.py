@@ -195,3 +195,18 @@ def test_a_looper_can_be_a_subclass_and_its_exceptions_stop_the_others():
 def test_a_looper_needs_a_coordinator():
     with pytest.raises(ValueError, match="'coord' argument must be a Coordinator"):
         LooperThread("nobody", None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"timer_interval_secs": "often"}, "'timer_interval_secs'"),
+        ({"timer_interval_secs": 1, "target": 3}, "target of a LooperThread is a function"),
+        ({"timer_interval_secs": 1, "kwargs": 3}, "come as a dictionary"),
+    ],
+)
+def test_what_a_looper_cannot_do_is_said_before_it_runs(arguments, text):
+    coord = Coordinator()
+    with pytest.raises(TypeError, match=text):
+        LooperThread(coord, **arguments)
+    coord.join(stop_grace_period_secs=LIMIT)  # nothing was registered

@@ -137,6 +137,13 @@ def test_runners_that_cannot_be_are_refused(sess, make, error, text):
         make(FIFOQueue(1, tf.float32))
 
 
+@pytest.mark.parametrize("session", [None, 3])
+def test_threads_need_a_session(sess, session):
+    q = FIFOQueue(1, tf.float32)
+    with pytest.raises(TypeError, match="work in a session"):
+        QueueRunner(q, [q.enqueue(1.0)]).create_threads(session)
+
+
 def test_in_eager_code_there_are_none():
     q = eager.FIFOQueue(3, "float32")
     with pytest.raises(RuntimeError, match="not supported when eager execution is enabled"):

@@ -46,7 +46,7 @@ def test_a_device_function_sees_the_type_variable():
     assert c.numpy() == 12.0
 
 
-def test_assignments_run_where_the_variable_is():  # check 54
+def test_assignments_run_where_the_variable_is():
     with tf.device("/gpu:1"):
         v = tf.Variable([1.0, 2.0], name="v")
     with tf.device("/cpu:0"):
@@ -115,6 +115,11 @@ def test_a_copy_is_another_variable_on_the_same_device():
     other.assign([2.0])
     assert (other.device, other.name, other.trainable, v.numpy()) == (GPU1, "v:0", False, [1.0])
     assert tf.is_tensor(v)
+
+
+def test_a_copy_has_the_same_constraint():
+    v = tf.Variable([1.0], constraint=tf.nn.relu)
+    assert copy.deepcopy(v).constraint is tf.nn.relu
 
 
 def test_unknown_dimensions_may_change():

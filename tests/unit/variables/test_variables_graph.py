@@ -26,7 +26,7 @@ def names(graph):
 # What a variable is made of.
 
 
-def test_a_variable_is_four_operations(graph):  # check 24
+def test_a_variable_is_four_operations(graph):
     a = tf.Variable(3.0, name="a")
     assert [(op.name, op.type) for op in graph.get_operations()] == [
         ("a/initial_value", "Const"),
@@ -45,7 +45,7 @@ def test_a_variable_is_four_operations(graph):  # check 24
     assert repr(a) == "<tf.Variable 'a:0' shape=() dtype=float32_ref>"
 
 
-def test_variables_without_names_are_numbered(graph):  # check 25
+def test_variables_without_names_are_numbered(graph):
     assert [tf.Variable(1.0).name for _ in range(3)] == ["Variable:0", "Variable_1:0", "Variable_2:0"]
     with tf.name_scope("x"):
         assert tf.Variable(1.0, name="a").name == "x/a:0"
@@ -146,7 +146,7 @@ def test_numbers_of_every_kind_are_added_and_subtracted(graph, dtype):
         assert sess.run(v.assign_sub([1, 1])).tolist() == [6, 9]
 
 
-def test_every_session_has_values_of_its_own(graph):  # check 83
+def test_every_session_has_values_of_its_own(graph):
     v = tf.Variable(1.0)
     bump = v.assign_add(1.0)
     with tf.Session() as one, tf.Session() as two:
@@ -251,6 +251,8 @@ def test_count_up_to_stops_at_its_limit(graph):
         assert sess.run(v) == 3
     with pytest.raises(TypeError):
         tf.Variable(0.0).count_up_to(3)
+    with pytest.raises(TypeError, match="'limit'"):
+        tf.Variable(0).count_up_to("a")
 
 
 def test_variables_without_values_are_reported(graph):
@@ -263,6 +265,13 @@ def test_variables_without_values_are_reported(graph):
         sess.run(a.initializer)
         assert sess.run(report).tolist() == [b"b"]
         assert sess.run(none).tolist() == []
+
+
+def test_eager_variables_have_values_in_graphs_too():
+    v = eager_tf.Variable(1.0)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.is_variable_initialized(v))
+        assert sess.run(tf.report_uninitialized_variables([v])).tolist() == []
 
 
 # Initial values that depend on variables.

@@ -304,6 +304,11 @@ def test_regularizers_collect_losses(graph):
     assert initialized(loss) == [18.0]
 
 
+def test_a_custom_getter_is_a_function(graph):
+    with pytest.raises(TypeError, match="A custom_getter is a function, got 3"):
+        get_variable("w", [1], custom_getter=3)
+
+
 def test_custom_getters_are_nested(graph):
     seen = []
 

@@ -3,7 +3,7 @@
 A class says which op it is, which lists of slots are its states, and what steers it:
 
     class SGD(Ruled):
-        def _rule(self):          return apply_gradient_descent, (), {}
+        def _rule(self):          return Rule(apply_gradient_descent)
         def _steering(self, m):   return {"alpha": m.rate}
 
 What steers an op is computed once for all variables of a dtype: with numbers in eager code, where they are known on the
@@ -101,10 +101,7 @@ class Ruled(Optimizer):
     def _moment(self, rate: Any, dtype: DType) -> Moment:
         """The step that is being made, for variables of a dtype."""
         wanted = steering_dtype(dtype)
-        if here.graph is not None:
-            return Moment(cast(rate, wanted), read(self.iterations) + 1, wanted)
-        steps = self._step.number() // (self.gradient_accumulation_steps or 1)
-        return Moment(rate, steps + 1, wanted)
+        return Moment(rate if here.graph is None else cast(rate, wanted), self._changes() + 1, wanted)
 
     def _update_now(self, rule: Rule, grads: list[Any], variables: list[Any], rate: Any) -> None:
         for group in self._grouped(rule, variables):

@@ -1,4 +1,4 @@
-"""Optimizers that are one op: what it is called with says everything about them.
+"""Optimizers of TensorFlow 1 that are one op: what it is called with says everything about them.
 
     Rule(apply_momentum, slots=("momentum",), steering={"lr": "_learning_rate_tensor", ...})
 
@@ -21,8 +21,8 @@ from situs.ops.array import shape
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.ops.slices import IndexedSlices
-from situs.optimizers.base import Optimizer
-from situs.optimizers.update import Update, add, make
+from situs.optimizers.classic_base import Optimizer
+from situs.optimizers.update import Update, do_all, make
 from situs.registry.op import find_op
 from situs.tensor import is_tensor
 from situs.variables.apply_ops import Apply, steering_dtype
@@ -129,16 +129,14 @@ class RuleOptimizer(Optimizer):
         key = rule.apply, dtype, here.graph
         if key not in self._steering_known:
             convert = _rounded if here.graph is None else _as_tensor
-            found = {name: convert(getattr(self, attribute), dtype) for name, attribute in rule.steering.items()}
-            self._steering_known[key] = found
+            steering = {name: convert(getattr(self, attribute), dtype) for name, attribute in rule.steering.items()}
+            self._steering_known[key] = steering
         return self._steering_known[key]
 
 
 def _do(update: Update) -> Any:
-    if here.graph is not None:
-        return add(update)
-    make([update])
-    return None
+    operations = do_all([update])
+    return operations[0] if operations else None
 
 
 def _as_tensor(value: Any, dtype: DType) -> Any:

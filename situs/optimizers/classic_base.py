@@ -11,13 +11,13 @@ once. A class of one's own overrides `_create_slots`, `_prepare`, `_apply_dense`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from situs import dtype as dt
 from situs.autodiff.graph import gradients
 from situs.autodiff.tape import GradientTape
-from situs.devices.scope import here
+from situs.devices.scope import device, here
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import control_dependencies, init_scope, name_scope
 from situs.graph.graph import Graph
@@ -30,6 +30,7 @@ from situs.ops.placeholder import group
 from situs.ops.placeholder import tuple as gate
 from situs.ops.search import unique
 from situs.ops.slices import IndexedSlices
+from situs.optimizers.arguments import as_pairs
 from situs.optimizers.slots import check_name, known_shape, make_slot
 from situs.optimizers.update import state_of
 from situs.registry.op import find_op
@@ -134,11 +135,11 @@ class Optimizer:
         variables = trainable_variables() if var_list is None else flatten(var_list)
         if not variables:
             raise InvalidArgumentError("No variables to optimize.")
-        found = gradients(loss, variables, grad_loss, colocate_gradients_with_ops=colocated)
+        grads = gradients(loss, variables, grad_loss, colocate_gradients_with_ops=colocated)
         if gate_gradients == self.GATE_GRAPH:  # GATE_OP asks for nothing: what is read is not changed under a reader
-            found = gate(found)
-        self._assert_valid_dtypes([v for grad, v in zip(found, variables, strict=True) if grad is not None])
-        return list(zip(found, variables, strict=True))
+            grads = gate(grads)
+        self._assert_valid_dtypes([v for grad, v in zip(grads, variables, strict=True) if grad is not None])
+        return list(zip(grads, variables, strict=True))
 
     # Applying them.
 
@@ -160,32 +161,33 @@ class Optimizer:
         Returns:
             The operation; in eager code the global step, or None.
         """
-        pairs = [(_as_gradient(grad), variable) for grad, variable in tuple(grads_and_vars)]
+        pairs = [(_as_gradient(grad), variable) for grad, variable in as_pairs(grads_and_vars)]
         if not pairs:
             raise InvalidArgumentError("No variables provided.")
-        found = [(grad, variable) for grad, variable in pairs if grad is not None]
-        if not found:
+        if global_step is not None and not hasattr(global_step, "assign_add"):
+            raise DTypeError(f"`global_step` is a variable, got {shown(global_step)}.")
+        present = [(grad, variable) for grad, variable in pairs if grad is not None]
+        if not present:
             raise InvalidArgumentError(
                 f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}."
             )
-        graph = graph_of(found)
-        with nullcontext() if graph is None else here_or(graph):
+        with here_or(graph_of(present)):
             with init_scope():
-                self._create_slots([variable for _, variable in found])
+                self._create_slots([variable for _, variable in present])
             with name_scope(name, self._name) as scope:
-                return self._apply_all(found, global_step, scope)
+                return self._apply_all(present, global_step, scope)
 
     def _apply_all(self, pairs: Sequence[tuple[Any, Any]], global_step: Any, scope: str) -> Any:
         self._prepare()
         updates = self._updates(pairs)
         if global_step is None:
-            made = self._finish(updates, scope)
+            last = self._finish(updates, scope)
         else:
             with control_dependencies([self._finish(updates, "update")]):
-                made = global_step.assign_add(1, name=scope)
+                last = global_step.assign_add(1, name=scope)
         if here.graph is None:
-            return made
-        operation = getattr(made, "op", made)
+            return last
+        operation = getattr(last, "op", last)
         collected = here.graph.get_collection_ref(GraphKeys.TRAIN_OP)
         if isinstance(operation, Operation) and operation not in collected:
             collected.append(operation)
@@ -197,19 +199,19 @@ class Optimizer:
     def _updated(self, grad: Any, variable: Any) -> Any:
         """Changes one variable, by the method for its kind of gradient."""
         if here.graph is None:
-            return self._constrained(self._update_eagerly(grad, variable), grad, variable)
+            return self._constrained(self._update_by_resource(grad, variable), grad, variable)
         name = variable.op.name if isinstance(variable, RefVariable) else ""
         with name_scope(f"update_{name}"), here.graph.colocate_with(state_of(variable, here.graph).op):
-            in_graph = isinstance(variable, RefVariable) and not self._has_only_resource_methods
-            update = self._update_in_graph if in_graph else self._update_eagerly
+            by_reference = isinstance(variable, RefVariable) and not self._has_only_resource_methods
+            update = self._update_by_reference if by_reference else self._update_by_resource
             return self._constrained(update(grad, variable), grad, variable)
 
-    def _update_in_graph(self, grad: Any, variable: Any) -> Any:
+    def _update_by_reference(self, grad: Any, variable: Any) -> Any:
         if isinstance(grad, IndexedSlices):
             return self._apply_sparse_duplicate_indices(grad, variable)
         return self._apply_dense(grad, variable)
 
-    def _update_eagerly(self, grad: Any, variable: Any) -> Any:
+    def _update_by_resource(self, grad: Any, variable: Any) -> Any:
         if isinstance(grad, IndexedSlices):
             return self._resource_apply_sparse_duplicate_indices(grad.values, variable, grad.indices)
         return self._resource_apply_dense(grad, variable)
@@ -262,7 +264,8 @@ class Optimizer:
 
     def _resource_apply_sparse_duplicate_indices(self, grad: Any, handle: Any, indices: Any) -> Any:
         """Changes rows of an eager variable; rows may be named more than once."""
-        return self._resource_apply_sparse(*_first_and_last(without_duplicates(grad, indices), handle))
+        values, rows = without_duplicates(grad, indices)
+        return self._resource_apply_sparse(values, handle, rows)
 
     def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
         """Changes rows of an eager variable, each named once."""
@@ -287,7 +290,7 @@ class Optimizer:
         return sorted(self._slots)
 
     def variables(self) -> list[Any]:
-        """All variables of the optimizer's own, by name: those of the default graph, or the eager ones."""
+        """All variables of the optimizer's own, sorted by name."""
         own = [*self._non_slot_dict.values(), *(slot for slots in self._slots.values() for slot in slots.values())]
         return sorted(own, key=lambda variable: str(variable.name))
 
@@ -328,7 +331,7 @@ class Optimizer:
         key = name, getattr(colocate_with, "graph", None)
         if key not in self._non_slot_dict:
             kind = Variable if isinstance(colocate_with, Variable) else RefVariable
-            with _with(colocate_with):
+            with _beside(colocate_with):
                 self._non_slot_dict[key] = kind(initial_value, name=name, trainable=False)
         return self._non_slot_dict[key]
 
@@ -354,21 +357,17 @@ class Optimizer:
 
     def _checkpoint_children(self) -> dict[str, Any]:
         """What a ``tf.train.Checkpoint`` saves of it."""
-        found = {name: variable for (name, _), variable in self._non_slot_dict.items()}
+        children = {name: variable for (name, _), variable in self._non_slot_dict.items()}
         for slot_name, slots in self._slots.items():
             for key, slot in slots.items():
-                found[f"{str(key.deref().name).removesuffix(':0')}.{slot_name}"] = slot
-        return found
+                children[f"{str(key.deref().name).removesuffix(':0')}.{slot_name}"] = slot
+        return children
 
 
 def without_duplicates(values: Any, indices: Any) -> tuple[Tensor, Tensor]:
     """Rows with those of the same number added up, and their numbers, each once."""
     rows, places = unique(indices)
     return find_op("UnsortedSegmentSum")(values, places, shape_of(rows)[0]), rows
-
-
-def _first_and_last(pair: tuple[Any, Any], between: Any) -> tuple[Any, Any, Any]:
-    return pair[0], between, pair[1]
 
 
 def _by_tape(loss: Any, var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
@@ -404,9 +403,8 @@ def _as_it_is_now(variable: Any) -> Any:
 
 
 @contextmanager
-def _with(variable: Any) -> Iterator[None]:
-    from situs.devices.scope import device
-
+def _beside(variable: Any) -> Iterator[None]:
+    """Where a variable is: makes its neighbours on the same device."""
     if isinstance(variable, Variable):
         with device(variable.device):
             yield
