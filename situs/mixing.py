@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 UNPREDICTABLE = -1  # in the place of a seed: a new one is to be taken for every draw
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15
+_FIRST_FACTOR = 0xBF58476D1CE4E5B9
+_SECOND_FACTOR = 0x94D049BB133111EB
 
 
 def unpredictable() -> int:
@@ -32,8 +34,8 @@ def mix_each(numbers: Iterable[int], last: int, offsets: np.ndarray[Any, Any]) -
     import numpy as np
 
     z = offsets + np.uint64((_state(numbers) + _STEP + last) & _MASK)  # NumPy's integers wrap around by themselves
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(_FIRST_FACTOR)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(_SECOND_FACTOR)
     return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
@@ -45,6 +47,6 @@ def _state(numbers: Iterable[int]) -> int:
 
 
 def _scramble(z: int) -> int:
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    z = ((z ^ (z >> 30)) * _FIRST_FACTOR) & _MASK
+    z = ((z ^ (z >> 27)) * _SECOND_FACTOR) & _MASK
     return z ^ (z >> 31)

@@ -42,7 +42,7 @@ def as_sizes(shape: Any) -> tuple[int, ...]:
 
 
 def partly(check: Callable[[Any], tuple[int, ...]], shape: Any) -> tuple[Dim, ...]:
-    """What a function of sizes makes of those that are known; None, for those that are not, stays where it is."""
+    """A shape whose known sizes `check` has seen; None, for a size that is not known, stays in its place."""
     if not isinstance(shape, tuple) or None not in shape:
         return check(shape)
     known = iter(check(tuple(size for size in shape if size is not None)))
@@ -392,7 +392,7 @@ def squeeze_v1(input: Any, axis: Any = None, name: str | None = None, squeeze_di
     return squeeze(input, renamed("axis", axis, "squeeze_dims", squeeze_dims), name)
 
 
-# Transpose. Where the rank is not known yet, `perm` is a word: all axes, or the last two.
+# Transpose. `perm` may be a word that means something for every rank: all axes, or the last two.
 
 _REVERSE, _MATRIX = "reverse", "matrix"
 _transpose = op("Transpose", "x: T, perm: host -> y: T", conjugate=False)

@@ -252,6 +252,12 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
 
 # Complex numbers and their parts.
 
+
+def complex_dtype(part: DType) -> DType:
+    """The complex dtype for numbers of this dtype: complex128 for what has double precision, else complex64."""
+    return dt.complex128 if part.real_dtype is dt.float64 else dt.complex64
+
+
 _complex = op("Complex", "real: T, imag: T -> out: Tout", T=_PARTS)
 _complex.shape(broadcast)
 
@@ -280,7 +286,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
             f"The `real` and `imag` components have incorrect types: {part.name} {dtype_of(imag).name}. "
             "They must be consistent, and one of [tf.float32, tf.float64]"
         )
-    return _complex(real, imag, Tout=dt.complex64 if part is dt.float32 else dt.complex128, name=name)
+    return _complex(real, imag, Tout=complex_dtype(part), name=name)
 
 
 _real = op("Real", "input: T -> output: Tout", T=NUMERIC)

@@ -67,7 +67,10 @@ def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None 
 
 
 def _logical(name: str, kernel: Callable[..., torch.Tensor], doc: str) -> BinaryFunction:
-    """A row for two booleans. The signature names the dtype, so that errors name the input that is wrong."""
+    """Declares an op of two booleans and makes its public function.
+
+    The signature names the dtype, so that errors name the input that is wrong.
+    """
     declared = op(name, "x: bool, y: bool -> z: bool")
     declared.shape(broadcast)
     declared.kernel(CPU, GPU)(kernel)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -116,14 +117,14 @@ def _constant_of_tensor(value: Tensor, wanted: DType | None, shape: Any) -> Tens
             f"Use tf.cast(tensor, {wanted!r})."
         )
     if shape is None or value.shape == TensorShape(shape):
-        return identity_here(value)
+        return _identity_here(value)
     if isinstance(value, SymbolicTensor):
         raise DTypeError(f"tf.constant takes values, not the symbolic {value!r}. Use tf.reshape or tf.fill.")
     assert isinstance(value, EagerTensor)
     return constant(value.numpy(), value.dtype, shape)
 
 
-def identity_here(value: Tensor) -> Tensor:
+def _identity_here(value: Tensor) -> Tensor:
     """The tensor on the device that a constant of its dtype would be made on."""
     if isinstance(value, SymbolicTensor):
         return value
@@ -321,12 +322,12 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     """
     if limit is None:
         start, limit = 0, start
-    tidx = _range_dtype((start, limit, delta)) if dtype is None else as_dtype(dtype)
-    return _range(start, limit, delta, Tidx=tidx, name=name)
+    values = [read(value) for value in (start, limit, delta)]
+    return _range(*values, Tidx=_range_dtype(values) if dtype is None else as_dtype(dtype), name=name)
 
 
-def _range_dtype(values: tuple[Any, ...]) -> DType:
-    dtypes = [to_array(v)[1] if not isinstance(v, Tensor) else v.dtype for v in values]
+def _range_dtype(values: Sequence[Any]) -> DType:
+    dtypes = [value.dtype if isinstance(value, Tensor) else to_array(value)[1] for value in values]
     order = (dt.int32, dt.int64, dt.float32, dt.float64)
     for dtype in dtypes:
         if dtype not in order:
@@ -339,12 +340,16 @@ _linspace = op("LinSpace", "start: host, stop: host, num: host -> output: T", T=
 
 @_linspace.shape
 def _linspace_shape(start: Any, stop: Any, num: Any) -> TensorShape:
-    if not isinstance(num, int) or num <= 0:
-        raise InvalidArgumentError(f"Requires num > 0: {num}")
     for value in (start, stop):
-        if not isinstance(value, (int, float)):
+        if value is not None and not isinstance(value, (int, float)):
             raise InvalidArgumentError(f"linspace takes scalars, got start={start!r}, stop={stop!r}")
-    return TensorShape([num])
+    return TensorShape([None if num is None else _as_num(num)])
+
+
+def _as_num(num: Any) -> int:
+    if not isinstance(num, int) or isinstance(num, bool) or num <= 0:
+        raise InvalidArgumentError(f"Requires num > 0: {num}")
+    return num
 
 
 @_linspace.kernel(CPU, GPU)
@@ -355,6 +360,7 @@ def _linspace_kernel(start: Any, stop: Any, num: Any, *, T: DType, device: torch
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
     """Makes `num` evenly spaced values from `start` to `stop`, both included."""
+    start, stop = read(start), read(stop)
     given = [v.dtype for v in (start, stop) if isinstance(v, (Tensor, np.ndarray, np.generic))]
     whole = isinstance(start, int) and isinstance(stop, int)
     dtype = as_dtype(given[0]) if given else dt.int32 if whole else dt.float32

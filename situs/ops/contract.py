@@ -93,6 +93,14 @@ def _check_result(result: str, letters: Counter[str], text: str) -> None:
             )
 
 
+def _equation_for(count: int, text: str) -> Equation:
+    """Reads an einsum equation that must be one of `count` operands."""
+    parsed = parse_equation(text)
+    if count != len(parsed.operands):
+        raise InvalidArgumentError(f'Got {count} inputs for equation "{text}", expecting {len(parsed.operands)}')
+    return parsed
+
+
 # Einsum.
 
 _einsum = op("Einsum", "inputs: T* -> output: T", T=FLOATING | COMPLEX | INDEX, equation="")
@@ -100,11 +108,7 @@ _einsum = op("Einsum", "inputs: T* -> output: T", T=FLOATING | COMPLEX | INDEX, 
 
 @_einsum.shape
 def _einsum_shape(inputs: Sequence[TensorShape], *, equation: str) -> TensorShape:
-    parsed = parse_equation(equation)
-    if len(inputs) != len(parsed.operands):
-        raise InvalidArgumentError(
-            f'Got {len(inputs)} inputs for equation "{equation}", expecting {len(parsed.operands)}'
-        )
+    parsed = _equation_for(len(inputs), equation)
     sizes: dict[str, Dim] = {}
     shared = SCALAR
     for number, (term, shape) in enumerate(zip(parsed.operands, inputs, strict=True)):
@@ -177,14 +181,14 @@ def _operand_gradient(grad: Tensor, equation: Equation, number: int, inputs: lis
     letters, places = before + after, [*range(len(before)), *range(-len(after), 0)]
     terms = [equation.result, *(term for n, term in enumerate(equation.operands) if n != number)]
     others = [grad, *(conjugate(x) for n, x in enumerate(inputs) if n != number)]
-    found, spare = "".join(terms), iter(c for c in LETTERS if c not in str(equation))
+    elsewhere, unused = "".join(terms), iter(c for c in LETTERS if c not in str(equation))
     wanted = ""
     for letter, place in zip(letters, places, strict=True):
         if letter in wanted:
-            twin = next(spare)
+            twin = next(unused)
             terms, others = [*terms, letter + twin], [*others, eye(sizes[place], dtype=grad.dtype)]
             letter = twin
-        elif letter not in found:
+        elif letter not in elsewhere:
             terms, others = [*terms, letter], [*others, ones([sizes[place]], grad.dtype)]
         wanted += letter
     if ELLIPSIS not in equation.result:
@@ -220,9 +224,7 @@ def einsum(equation: str, *inputs: Any, optimize: Any = "greedy", name: str | No
     """
     if not isinstance(equation, str):
         raise DTypeError(f"An einsum equation is a string such as 'ij,jk->ik', got {equation!r}.")
-    expected = len(parse_equation(equation).operands)
-    if len(inputs) != expected:
-        raise InvalidArgumentError(f'Got {len(inputs)} inputs for equation "{equation}", expecting {expected}')
+    _equation_for(len(inputs), equation)
     with Composed(name, "einsum", "Einsum") as last:
         return _einsum(list(inputs), equation=equation, name=last)
 

@@ -159,10 +159,10 @@ def choose(pairs: Any, default: Branch | None, exclusive: bool, name: str, cond_
     checks = _checks(predicates, default is None, exclusive)
 
     def chosen() -> Any:
-        made = default if default is not None else pairs[-1][1]
+        last = default if default is not None else pairs[-1][1]
         for predicate, function in reversed(pairs if default is not None else pairs[:-1]):
-            made = _either(predicate, function, made, name, cond_of)
-        return made()
+            last = _either(predicate, function, last, name, cond_of)
+        return last()
 
     return _after(checks, chosen)
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.structure import deeper
 from situs.ops import control
@@ -53,7 +52,7 @@ def cond(
     if graph is None:
         made = control.cond(pred, then, otherwise, name)
         return made if strict else _unpacked(made)
-    first, second = _returning(graph, then, "true_fn", strict), _returning(graph, otherwise, "false_fn", strict)
+    first, second = _returning(then, "true_fn", strict), _returning(otherwise, "false_fn", strict)
     made = control.branch(graph, pred, first, second, name)
     return made if strict else _unpacked(made)
 
@@ -64,8 +63,8 @@ def _one_of(new: Branch | None, old: Branch | None, name: str, old_name: str) ->
     return old if new is None else new
 
 
-def _returning(graph: Graph, function: Branch, name: str, strict: bool) -> Branch:
-    """The function of a branch, with True in the place of operations: something to fetch."""
+def _returning(function: Branch, name: str, strict: bool) -> Branch:
+    """The function of a branch, with a tensor, True, in the place of each operation that it returns."""
 
     def run() -> Any:
         made = function()

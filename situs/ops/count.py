@@ -21,10 +21,12 @@ from situs.tensor import Tensor
 
 # HistogramFixedWidth and HistogramFixedWidthBins.
 
-_PLAIN = frozenset({int32, int64, float32, float64})
-_histogram = op("HistogramFixedWidth", "values: T, value_range: T, nbins: host -> out: dtype", T=_PLAIN, dtype=INDEX)
+_HISTOGRAM_TYPES = frozenset({int32, int64, float32, float64})
+_histogram = op(
+    "HistogramFixedWidth", "values: T, value_range: T, nbins: host -> out: dtype", T=_HISTOGRAM_TYPES, dtype=INDEX
+)
 _histogram_bins = op(
-    "HistogramFixedWidthBins", "values: T, value_range: T, nbins: host -> out: dtype", T=_PLAIN, dtype=INDEX
+    "HistogramFixedWidthBins", "values: T, value_range: T, nbins: host -> out: dtype", T=_HISTOGRAM_TYPES, dtype=INDEX
 )
 
 
@@ -71,6 +73,8 @@ def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: An
     count = _as_nbins(nbins)
     low, high = _checked_range(values, value_range)
     step = (high - low) / count
+    if not values.is_floating_point():
+        values = values.long().clamp(max=high)  # so that the difference does not overflow
     bins = ((values.clamp(min=low) - low).double() / step).clamp(max=count - 1).to(torch.int64)
     return torch.bincount(bins.reshape(-1), minlength=count).to(TORCH_DTYPE[dtype])
 
@@ -197,14 +201,15 @@ def bincount(
         axis: None or 0 to count all elements, -1 to count each row.
         binary_output: Whether to return only whether an integer occurs.
     """
-    if axis is not None and as_attribute(axis, "axis") not in (0, -1):
+    place = 0 if axis is None else as_attribute(axis, "axis")
+    if place not in (0, -1):
         raise InvalidArgumentError(
             f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported."
         )
     binary_output = as_bool(binary_output, "binary_output")
     if binary_output and weights is not None:
         raise InvalidArgumentError("Arguments `binary_output` and `weights` are mutually exclusive.")
-    attrs: dict[str, Any] = {"binary_output": binary_output, "per_row": axis == -1}
+    attrs: dict[str, Any] = {"binary_output": binary_output, "per_row": place == -1}
     each = to_tensor([], as_dtype(dtype)) if weights is None else weights
     return _bincount(arr, each, minlength, maxlength, name=name, **attrs)
 
@@ -232,10 +237,13 @@ _confusion_matrix = op(
 def _confusion_matrix_shape(
     labels: TensorShape, predictions: TensorShape, weights: TensorShape, num_classes: Any
 ) -> TensorShape:
-    if labels.rank is None or predictions.rank is None:
-        count = None if num_classes is None else _as_classes(num_classes)
-        return TensorShape([count, count])
-    labels, predictions = _squeezed_shapes(labels, predictions)
+    if labels.rank is not None and predictions.rank is not None:
+        _check_classified(*_squeezed_shapes(labels, predictions), weights)
+    count = None if num_classes is None else _as_classes(num_classes)
+    return TensorShape([count, count])
+
+
+def _check_classified(labels: TensorShape, predictions: TensorShape, weights: TensorShape) -> None:
     if not labels.is_compatible_with(predictions):
         raise InvalidArgumentError(
             "labels and predictions must have one shape: "
@@ -245,15 +253,11 @@ def _confusion_matrix_shape(
         raise InvalidArgumentError(f"labels and predictions must be vectors, got shape {brackets(labels)}")
     if weights != [0] and not weights.is_compatible_with(labels):
         raise InvalidArgumentError(f"Shapes {labels} and {weights} are incompatible: give one weight for each label")
-    count = None if num_classes is None else _as_classes(num_classes)
-    return TensorShape([count, count])
 
 
 def _squeezed_shapes(labels: TensorShape, predictions: TensorShape) -> tuple[TensorShape, TensorShape]:
-    """One of the two may have a last dimension of size 1 more than the other."""
-    if labels.rank is None or predictions.rank is None:
-        return labels, predictions
-    more = labels.rank - predictions.rank
+    """Two shapes of known rank, of which one may have had one more dimension at its end, of size 1."""
+    more = len(labels) - len(predictions)
     return (
         labels[:-1] if more == 1 and labels[-1] in (1, None) else labels,
         predictions[:-1] if more == -1 and predictions[-1] in (1, None) else predictions,
@@ -275,11 +279,11 @@ def _confusion_matrix_kernel(
         TensorShape(labels.shape), TensorShape(predictions.shape), TensorShape(weights.shape), num_classes
     )
     rows, columns = (each.reshape(-1).to(torch.int64) for each in (labels, predictions))
-    largest = max(_largest_class(rows, "labels"), _largest_class(columns, "predictions"))
-    count = largest + 1 if num_classes is None else _as_classes(num_classes)
-    for what, each in (("labels", rows), ("predictions", columns)):
-        if len(each) and int(each.max()) >= count:
-            raise InvalidArgumentError(f"`{what}` out of bound: {int(each.max())} for {count} classes")
+    largest = {"labels": _largest_class(rows, "labels"), "predictions": _largest_class(columns, "predictions")}
+    count = max(largest.values()) + 1 if num_classes is None else _as_classes(num_classes)
+    for what, number in largest.items():
+        if number >= count:
+            raise InvalidArgumentError(f"`{what}` out of bound: {number} for {count} classes")
     kind = TORCH_DTYPE[dtype]
     added = weights.to(kind) if weights.shape == rows.shape else torch.ones_like(rows, dtype=kind)
     output = torch.zeros(count * count, dtype=kind, device=labels.device)
@@ -287,6 +291,7 @@ def _confusion_matrix_kernel(
 
 
 def _largest_class(numbers: torch.Tensor, what: str) -> int:
+    """The largest number of a class; -1 if there are none."""
     if not len(numbers):
         return -1
     low, high = (int(each) for each in numbers.aminmax())

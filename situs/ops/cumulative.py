@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -382,6 +383,8 @@ def _averaging(combine: Combine) -> SegmentKernel:
         sizes = _sizes(segment_ids, count, data.ndim).clamp_min(1)
         if data.dtype.is_floating_point or data.dtype.is_complex:
             return total / sizes.to(data.dtype)
+        if data.dtype in SIGNED_TWIN:  # PyTorch divides no wide unsigned integers
+            return torch.from_numpy(total.numpy() // sizes.to(data.dtype).numpy())
         return torch.div(total.to(torch.int64), sizes, rounding_mode="trunc").to(data.dtype)
 
     return kernel
@@ -472,25 +475,37 @@ def _segment_mean_gradient(grad: Tensor, segment_ids: Tensor) -> tuple[Any, ...]
 @find_op("SegmentMax").gradient
 @find_op("SegmentMin").gradient
 def _segment_extreme_gradient(grad: Tensor, data: Tensor, segment_ids: Tensor, output: Tensor) -> tuple[Any, ...]:
-    chosen = equal(data, _rows_of(output, segment_ids))
-    count = segment_sum(cast(chosen, grad.dtype), segment_ids)
-    return masked(chosen, _rows_of(div_no_nan(grad, count), segment_ids)), None
+    return _extreme_gradient(grad, data, segment_ids, output, segment_sum), None
 
 
 @find_op("SegmentProd").gradient
 def _segment_prod_gradient(grad: Tensor, data: Tensor, segment_ids: Tensor, output: Tensor) -> tuple[Any, ...]:
-    ones = where(equal(data, 0), ones_like(data), data)
-    zeros = segment_sum(cast(equal(data, 0), int32), segment_ids)
+    return _prod_gradient(grad, data, segment_ids, output, segment_sum, segment_prod), None
+
+
+def _extreme_gradient(
+    grad: Tensor, data: Tensor, segment_ids: Tensor, output: Tensor, sum_of: SegmentFunction
+) -> Tensor:
+    """The gradient of a maximum or minimum: equal shares for all elements that reach it."""
+    chosen = equal(data, _rows_of(output, segment_ids))
+    count = sum_of(cast(chosen, grad.dtype), segment_ids)
+    return masked(chosen, _rows_of(div_no_nan(grad, count), segment_ids))
+
+
+def _prod_gradient(
+    grad: Tensor, data: Tensor, segment_ids: Tensor, output: Tensor, sum_of: SegmentFunction, prod_of: SegmentFunction
+) -> Tensor:
+    """The gradient of a product: for each element, the product of the others in its segment.
+
+    By division, except where the element is the only zero of its segment.
+    """
+    is_zero = equal(data, 0)
+    zeros = sum_of(cast(is_zero, int32), segment_ids)
     passing = masked(less(zeros, 2), grad)  # of two zeros, neither makes a difference
-    others = _without_itself(
-        data, _rows_of(output, segment_ids), _rows_of(segment_prod(ones, segment_ids), segment_ids)
-    )
-    return times(_rows_of(passing, segment_ids), others), None
-
-
-def _without_itself(data: Tensor, product: Tensor, product_of_others: Tensor) -> Tensor:
-    """The product of a segment without each element: by division, except where this element is the only zero."""
-    return where(equal(data, 0), product_of_others, div_no_nan(product, data))
+    without_zeros = prod_of(where(is_zero, ones_like(data), data), segment_ids)
+    divided = div_no_nan(_rows_of(output, segment_ids), data)
+    others = where(is_zero, _rows_of(without_zeros, segment_ids), divided)
+    return times(_rows_of(passing, segment_ids), others)
 
 
 # Segments whose numbers stand in any order.
@@ -608,21 +623,17 @@ def _unsorted_sum_gradient(grad: Tensor, segment_ids: Tensor) -> tuple[Any, ...]
 def _unsorted_extreme_gradient(
     grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: Any, output: Tensor
 ) -> tuple[Any, ...]:
-    chosen = equal(data, _rows_of(output, segment_ids))
-    count = unsorted_segment_sum(cast(chosen, grad.dtype), segment_ids, num_segments)
-    return masked(chosen, _rows_of(div_no_nan(grad, count), segment_ids)), None
+    sum_of = partial(unsorted_segment_sum, num_segments=num_segments)
+    return _extreme_gradient(grad, data, segment_ids, output, sum_of), None
 
 
 @find_op("UnsortedSegmentProd").gradient
 def _unsorted_prod_gradient(
     grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: Any, output: Tensor
 ) -> tuple[Any, ...]:
-    ones = where(equal(data, 0), ones_like(data), data)
-    zeros = unsorted_segment_sum(cast(equal(data, 0), int32), segment_ids, num_segments)
-    passing = masked(less(zeros, 2), grad)
-    products = unsorted_segment_prod(ones, segment_ids, num_segments)
-    others = _without_itself(data, _rows_of(output, segment_ids), _rows_of(products, segment_ids))
-    return times(_rows_of(passing, segment_ids), others), None
+    sum_of = partial(unsorted_segment_sum, num_segments=num_segments)
+    prod_of = partial(unsorted_segment_prod, num_segments=num_segments)
+    return _prod_gradient(grad, data, segment_ids, output, sum_of, prod_of), None
 
 
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:

@@ -18,12 +18,13 @@ from situs import dtype as dt
 from situs.devices import scope
 from situs.devices.scope import here
 from situs.dtype import FLOATING, NUMERIC, DType, as_dtype
+from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import short, to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array
-from situs.ops.attribute import as_int, is_plain, plain
+from situs.ops.attribute import as_int, as_word, is_plain, plain
 from situs.ops.cast import cast
 from situs.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from situs.ops.constant import convert_to_tensor
@@ -402,8 +403,7 @@ def _tolerance(given: Any, dtype: DType) -> Any:
         raise DTypeError(f"assert_near compares floating-point or complex tensors, got {dtype.name}. Use assert_equal.")
     if given is not None:
         return given
-    precisions = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32}
-    return 10 * torch.finfo(precisions.get(dtype.real_dtype.name, torch.float64)).eps
+    return 10 * torch.finfo(TORCH_DTYPE[dtype.real_dtype]).eps
 
 
 _check_numerics = op("CheckNumerics", "tensor: T -> output: T", T=FLOATING, stateful=True, message="")
@@ -435,9 +435,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     Raises:
         InvalidArgumentError: there is an infinity or a NaN in it.
     """
-    if not isinstance(message, str):
-        raise DTypeError(f"Expected string for argument 'message' not {message!r}.")
-    return _check_numerics(tensor, message=message, name=name)
+    return _check_numerics(tensor, message=as_word(message, "message"), name=name)
 
 
 def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
@@ -474,7 +472,8 @@ def _assert_rank(
     if rank is None or not is_plain(wanted):
         holds = [compare(array.rank(tensor), each) for each in wanted]
         said = [f"{_prefix(message)}Tensor must have rank {words}. Received shape: ", array.shape(tensor)]
-        return Assert(reduce_any(stack(holds)), said if data is None else [*said, *data], summarize, last)
+        given = [] if data is None else _listed(data, "data")
+        return Assert(reduce_any(stack(holds)), [*said, *given], summarize, last)
     if not any(_STATIC[compare](rank, each) for each in wanted):
         raise InvalidArgumentError(
             f"{_prefix(message)}Tensor  must have rank {words}.  Received rank {rank}, shape {tensor.shape}"
@@ -488,13 +487,12 @@ _DETERMINED = "static_checks_determined_all_ok"
 
 def _as_rank(rank: Any) -> Any:
     """A rank as an integer, or a tensor that is not known before its graph runs."""
-    if not is_plain(rank):
-        if not rank.dtype.is_integer:
-            raise DTypeError(f"A rank is an integer (tf.int32), got {rank!r}.")
-        return rank
-    number = plain(rank, "rank")
-    if isinstance(number, tuple):
+    rank = read(rank)
+    number = plain(rank, "rank") if is_plain(rank) else rank
+    if isinstance(number, (list, tuple)):
         raise InvalidArgumentError(f"Rank must be a scalar, got {rank!r}.")
+    if isinstance(number, Tensor) and number.dtype.is_integer:
+        return number
     if not isinstance(number, int) or isinstance(number, bool):
         raise DTypeError(f"A rank is an integer (tf.int32), got {rank!r}.")
     return number
@@ -655,7 +653,7 @@ def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
             f"{_prefix(message)}Tensor {_description(tensor)}.  Specified shape must be an iterable.  "
             f"Received specified shape: {wanted}"
         )
-    symbols = tuple(wanted)
+    symbols = tuple(_as_symbol(each) for each in wanted)
     for index, symbol in enumerate(symbols[1:], start=1):
         if _is_rest(symbol):
             raise InvalidArgumentError(
@@ -663,6 +661,18 @@ def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
                 "for a variable number of unspecified dimensions is only allowed as the first entry"
             )
     return symbols
+
+
+def _as_symbol(symbol: Any) -> Any:
+    """One entry of a shape, with its integers as Python's."""
+    if symbol is None or symbol is Ellipsis or isinstance(symbol, str):
+        return symbol
+    try:
+        return operator.index(symbol)
+    except TypeError:
+        raise InvalidArgumentError(
+            f"A shape consists of integers, words, None and `...`, got the entry {short(symbol)}."
+        ) from None
 
 
 def _is_rest(symbol: Any) -> bool:

@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.dtype import COMPLEX, INDEX, DType, as_dtype, complex64, complex128, float32, float64, int32
+from situs.dtype import COMPLEX, INDEX, DType, as_dtype, float32, float64, int32
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import decompose_gradient as rules
 from situs.ops.array import expand_dims, shape
 from situs.ops.attribute import as_bool
-from situs.ops.cast import cast, dtype_of, real
+from situs.ops.cast import cast, complex_dtype, dtype_of, real
 from situs.ops.compare import greater, greater_equal
 from situs.ops.constant import convert_to_tensor
+from situs.ops.control import cond
 from situs.ops.define import CPU, GPU, op
 from situs.ops.diagonal import diag_part, eye
 from situs.ops.linalg import batch_shape, matmul
@@ -71,7 +72,7 @@ def _check_square(x: torch.Tensor) -> None:
 
 @contextmanager
 def _explained(what: str, x: torch.Tensor) -> Iterator[None]:
-    """Says so when a decomposition fails.
+    """Raises an error that names the decomposition if it fails.
 
     NaN and infinity are refused beforehand: LAPACK makes finite eigenvalues of them, or crashes.
     """
@@ -333,8 +334,6 @@ def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, n
         rows, columns = _sizes(matrix)
         if isinstance(rows, int) and isinstance(columns, int):
             return (_overdetermined if rows >= columns else _underdetermined)(matrix, rhs, l2_regularizer, last)
-        from situs.ops.control import cond
-
         return cond(  # type: ignore[no-any-return]
             greater_equal(rows, columns),
             lambda: _overdetermined(matrix, rhs, l2_regularizer),
@@ -485,8 +484,8 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     Returns:
         ``s, u, v``, where ``tensor`` is ``u diag(s) adjoint(v)``; only ``s`` without `compute_uv`.
     """
-    flags: dict[str, Any] = {"compute_uv": as_bool(compute_uv, "compute_uv")}
-    flags["full_matrices"] = as_bool(full_matrices, "full_matrices")
+    compute_uv, full_matrices = as_bool(compute_uv, "compute_uv"), as_bool(full_matrices, "full_matrices")
+    flags: dict[str, Any] = {"compute_uv": compute_uv, "full_matrices": full_matrices}
     if not dtype_of(tensor).is_complex:
         s, u, v = _svd.many(tensor, **flags, name=name)
         return (s, u, v) if compute_uv else s
@@ -603,18 +602,14 @@ def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
 def eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Finds the eigenvalues of square matrices, in no particular order, and their eigenvectors; both are complex."""
     tensor = convert_to_tensor(tensor)
-    e, v = _eig.many(tensor, Tout=_complex_of(tensor), name=name)
+    e, v = _eig.many(tensor, Tout=complex_dtype(tensor.dtype), name=name)
     return e, v
 
 
 def eigvals(tensor: Any, name: str | None = None) -> Tensor:
     """Finds the eigenvalues of square matrices, in no particular order; they are complex."""
     tensor = convert_to_tensor(tensor)
-    return _eig.many(tensor, compute_v=False, Tout=_complex_of(tensor), name=name)[0]
-
-
-def _complex_of(tensor: Tensor) -> DType:
-    return complex128 if tensor.dtype in (float64, complex128) else complex64
+    return _eig.many(tensor, compute_v=False, Tout=complex_dtype(tensor.dtype), name=name)[0]
 
 
 # Functions of matrices.

@@ -12,10 +12,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from situs.dtype import complex64, complex128, float64
 from situs.errors import UnimplementedError
 from situs.ops.array import expand_dims
-from situs.ops.cast import cast, real
+from situs.ops.cast import cast, complex_dtype, real
 from situs.ops.constant import ones_like, zeros_like
 from situs.ops.cumulative import add_n
 from situs.ops.diagonal import band_part, diag, diag_part, set_diag
@@ -244,8 +243,7 @@ def eig_gradient(grads: list[Any], input: Tensor, e: Tensor, v: Tensor, *, compu
     """Back through eigenvalues and eigenvectors, which are complex, of matrices that may be real."""
     of_e, of_v = grads if compute_v else (grads[0], None)
     if not compute_v:
-        wide = complex128 if input.dtype in (float64, complex128) else complex64
-        e, v = find_op("Eig").many(input, Tout=wide)
+        e, v = find_op("Eig").many(input, Tout=complex_dtype(input.dtype))
     inner = None if of_e is None else diag(of_e)
     if of_v is not None:
         within = matmul(v, of_v, adjoint_a=True)

@@ -61,20 +61,19 @@ def map_fn(
         rows = Elems(elems)
         signature = dtype if fn_output_signature is None else fn_output_signature
         form, wanted = (
-            (rows.form, [(d, UNKNOWN) for d, _ in rows.row_kinds()]) if signature is None else _read(signature)
+            (rows.form, [(d, UNKNOWN) for d, _ in rows.row_kinds()]) if signature is None else _declared(signature)
         )
         return _mapped(fn, rows, form, wanted)
 
 
 def _mapped(fn: Callable[[Any], Any], rows: Elems, form: Any, wanted: Sequence[tuple[DType, TensorShape]]) -> Any:
     def turn(state: Any, row: Any) -> tuple[Any, list[Any]]:
-        return state, _leaves(fn(row), form, "fn")
+        return state, _leaves(fn(row), form)
 
     walk = Walk(rows, turn, wanted)
-    if rows.known == 0 and rows.graph is None:
-        walk.shapes = [
-            shape.merge_with(found) for shape, (_, found) in zip(walk.shapes, _results(fn, rows)[1], strict=True)
-        ]
+    if rows.known == 0 and rows.graph is None:  # nothing will be made to see the shapes of
+        _, kinds = _results(lambda row: [convert_to_tensor(leaf) for leaf in _leaves(fn(row), form)], rows)
+        walk.shapes = [shape.merge_with(found) for shape, (_, found) in zip(walk.shapes, kinds, strict=True)]
     return put_together(form, walk.run(())[1])
 
 
@@ -152,7 +151,7 @@ def _folded(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, revers
     form, _ = take_apart(state)
 
     def turn(state: Any, row: Any) -> tuple[Any, list[Any]]:
-        return put_together(form, _leaves(fn(state, row), form, "fn")), []
+        return put_together(form, _leaves(fn(state, row), form)), []
 
     return Walk(rows, turn, reverse=reverse).run(state, skip_first=initializer is None)[0]
 
@@ -197,7 +196,7 @@ def _scanned(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, rever
     wanted = [(tensor.dtype, UNKNOWN) for tensor in first]
 
     def turn(state: Any, row: Any) -> tuple[Any, list[Any]]:
-        made = _leaves(fn(state, row), form, "fn")
+        made = _leaves(fn(state, row), form)
         return put_together(form, made), made
 
     walk = Walk(rows, turn, wanted, reverse)
@@ -231,13 +230,20 @@ def _first(rows: Elems, initializer: Any, reverse: bool) -> Any:
     return put_together(form, [convert_to_tensor(leaf) for leaf in leaves])
 
 
-def _read(signature: Any) -> tuple[Any, list[tuple[DType, TensorShape]]]:
+def _declared(signature: Any) -> tuple[Any, list[tuple[DType, TensorShape]]]:
     """The form of an output signature, and the dtypes and shapes in it."""
     form, leaves = take_apart(signature)
-    return form, [(leaf.dtype, leaf.shape) if hasattr(leaf, "shape") else (as_dtype(leaf), UNKNOWN) for leaf in leaves]
+    return form, [_kind(leaf) for leaf in leaves]
 
 
-def _leaves(made: Any, form: Any, what: str) -> list[Any]:
+def _kind(leaf: Any) -> tuple[DType, TensorShape]:
+    """The dtype and shape of a TensorSpec, or of what stands for a dtype alone, as NumPy's do."""
+    if isinstance(getattr(leaf, "dtype", None), DType):
+        return leaf.dtype, leaf.shape
+    return as_dtype(leaf), UNKNOWN
+
+
+def _leaves(made: Any, form: Any) -> list[Any]:
     """What a function made, which must have a form.
 
     Raises:
@@ -246,7 +252,7 @@ def _leaves(made: Any, form: Any, what: str) -> list[Any]:
     found, leaves = take_apart(made)
     if found != form and not (form is LEAF and isinstance(made, list)):
         raise InvalidArgumentError(
-            f"The two structures don't have the same nested structure: {what} must return {form}, it returned {found}. "
+            f"The two structures don't have the same nested structure: fn must return {form}, it returned {found}. "
             "Say what it returns in fn_output_signature."
         )
     return [made] if found != form else leaves

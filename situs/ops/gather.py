@@ -43,7 +43,7 @@ from situs.ops.slices import IndexedSlices
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 # GatherV2.
 
@@ -119,7 +119,7 @@ def _take(params: torch.Tensor, indices: torch.Tensor, axis: int, batch: int) ->
     if batch == 0:
         return params.index_select(axis, indices.reshape(-1)).reshape(shape)
     if params.shape[:batch] != indices.shape[:batch]:
-        raise ValueError("batch dimensions differ")
+        raise ValueError("batch dimensions differ")  # the shape rule says it better
     outer, before, after = (math.prod(part) for part in (shape[:batch], shape[batch:axis], params.shape[axis + 1 :]))
     flat = params.reshape(outer, before, params.shape[axis], after)
     count = math.prod(indices.shape[batch:])
@@ -195,6 +195,7 @@ def gather_v1(
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """Gathers along the last axis of `indices`, with all dimensions before it as batch dimensions."""
+    indices = read(indices)
     rank = indices.shape.rank if isinstance(indices, Tensor) else to_array(indices)[0].ndim
     with Composed(name, "BatchGather") as last:
         axis = rank_op(indices) - 1 if rank is None else rank - 1
@@ -332,7 +333,7 @@ def _where_shape(condition: TensorShape) -> TensorShape:
 @_where.kernel(CPU, GPU)
 def _where_kernel(condition: torch.Tensor) -> torch.Tensor:
     if condition.ndim == 0:
-        raise ValueError("a scalar has no coordinates")
+        raise ValueError("a scalar has no coordinates")  # the shape rule says it better
     return condition.nonzero()
 
 
@@ -462,7 +463,7 @@ def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: Any) -> Te
 @_boolean_mask.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _boolean_mask_kernel(tensor: Any, mask: torch.Tensor, axis: Any) -> Any:
     if mask.ndim == 0 or mask.ndim > tensor.ndim:
-        raise ValueError("a mask has dimensions, and no more than the tensor")
+        raise ValueError("a mask has dimensions, and no more than the tensor")  # the shape rule says it better
     place = normalize_axis(as_integer(axis, "The axis of boolean_mask"), tensor.ndim)
     chosen = mask if mask.dtype is torch.bool else mask != 0
     index = (slice(None),) * place
@@ -595,6 +596,7 @@ def one_hot(
         dtype: The dtype of the result; by default that of the values, else float32.
         name: A name for the op.
     """
+    on_value, off_value = read(on_value), read(off_value)
     wanted = _one_hot_dtype(on_value, off_value, None if dtype is None else as_dtype(dtype))
     on, off = _scalar(on_value, 1, wanted), _scalar(off_value, 0, wanted)
     place = -1 if axis is None else as_attribute(axis, "The axis of one_hot")

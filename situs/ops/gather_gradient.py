@@ -5,8 +5,8 @@ is added up:
 
     y = gather(x, [2, 0, 2], axis=1)       GatherV2Grad([[a, b, c]], [2, 0, 2], shape of x, 1)      [[b, 0, a + c]]
 
-Rows of a large table, picked along its first axis, stay rows: `rows_of`. What an index gave that does not exist, on a
-GPU a zero, has no way back.
+Rows of a large table, picked along its first axis, stay rows: `rows_of`. An index that does not exist, which gives a
+zero on a GPU, has no way back.
 """
 
 from __future__ import annotations
@@ -24,15 +24,11 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.positions import safe_linear_indices
 from situs.ops.slices import IndexedSlices
 from situs.registry.op import find_op
-from situs.shapes import UNKNOWN, TensorShape
+from situs.shapes import TensorShape
 from situs.symbolic.fold import partial_value
 from situs.tensor import Tensor
 
 _NUMBERS = FLOATING | COMPLEX
-
-
-def _known(shape: Any) -> TensorShape:
-    return UNKNOWN if shape is None else TensorShape(shape)
 
 
 # Rows.
@@ -63,7 +59,7 @@ gather_grad = op(
     Tindices=INDEX | {int16},
     batch_dims=0,
 )
-gather_grad.shape(lambda grad, indices, shape, axis, *, batch_dims: _known(shape))
+gather_grad.shape(lambda grad, indices, shape, axis, *, batch_dims: TensorShape(shape))
 
 
 @gather_grad.kernel(CPU)
@@ -116,7 +112,7 @@ gather_nd_grad = op(
     Tindices=INDEX,
     batch_dims=0,
 )
-gather_nd_grad.shape(lambda grad, indices, shape, *, batch_dims: _known(shape))
+gather_nd_grad.shape(lambda grad, indices, shape, *, batch_dims: TensorShape(shape))
 
 
 @gather_nd_grad.kernel(CPU)
@@ -161,7 +157,7 @@ boolean_mask_grad = op(
     T=_NUMBERS,
     Tmask=FIXED - WIDE_UNSIGNED,
 )
-boolean_mask_grad.shape(lambda grad, mask, axis, shape: _known(shape))
+boolean_mask_grad.shape(lambda grad, mask, axis, shape: TensorShape(shape))
 
 
 @boolean_mask_grad.kernel(CPU, GPU)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from situs import dtype as dt
-from situs.eager.binding import host_value
 from situs.errors import InvalidArgumentError, ResourceExhaustedError
 from situs.mixing import mix, mix_each, unpredictable
 from situs.ops import stateless
 from situs.ops.array import as_attribute
+from situs.ops.attribute import plain
 from situs.ops.constant import constant
 from situs.ops.seeds import as_seed
 from situs.tensor import Tensor
@@ -53,7 +53,7 @@ class Generator:
             )
         self._lock = threading.Lock()
         self._algorithm: int = _algorithm_number(alg) if copy_from is None else copy_from._algorithm
-        self._counter, self._key = _read_state(state if copy_from is None else copy_from.state)
+        self._counter, self._key = _read_state(state) if copy_from is None else copy_from._position()
 
     @classmethod
     def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
@@ -80,8 +80,7 @@ class Generator:
     @property
     def state(self) -> Tensor:
         """The state, as `reset` takes it: the count of draws, 0, and the key."""
-        with self._lock:
-            return constant(np.array([_signed(self._counter), 0, _signed(self._key)], np.int64))
+        return _as_state(*self._position())
 
     @property
     def key(self) -> Tensor:
@@ -92,6 +91,11 @@ class Generator:
     def algorithm(self) -> int:
         """The number of the algorithm asked for."""
         return self._algorithm
+
+    def _position(self) -> tuple[int, int]:
+        """The counter and the key."""
+        with self._lock:
+            return self._counter, self._key
 
     def reset(self, state: Any) -> None:
         """Goes on from a state."""
@@ -109,9 +113,8 @@ class Generator:
 
     def skip(self, delta: Any) -> Tensor:
         """Leaves out `delta` draws and returns the state before."""
-        before = self.state
-        self._advance(as_attribute(delta, "The number of draws to skip"))
-        return before
+        key, counter = self._advance(as_attribute(delta, "The number of draws to skip"))
+        return _as_state(counter, key)
 
     def _advance(self, count: int) -> tuple[int, int]:
         """The key, and the counter before the next `count` draws, which the caller makes."""
@@ -202,22 +205,26 @@ def _algorithm_number(alg: Any) -> int:
 
 
 def _seed_state(seed: Any) -> tuple[int, int, int]:
-    return 0, 0, mix((6, as_seed(host_value(seed))))
+    return 0, 0, mix((6, as_seed(plain(seed, "seed"))))
 
 
 def _key_counter_state(key: Any, counter: Any) -> tuple[Any, int, Any]:
-    counts = host_value(counter)
+    counts = plain(counter, "counter")
     if not isinstance(counts, tuple) or len(counts) != 2:
         raise InvalidArgumentError(f"A counter consists of two integers, got {counter!r}.")
-    return counts[0], 0, host_value(key)
+    return counts[0], 0, plain(key, "key")
 
 
 def _read_state(state: Any) -> tuple[int, int]:
     """The counter and the key of a state."""
-    words = host_value(state)
+    words = plain(state, "state")
     if not isinstance(words, tuple) or len(words) != 3:
         raise InvalidArgumentError(f"The state of a Generator consists of three integers, got {state!r}.")
     return as_seed(words[0]) % _WORD, as_seed(words[2]) % _WORD
+
+
+def _as_state(counter: int, key: int) -> Tensor:
+    return constant(np.array([_signed(counter), 0, _signed(key)], np.int64))
 
 
 def _signed(word: int) -> int:

@@ -28,12 +28,12 @@ from situs.tensor import Tensor
 
 
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
-    """An image with pixels of another dtype, scaled to what that one goes to.
+    """An image with pixels of another dtype, scaled to the range of that dtype.
 
     Args:
         image: The image.
         dtype: A dtype of integers or floats.
-        saturate: Whether values that are too large become the largest, and not anything.
+        saturate: Whether values out of range become the nearest that there is; otherwise they may become anything.
         name: A name for the op.
 
     Raises:
@@ -46,28 +46,18 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
     with Composed(name, "convert_image") as last:
         if given.dtype is target:
             return identity(given, name=last)
-        to = _saturating if as_bool(saturate, "saturate") else _casting
+        to = saturate_cast if as_bool(saturate, "saturate") else cast
         return _converted(given, target, to, last)
 
 
-_Cast = Callable[[Tensor, DType, str | None], Tensor]
-
-
-def _casting(x: Tensor, dtype: DType, name: str | None) -> Tensor:
-    return cast(x, dtype, name=name)
-
-
-def _saturating(x: Tensor, dtype: DType, name: str | None) -> Tensor:
-    return saturate_cast(x, dtype, name=name)
-
-
-def _converted(image: Tensor, target: DType, to: _Cast, name: str | None) -> Tensor:
+def _converted(image: Tensor, target: DType, to: Callable[..., Tensor], name: str | None) -> Tensor:
+    """An image of another dtype; `to` casts the pixels once they are scaled."""
     source = image.dtype
     if source.is_integer and target.is_integer:
         before, after = int(source.max) + 1, int(target.max) + 1
         if before > after:
             return to(floordiv(image, constant(before // after, source)), target, name)
-        return multiply(to(image, target, None), constant(after // before, target), name=name)
+        return multiply(to(image, target), constant(after // before, target), name=name)
     if source.is_floating and target.is_floating:
         return cast(image, target, name=name)
     if source.is_integer:
@@ -153,12 +143,12 @@ def per_image_standardization(image: Any) -> Tensor:
     rank = check_image(given)
     pixels = given if given.dtype in (dt.float16, dt.float32) else cast(given, dt.float32)
     axes = [rank - 3, rank - 2, rank - 1]
-    count = reduce_sum(ones_of(pixels), axes, keepdims=True)
+    count = reduce_sum(_ones_of(pixels), axes, keepdims=True)
     deviation = maximum(reduce_std(pixels, axes, keepdims=True), rsqrt(count))
     return (pixels - reduce_mean(pixels, axes, keepdims=True)) / deviation
 
 
-def ones_of(pixels: Tensor) -> Tensor:
+def _ones_of(pixels: Tensor) -> Tensor:
     """A one for each pixel of one image."""
     sizes = pixels.shape
     if sizes.is_fully_defined():

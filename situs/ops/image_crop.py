@@ -6,15 +6,18 @@ pad_to_bounding_box(image, 1, 2, 10, 10)      the image in one of 10 x 10, one f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError
-from situs.ops.attribute import as_float
+from situs.errors import DTypeError, InvalidArgumentError
+from situs.ops.array import as_attribute
+from situs.ops.attribute import as_float, is_plain
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.ops.image_shape import check_image, sizes, with_batch
 from situs.ops.indexing import getitem
+from situs.ops.indexing import slice as slice_
 from situs.ops.join import pad, stack
 from situs.ops.math import floordiv, maximum, minimum
 from situs.tensor import Tensor
@@ -37,14 +40,16 @@ def crop_to_bounding_box(
     """
     given = _image(image)
     height, width = sizes(given)
-    _require(offset_height, lambda n: n >= 0, "offset_height must be >= 0.")
-    _require(offset_width, lambda n: n >= 0, "offset_width must be >= 0.")
-    _require(target_height, lambda n: n > 0, "target_height must be > 0.")
-    _require(target_width, lambda n: n > 0, "target_width must be > 0.")
-    bottom, right = offset_height + target_height, offset_width + target_width
-    _require((height, bottom), lambda n: n[0] >= n[1], "height must be >= target + offset.")
-    _require((width, right), lambda n: n[0] >= n[1], "width must be >= target + offset.")
-    return getitem(given, (..., slice(offset_height, bottom), slice(offset_width, right), slice(None)))
+    top, left = _as_number(offset_height, "offset_height"), _as_number(offset_width, "offset_width")
+    rows, columns = _as_number(target_height, "target_height"), _as_number(target_width, "target_width")
+    _require(top, lambda n: n >= 0, "offset_height must be >= 0.")
+    _require(left, lambda n: n >= 0, "offset_width must be >= 0.")
+    _require(rows, lambda n: n > 0, "target_height must be > 0.")
+    _require(columns, lambda n: n > 0, "target_width must be > 0.")
+    _require((height, top, rows), lambda n: n[0] >= n[1] + n[2], "height must be >= target + offset.")
+    _require((width, left, columns), lambda n: n[0] >= n[1] + n[2], "width must be >= target + offset.")
+    batch = check_image(given) - 3
+    return slice_(given, [0] * batch + [top, left, 0], [-1] * batch + [rows, columns, -1])
 
 
 def _image(image: Any) -> Tensor:
@@ -53,8 +58,22 @@ def _image(image: Any) -> Tensor:
     return given
 
 
-def _require(value: Any, holds: Any, message: str) -> None:
-    """Raises unless something holds of a number that is known already; of others, the ops find out."""
+def _as_number(value: Any, name: str) -> Any:
+    """A number of rows or columns: an integer, or a tensor that is not known before its graph runs.
+
+    Raises:
+        DTypeError: it is no integer.
+    """
+    if is_plain(value):
+        return as_attribute(value, name)
+    number = convert_to_tensor(value)
+    if not number.dtype.is_integer:
+        raise DTypeError(f"{name} must be an integer, got {value!r}")
+    return cast(number, dt.int32)
+
+
+def _require(value: Any, holds: Callable[[Any], bool], message: str) -> None:
+    """Raises unless something holds of numbers that are known already; otherwise the op checks them when it runs."""
     numbers = value if isinstance(value, tuple) else (value,)
     if all(isinstance(number, int) for number in numbers) and not holds(value):
         raise InvalidArgumentError(f"{message} Got {', '.join(map(str, numbers))}.")
@@ -77,12 +96,14 @@ def pad_to_bounding_box(
     """
     given = _image(image)
     height, width = sizes(given)
-    _require(offset_height, lambda n: n >= 0, "offset_height must be >= 0.")
-    _require(offset_width, lambda n: n >= 0, "offset_width must be >= 0.")
-    below, beside = target_height - offset_height - height, target_width - offset_width - width
+    above, before = _as_number(offset_height, "offset_height"), _as_number(offset_width, "offset_width")
+    _require(above, lambda n: n >= 0, "offset_height must be >= 0.")
+    _require(before, lambda n: n >= 0, "offset_width must be >= 0.")
+    below = _as_number(target_height, "target_height") - above - height
+    beside = _as_number(target_width, "target_width") - before - width
     _require(below, lambda n: n >= 0, "height must be <= target - offset.")
     _require(beside, lambda n: n >= 0, "width must be <= target - offset.")
-    margins = [offset_height, below, offset_width, beside]
+    margins = [above, below, before, beside]
     around = [[0, 0]] * (check_image(given) - 3) + [margins[:2], margins[2:], [0, 0]]
     if all(isinstance(margin, int) for margin in margins):
         return pad(given, around)
@@ -101,12 +122,13 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
         ValueError: the target is no size.
     """
     given = _image(image)
-    _require(target_height, lambda n: n > 0, "target_height must be > 0.")
-    _require(target_width, lambda n: n > 0, "target_width must be > 0.")
+    rows, columns = _as_number(target_height, "target_height"), _as_number(target_width, "target_width")
+    _require(rows, lambda n: n > 0, "target_height must be > 0.")
+    _require(columns, lambda n: n > 0, "target_width must be > 0.")
     height, width = sizes(given)
-    (top, above), (left, before) = _margins(height, target_height), _margins(width, target_width)
-    cropped = crop_to_bounding_box(given, top, left, _least(height, target_height), _least(width, target_width))
-    return pad_to_bounding_box(cropped, above, before, target_height, target_width)
+    (top, above), (left, before) = _margins(height, rows), _margins(width, columns)
+    cropped = crop_to_bounding_box(given, top, left, _least(height, rows), _least(width, columns))
+    return pad_to_bounding_box(cropped, above, before, rows, columns)
 
 
 def _margins(size: Any, target: Any) -> tuple[Any, Any]:
@@ -135,8 +157,7 @@ def central_crop(image: Any, central_fraction: Any) -> Tensor:
         raise InvalidArgumentError(f"central_fraction must be within (0, 1], got {fraction}")
     if fraction == 1.0:
         return given
-    box = [_central(size, fraction) for size in sizes(given)]
-    (top, rows), (left, columns) = box
+    (top, rows), (left, columns) = (_central(size, fraction) for size in sizes(given))
     return getitem(given, (..., slice(top, top + rows), slice(left, left + columns), slice(None)))
 
 

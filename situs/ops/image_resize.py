@@ -30,7 +30,7 @@ from situs.ops.join import stack
 from situs.ops.math import divide, minimum
 from situs.ops.math import round as round_
 from situs.ops.naming import Composed
-from situs.shapes import UNKNOWN, TensorShape, brackets
+from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
 PIXELS = frozenset({dt.int8, dt.uint8, dt.int16, dt.int32, dt.int64}) | FLOATING
@@ -102,11 +102,7 @@ def _along(part: torch.Tensor, axis: int) -> torch.Tensor:
 
 
 _bilinear_grad = op("ResizeBilinearGrad", "grads: float32, original_size: host -> output: float32", **_ATTRS)
-_bilinear_grad.shape(lambda grads, original_size, **ways: _restored_shape(grads, original_size))
-
-
-def _restored_shape(grads: TensorShape, size: Any) -> TensorShape:
-    return UNKNOWN if size is None else TensorShape(size)
+_bilinear_grad.shape(lambda grads, original_size, **ways: TensorShape(original_size))
 
 
 @_bilinear_grad.kernel(CPU, GPU)
@@ -162,7 +158,7 @@ def _closest(before: int, after: int, ways: dict[str, bool]) -> torch.Tensor:
 
 
 _nearest_grad = op("ResizeNearestNeighborGrad", "grads: T, original_size: host -> output: T", T=FLOATING, **_ATTRS)
-_nearest_grad.shape(lambda grads, original_size, **ways: _restored_shape(grads, original_size))
+_nearest_grad.shape(lambda grads, original_size, **ways: TensorShape(original_size))
 
 
 @_nearest_grad.kernel(CPU, GPU)
@@ -176,9 +172,7 @@ def _nearest_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: bool) 
 
 
 @_nearest.gradient
-def _nearest_gradient(
-    grad: Tensor, images_shape: Any, *, align_corners: bool, half_pixel_centers: bool
-) -> Tensor | None:
+def _nearest_gradient(grad: Tensor, images_shape: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
     return _nearest_grad(grad, images_shape, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
 
 
@@ -279,10 +273,12 @@ def resize(
         ValueError: the images, or the size, have the wrong shape.
         UnimplementedError: it cannot be done in that way.
     """
-    if antialias and _method(method) != "nearest":
+    if as_bool(antialias, "antialias") and _method(method) != "nearest":
         raise UnimplementedError("tf.image.resize() has no antialiasing; blur the image first, or resize it in steps.")
     with Composed(name, "resize") as last:
-        return _resized(images, size, method, preserve_aspect_ratio, _ways(False, True), last)
+        given = convert_to_tensor(images)
+        new = _target(given, size, preserve_aspect_ratio)
+        return _resized(given, new, method, _ways(False, True), last)
 
 
 def resize_images(
@@ -310,30 +306,28 @@ def resize_images(
     with Composed(name, "resize") as last:
         given = convert_to_tensor(images)
         new = _target(given, size, preserve_aspect_ratio)
-        if [int(n) if isinstance(n, int) else n for n in sizes(given)] == new:
+        old = sizes(given)
+        if _are_known(new) and _are_known(old) and new == old:
             return given
-        return _resized(given, size, method, preserve_aspect_ratio, _ways(align_corners, False), last)
+        return _resized(given, new, method, _ways(align_corners, False), last)
 
 
-def _resized(images: Any, size: Any, method: Any, keeps_ratio: Any, ways: dict[str, Any], name: str | None) -> Tensor:
-    given = convert_to_tensor(images)
-    found = _OPS.get(_method(method))
-    if found is None:
+def _resized(images: Tensor, size: Any, method: Any, ways: dict[str, Any], name: str | None) -> Tensor:
+    resize_op = _OPS.get(_method(method))
+    if resize_op is None:
         raise UnimplementedError(
             f"Images are resized with the methods 'bilinear' and 'nearest'; {_method(method)!r} is not there."
         )
-    batch, single = with_batch(given, "images")
-    new = _target(given, size, keeps_ratio)
-    made = found(batch, new if isinstance(new, list) and _are_known(new) else _stacked(new), **ways)
+    batch, single = with_batch(images, "images")
+    if isinstance(size, list) and not _are_known(size):
+        size = stack(size)
+    made = resize_op(batch, size, **ways)
     return squeeze(made, [0], name=name) if single else made
 
 
-def _are_known(sizes: list[Any]) -> bool:
-    return all(isinstance(size, int) for size in sizes)
-
-
-def _stacked(new: Any) -> Any:
-    return stack(new) if isinstance(new, list) else new
+def _are_known(sizes: Any) -> bool:
+    """Whether this is a list of integers, and no tensor, nor a list with tensors in it."""
+    return isinstance(sizes, list) and all(isinstance(size, int) for size in sizes)
 
 
 def _method(method: Any) -> str:
@@ -365,6 +359,8 @@ def _known(size: Any) -> list[int] | None:
 
 def _within(most: list[Any], image: list[Any]) -> list[Any]:
     """The largest height and width in the proportions of an image."""
+    if 0 in [size for size in image if isinstance(size, int)]:
+        raise InvalidArgumentError(f"input image must be of non-zero size, got height and width {image}")
     if _are_known([*most, *image]):
         factor = min(most[0] / image[0], most[1] / image[1])
         return [round(n * factor) for n in image]

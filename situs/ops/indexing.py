@@ -37,7 +37,7 @@ from situs.ops.constant import ones_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather import boolean_mask
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 # Slice.
 
@@ -84,7 +84,7 @@ def _slice_kernel(input: Any, begin: Any, size: Any) -> Any:
 # SliceGrad: zeros around what was sliced.
 
 _slice_grad = op("SliceGrad", "dy: T, begin: host, shape: host -> output: T", T=FLOATING | COMPLEX)
-_slice_grad.shape(lambda dy, begin, shape: UNKNOWN if shape is None else TensorShape(shape))
+_slice_grad.shape(lambda dy, begin, shape: TensorShape(shape))
 
 
 @_slice_grad.kernel(CPU, GPU)
@@ -274,11 +274,7 @@ _strided_slice_grad = op(
 )
 
 
-@_strided_slice_grad.shape
-def _strided_slice_grad_shape(
-    shape: Any, begin: Any, end: Any, strides: Any, dy: TensorShape, **masks: int
-) -> TensorShape:
-    return UNKNOWN if shape is None else TensorShape(shape)
+_strided_slice_grad.shape(lambda shape, begin, end, strides, dy, **masks: TensorShape(shape))
 
 
 @_strided_slice_grad.kernel(CPU, GPU)
@@ -391,6 +387,7 @@ def strided_slice(
 
 def _ones_like(begin: Any) -> Any:
     """A stride of 1 for each begin."""
+    begin = read(begin)
     if isinstance(begin, SymbolicTensor):
         return ones_like(begin)
     if not isinstance(begin, (Tensor, list, tuple)):
@@ -467,15 +464,16 @@ def _bound(value: Any, default: int | None = None) -> Any:
         return value
     if value is None and default is not None:
         return default
+    value = read(value)
     if isinstance(value, EagerTensor) and value.ndim == 0 and value.dtype in (int16, int32, int64):
         return int(value)
     if isinstance(value, np.integer) or (
         isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu"
     ):
         return int(value)
-    if isinstance(value, Tensor) and not isinstance(value, EagerTensor):
+    if isinstance(value, SymbolicTensor) and value.dtype.is_integer and value.shape.rank in (0, None):
         return value
-    if not isinstance(value, (bool, EagerTensor, np.ndarray, np.generic)) and hasattr(value, "__index__"):
+    if not isinstance(value, (bool, Tensor, np.ndarray, np.generic)) and hasattr(value, "__index__"):
         return as_integer(value.__index__(), "An index")
     raise DTypeError(
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "

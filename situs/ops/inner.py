@@ -4,9 +4,10 @@ A Python function is called once, with its ops going into a graph of its own, an
 operation. What it takes from outside becomes an input of that operation:
 
     with building(graph):
-        made = Inner(graph, function)
+        made = Inner(graph, function)       calls the function
+        made.finish()                       makes results of what it returned
         made.graph.captures                 what the operation has to take
-        made.form, made.graph.results       what the function returned
+        made.form, made.graph.results       what it returns
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ The parts of a tensor (`unstack`, `split`) share its memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import torch
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
-from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, reshape
+from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, partly, reshape
 from situs.ops.attribute import is_plain
 from situs.ops.define import CPU, GPU, op
 from situs.ops.join_gradient import (
@@ -199,7 +200,7 @@ def _unpack_shape(value: TensorShape, *, num: int | None, axis: int) -> list[Ten
 @_unpack.kernel(GPU, T=FIXED)
 def _unpack_kernel(value: torch.Tensor, num: int | None, axis: int) -> Sequence[torch.Tensor]:
     if num is not None and value.shape[axis] != num:
-        raise ValueError("not as many as the caller says")
+        raise ValueError("not as many as the caller says")  # the shape rule says it better
     return value.unbind(axis)
 
 
@@ -224,7 +225,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
         name: A name for the op.
     """
     place = as_attribute(axis, "The axis of stack")
-    if place == 0 and (_is_plain(values) or not isinstance(values, (list, tuple))):
+    if place == 0 and (_has_no_tensors(values) or not isinstance(values, (list, tuple))):
         return identity(values, name)  # Python values together have the dtype that holds them all
     if not isinstance(values, (list, tuple)):
         values = unstack(values)
@@ -233,10 +234,11 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     return _pack(list(values), axis=place, name=name)
 
 
-def _is_plain(value: Any) -> bool:
+def _has_no_tensors(value: Any) -> bool:
+    """Whether this is a value of Python or NumPy, or a list of nothing else."""
     if isinstance(value, (list, tuple)):
         try:
-            return all(_is_plain(each) for each in value)
+            return all(_has_no_tensors(each) for each in value)
         except RecursionError:
             return True  # a list that contains itself: its conversion says so
     return isinstance(value, (int, float, complex, str, bytes, np.ndarray, np.generic))
@@ -288,33 +290,30 @@ def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[Tenso
 
 @_split_v.shape
 def _split_v_shape(value: TensorShape, size_splits: Any, axis: Any, *, num_split: int) -> list[TensorShape]:
+    count = _checked_count(num_split)
     if value.rank is None or axis is None:
-        return [UNKNOWN if value.rank is None else TensorShape([None] * value.rank)] * num_split
+        return [UNKNOWN if value.rank is None else TensorShape([None] * value.rank)] * count
     place = _split_axis(axis, value.rank)
-    if size_splits is None or (isinstance(size_splits, tuple) and None in size_splits):
-        parts: list[Dim] = list(size_splits or [None] * num_split)
-        parts = [None if each == -1 else each for each in parts]
-    else:
-        parts = _split_sizes(value[place], size_splits, num_split)
+    parts = [None] * count if size_splits is None else _split_sizes(value[place], size_splits, count)
     return [TensorShape([*value[:place], part, *value[place + 1 :]]) for part in parts]
 
 
 def _split_sizes(whole: Dim, size_splits: Any, num_split: int) -> list[Dim]:
-    """The sizes of the parts, with -1 worked out."""
+    """The sizes of the parts, with -1 worked out; None for one that is not known."""
     if host_shape(size_splits) != (num_split,):
         raise InvalidArgumentError(
             f"size of the split_tensor must be 1-D and have the same elements as outputs ({num_split}), "
             f"got shape {brackets(host_shape(size_splits))}"
         )
-    sizes = as_integers(size_splits, "size_splits")
+    sizes = partly(partial(as_integers, what="size_splits"), size_splits)
     for number, each in enumerate(sizes):
-        if each < -1:
+        if each is not None and each < -1:
             raise InvalidArgumentError(f"Split size at index {number} must be >= 0. Got: {each}")
     if sizes.count(-1) > 1:
         raise InvalidArgumentError("There can only be one -1 in the input.")
-    if whole is None:
+    if whole is None or None in sizes:
         return [None if each == -1 else each for each in sizes]
-    rest = whole - sum(each for each in sizes if each >= 0)
+    rest = whole - sum(each for each in sizes if each is not None and each >= 0)
     if rest < 0 or (rest and -1 not in sizes):
         raise InvalidArgumentError(
             "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
@@ -330,7 +329,7 @@ def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
     place = _split_axis(axis, value.ndim)
     part, left = divmod(value.shape[place], num_split)
     if left:
-        raise ValueError("does not divide")
+        raise ValueError("does not divide")  # the shape rule says it better
     return _cut(value, [part] * num_split, place)
 
 

@@ -19,18 +19,14 @@ from situs.ops.array import as_integer
 from situs.ops.attribute import is_plain, plain
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import find_op
-from situs.shapes import UNKNOWN, TensorShape
+from situs.shapes import TensorShape
 from situs.symbolic.fold import partial_value
 from situs.tensor import Tensor
 
 _NUMBERS = FLOATING | COMPLEX
 
 
-def _known(shape: Any) -> TensorShape:
-    return UNKNOWN if shape is None else TensorShape(shape)
-
-
-# What has no op of its own.
+# Gradients that need no op of their own.
 
 
 def size_along(shape: Any, axis: Any) -> Any:
@@ -66,7 +62,7 @@ split_v_grad = op(
     given=(),  # the numbers of the parts that have gradients
     num_split=1,
 )
-split_v_grad.shape(lambda grads, shape, size_splits, axis, *, given, num_split: _known(shape))
+split_v_grad.shape(lambda grads, shape, size_splits, axis, *, given, num_split: TensorShape(shape))
 
 
 @split_v_grad.kernel(CPU, GPU)
@@ -92,7 +88,7 @@ def _split_v_grad_gradient(
 # Sums over what was laid side by side.
 
 tile_grad = op("TileGrad", "input: T, multiples: host, shape: host -> output: T", T=_NUMBERS)
-tile_grad.shape(lambda input, multiples, shape: _known(shape))
+tile_grad.shape(lambda input, multiples, shape: TensorShape(shape))
 
 
 @tile_grad.kernel(CPU, GPU)
@@ -107,7 +103,7 @@ def _tile_grad_gradient(grad: Tensor, multiples: Any) -> Tensor:
 
 
 repeat_grad = op("RepeatGrad", "input: T, repeats: host, axis: host, shape: host -> output: T", T=_NUMBERS)
-repeat_grad.shape(lambda input, repeats, axis, shape: _known(shape))
+repeat_grad.shape(lambda input, repeats, axis, shape: TensorShape(shape))
 
 
 @repeat_grad.kernel(CPU, GPU)

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from situs.dtype import DType
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
@@ -85,10 +84,10 @@ class Holders:
     def __init__(self, loop_vars: Any) -> None:
         listed = loop_vars if isinstance(loop_vars, (list, tuple)) else [loop_vars]
         self._form, self._leaves = take_apart(listed)
-        self._found = {n: leaf for n, leaf in enumerate(self._leaves) if _has_flow(leaf)}
+        self._holders = {n: leaf for n, leaf in enumerate(self._leaves) if _has_flow(leaf)}
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._holders)
 
     def run(self, cond: Any, body: Any, invariants: Any, maximum: Any, name: str | None) -> Any:
         """Runs the loop with what they hold in their places."""
@@ -98,14 +97,14 @@ class Holders:
             form, leaves = take_apart(as_sequence(body(*self._filled(state))))
             return put_together(form, [_bare(leaf) for leaf in leaves])
 
-        made = while_loop(
+        last = while_loop(
             lambda *state: cond(*self._filled(state)), turn, start, invariants, maximum_iterations=maximum, name=name
         )
-        return self._filled(made)
+        return self._filled(last)
 
     def _filled(self, state: Any) -> Any:
         _, leaves = take_apart(state)
-        filled = [self._found[n]._with(leaf) if n in self._found else leaf for n, leaf in enumerate(leaves)]
+        filled = [self._holders[n]._with(leaf) if n in self._holders else leaf for n, leaf in enumerate(leaves)]
         return put_together(self._form, filled)
 
 
@@ -161,7 +160,7 @@ class Loop:
         self.form, self.start = take_apart(loop_vars)
         self.invariants = None if invariants is None else self._flat_shapes(invariants)
         self.maximum = None if maximum is None else _as_count(maximum)
-        self.body_form: Any = self.form  # as the body gives it
+        self.body_form: Any = self.form  # after a turn: that of what the body returned
 
     def _flat_shapes(self, invariants: Any) -> list[TensorShape]:
         """The shapes given for the loop variables, one for each.
@@ -170,13 +169,13 @@ class Loop:
             ValueError: there are more or fewer.
         """
         wanted = invariants if isinstance(invariants, (list, tuple)) else [invariants]
-        found = _matched(self.form, wanted)
-        if found is None:
+        shapes = _matched(self.form, wanted)
+        if shapes is None:
             raise InvalidArgumentError(
                 f"shape_invariants must have the form of loop_vars, {self.form}, with a TensorShape for each; got "
                 f"{invariants!r}."
             )
-        return found
+        return shapes
 
     # In eager code.
 
@@ -195,13 +194,13 @@ class Loop:
             turns += 1
         return put_together(self.form, [leaf if _is_held(leaf) else convert_to_tensor(leaf) for leaf in leaves])
 
-    def _leaves(self, made: Any) -> list[Any]:
-        """What a turn gives, one value for each loop variable.
+    def _leaves(self, returned: Any) -> list[Any]:
+        """What the body returned, one value for each loop variable.
 
         Raises:
             ValueError: it has another form than the loop variables.
         """
-        self.body_form, leaves = take_apart(as_sequence(made))
+        self.body_form, leaves = take_apart(as_sequence(returned))
         if not _is_like(self.form, self.body_form):
             raise InvalidArgumentError(
                 "The two structures don't have the same nested structure: the body of a while_loop() must return as "
@@ -210,9 +209,9 @@ class Loop:
             )
         return leaves
 
-    def as_body(self, made: Any) -> Any:
+    def as_body(self, loop_vars: Any) -> Any:
         """The loop variables in the form in which the body returns them."""
-        return put_together(self.body_form, take_apart(made)[1])
+        return put_together(self.body_form, take_apart(loop_vars)[1])
 
     # In a graph.
 
@@ -271,9 +270,9 @@ class Loop:
         return shapes
 
 
-def as_sequence(made: Any) -> Any:
+def as_sequence(returned: Any) -> Any:
     """What a body returned, which may be a single value where there is a single loop variable."""
-    return made if isinstance(made, (list, tuple)) else [made]
+    return returned if isinstance(returned, (list, tuple)) else [returned]
 
 
 def _as_count(maximum: Any) -> Any:
@@ -298,11 +297,11 @@ def _matched(form: Any, wanted: Any) -> list[TensorShape] | None:
     if form is None:
         return []
     if isinstance(wanted, dict):
-        wanted = [wanted.get(key, ()) for key in form.keys] if set(wanted) == set(form.keys) else ()
+        wanted = [wanted[key] for key in form.keys] if set(wanted) == set(form.keys) else ()
     if not isinstance(wanted, (list, tuple)) or len(wanted) != len(form.items):
         return None
-    found = [_matched(item, shape) for item, shape in zip(form.items, wanted, strict=True)]
-    return None if any(part is None for part in found) else [shape for part in found for shape in part or ()]
+    parts = [_matched(item, shape) for item, shape in zip(form.items, wanted, strict=True)]
+    return None if None in parts else [shape for part in parts for shape in part or ()]
 
 
 def _is_like(form: Any, other: Any) -> bool:
@@ -319,9 +318,9 @@ def _settled(
     form: Any,
     start: list[SymbolicTensor],
     shapes: list[TensorShape],
-    is_said: bool,
+    has_invariants: bool,
 ) -> Parts:
-    """The graphs of a loop; the body is traced again with less known shapes until a turn keeps what is known."""
+    """The graphs of a loop. Both are traced again, with less known of the shapes, until a turn keeps what is known."""
     dtypes = [tensor.dtype for tensor in start]
     while True:
         kinds = list(zip(dtypes, shapes, strict=True))
@@ -334,20 +333,18 @@ def _settled(
         kept = [common(shape, made) for shape, (_, made) in zip(shapes, step.kinds, strict=True)]
         if kept == shapes:
             return Parts(test, step, shapes)
-        if is_said:
+        if has_invariants:
             _check_invariants(start, shapes, step)
         shapes = kept
 
 
 def _check_test(test: Inner) -> None:
-    kinds = test.kinds
-    if test.form is not LEAF or not kinds[0][0].is_bool:
+    if test.form is not LEAF or not test.kinds[0][0].is_bool:
         raise DTypeError(f"The condition of a while_loop() must return a boolean scalar, got {test.made!r}.")
 
 
 def _check_dtypes(start: Sequence[SymbolicTensor], step: Inner) -> None:
-    dtypes: list[DType] = [dtype for dtype, _ in step.kinds]
-    for tensor, after in zip(start, dtypes, strict=True):
+    for tensor, (after, _) in zip(start, step.kinds, strict=True):
         if tensor.dtype is not after:
             raise DTypeError(
                 f"Loop var {tensor.name} enters the loop with type {tensor.dtype.name} but has type {after.name} after "
@@ -356,7 +353,7 @@ def _check_dtypes(start: Sequence[SymbolicTensor], step: Inner) -> None:
 
 
 def _check_invariants(start: Sequence[SymbolicTensor], shapes: Sequence[TensorShape], step: Inner) -> None:
-    """Raises if a turn breaks what was said of a shape; what is only not known of it may still hold."""
+    """Raises if a turn breaks what was said of a shape. What a turn leaves unknown may still hold."""
     for tensor, shape, (_, made) in zip(start, shapes, step.kinds, strict=True):
         if not shape.is_compatible_with(made):
             raise InvalidArgumentError(

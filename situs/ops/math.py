@@ -342,7 +342,7 @@ def _minimum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape:
 
 
 def _picked(grad: Tensor, first: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
-    """The gradients of two tensors of which one was picked, element by element; of equal ones it was the first."""
+    """The gradients of two tensors one of which was picked, element by element; of equal ones the first was."""
     return (
         lambda: sum_to(masked(first, grad), x_shape, y_shape),
         lambda: sum_to(unmasked(first, grad), y_shape, x_shape),

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from situs.eager.convert import short
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
@@ -27,7 +29,7 @@ from situs.ops.search import setdiff1d
 from situs.ops.slices import IndexedSlices
 from situs.ops.spelling import renamed
 from situs.shapes import normalize_axis
-from situs.tensor import Tensor
+from situs.tensor import Tensor, is_tensor
 
 
 def norm(
@@ -57,7 +59,7 @@ def norm(
             axis = _entries(axis)
         if axis is None or isinstance(axis, (int, SymbolicTensor)):
             return _vector_norm(x, ord, axis, keep, last)
-        if not isinstance(axis, (tuple, list)) or len(axis) != 2 or _are_same(*axis):
+        if not _is_pair(axis):
             raise InvalidArgumentError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
         return _matrix_norm(x, ord, (axis[0], axis[1]), keep, last)
 
@@ -71,8 +73,14 @@ def _entries(axis: SymbolicTensor) -> Any:
     return (axis[0], axis[1]) if axis.shape == [2] else axis
 
 
-def _are_same(one: Any, other: Any) -> bool:
-    return one is other or (isinstance(one, int) and isinstance(other, int) and one == other)
+def _is_pair(axis: Any) -> bool:
+    """Whether these are two axes, numbers or tensors, that may differ."""
+    if not isinstance(axis, (tuple, list)) or len(axis) != 2:
+        return False
+    are_numbers = [isinstance(one, (int, np.integer)) for one in axis]
+    if not all(is_number or is_tensor(one) for one, is_number in zip(axis, are_numbers, strict=True)):
+        return False
+    return axis[0] != axis[1] if all(are_numbers) else axis[0] is not axis[1]
 
 
 def _vector_norm(x: Tensor, ord: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
@@ -149,8 +157,10 @@ def norm_v1(
 def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Divides a tensor, or the vectors or matrices in it, by their norms.
 
+    The arguments are those of `norm`.
+
     Returns:
-        The normalized tensor, and the norms; the other arguments are those of `norm`.
+        The normalized tensor, and the norms.
     """
     x = convert_to_tensor(tensor)
     with Composed(name, "normalize", "truediv") as last:

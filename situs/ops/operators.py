@@ -27,27 +27,24 @@ def _logical_or_bitwise(logical: Function, bitwise: Function) -> Function:
     return combine
 
 
-def _equal(x: Any, y: Any) -> Any:
-    """Compares element by element; with None, or a tensor whose shape does not fit, there is no equality."""
-    if y is None:
-        return False
-    try:
-        return compare.equal(x, y)
-    except InvalidArgumentError as error:
-        if "Incompatible shapes" in error.message:
-            return constant.constant(False)
-        raise
+def _comparison(function: Function, otherwise: bool) -> Function:
+    """Compares element by element; with None, or with a tensor whose shape does not fit, the answer is `otherwise`."""
+
+    def compared(x: Any, y: Any) -> Any:
+        if y is None:
+            return otherwise
+        try:
+            return function(x, y)
+        except InvalidArgumentError as error:
+            if "Incompatible shapes" in error.message:
+                return constant.constant(otherwise)
+            raise
+
+    return compared
 
 
-def _not_equal(x: Any, y: Any) -> Any:
-    if y is None:
-        return True
-    try:
-        return compare.not_equal(x, y)
-    except InvalidArgumentError as error:
-        if "Incompatible shapes" in error.message:
-            return constant.constant(True)
-        raise
+_equal = _comparison(compare.equal, False)
+_not_equal = _comparison(compare.not_equal, True)
 
 
 # name: (function, whether Python also has the form with exchanged operands)
@@ -76,27 +73,16 @@ OTHER: dict[str, Function] = {
     "abs": math.abs,
     "invert": _logical_or_bitwise(compare.logical_not, compare.bitwise_invert),
 }
-
-
-# How graphs name the operations of operators, where it is not the op's own name.
-NODE_NAMES = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "truediv",
-    "floordiv": "floordiv",
-    "mod": "mod",
-    "pow": "pow",
-    "matmul": "matmul",
-}
+# The operators whose operations in graphs have their name, not the op's.
+NAMED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 
 
 def install_named(cls: type) -> None:
     """Gives the tensors of graphs the operators, with TensorFlow's names for their operations."""
-    for name, (function, _) in BINARY.items():
-        if name in NODE_NAMES:
-            setattr(cls, f"__{name}__", _named(function, NODE_NAMES[name]))
-            setattr(cls, f"__r{name}__", _reversed(_named(function, NODE_NAMES[name])))
+    for name in NAMED:
+        function = _named(BINARY[name][0], name)
+        setattr(cls, f"__{name}__", function)
+        setattr(cls, f"__r{name}__", _reversed(function))
     comparison.update(equal=_equal, not_equal=_not_equal)
 
 

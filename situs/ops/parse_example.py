@@ -19,7 +19,7 @@ from situs.devices.scope import ROOT, build_into, here
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import Value, host, place_of
 from situs.eager.convert import host_to_value
-from situs.eager.tensor import wrap
+from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.function import graph_of
 from situs.graph.graph import Graph
@@ -39,7 +39,7 @@ _NAMES = {BYTES_LIST: "string", FLOAT_LIST: "float", INT64_LIST: "int64"}
 
 
 class FixedLenFeature(NamedTuple):
-    """A list that has as many values in each record.
+    """A list that has the same number of values in each record.
 
     Attributes:
         shape: The shape of the tensor.
@@ -53,13 +53,13 @@ class FixedLenFeature(NamedTuple):
 
 
 class VarLenFeature(NamedTuple):
-    """A list that has as many values as it likes. There are no sparse tensors here to hold it."""
+    """A list of any length. It is refused: there are no sparse tensors here to hold it."""
 
     dtype: Any
 
 
 class _Spec(NamedTuple):
-    key: str
+    key: Any  # as the program spells it: text, or bytes
     dtype: DType
     shape: tuple[int, ...]
     default: Any  # a tensor; an empty one if there is none
@@ -121,9 +121,16 @@ def parse_example_v1(serialized: Any, features: Any, name: str | None = None, ex
 
 def _specs(features: Any) -> list[_Spec]:
     if not isinstance(features, Mapping) or not features:
-        found = "None" if features is None else "empty" if features == {} else shown(features)
+        found = "empty" if isinstance(features, Mapping) else shown(features)
         raise InvalidArgumentError(f"Invalid argument: features cannot be {found}. Give a dictionary of features.")
-    return [_spec(key, features[key]) for key in sorted(features)]
+    return [_spec(key, features[key]) for key in sorted(features, key=_name_of)]
+
+
+def _name_of(key: Any) -> str:
+    """The name of a feature in records, for a key of the program."""
+    if not isinstance(key, (str, bytes)):
+        raise DTypeError(f"The key of a feature is a string, got {shown(key)}.")
+    return key if isinstance(key, str) else key.decode(errors="backslashreplace")
 
 
 def _spec(key: Any, feature: Any) -> _Spec:
@@ -140,7 +147,7 @@ def _spec(key: Any, feature: Any) -> _Spec:
     if not shape.is_fully_defined():
         raise InvalidArgumentError(f"Shape {shape} of feature {key!r} is not known. Give all dimensions.")
     sizes = tuple(shape.as_list())
-    return _Spec(str(key), dtype, sizes, _default(feature, dtype, sizes))  # type: ignore[arg-type]
+    return _Spec(key, dtype, sizes, _default(feature, dtype, sizes))  # type: ignore[arg-type]
 
 
 def _default(feature: FixedLenFeature, dtype: DType, sizes: tuple[int, ...]) -> Any:
@@ -174,22 +181,24 @@ def _parsed_shapes(
     return [UNKNOWN if serialized.rank is None else serialized + shape for shape in dense_shapes]
 
 
-def _parse(serialized: Tensor, features: Any, name: str | None) -> dict[str, Any]:
+def _parse(serialized: Tensor, features: Any, name: str | None) -> dict[Any, Any]:
     specs = _specs(features)
     attrs: dict[str, Any] = {
-        "dense_keys": tuple(spec.key for spec in specs),
+        "dense_keys": tuple(_name_of(spec.key) for spec in specs),
         "Tdense": tuple(spec.dtype for spec in specs),
         "dense_shapes": tuple(TensorShape(spec.shape) for spec in specs),
     }
     defaults = [spec.default for spec in specs]
     graph = here.graph or graph_of([serialized, *defaults])
     if graph is not None:
-        made: list[Any] = _add(graph, serialized, defaults, attrs, name)
+        tensors: list[Any] = _add(graph, serialized, defaults, attrs, name)
     else:
         _parsed_shapes(serialized.shape, None, **attrs)
-        values = _kernel(serialized._value, [default._value for default in defaults], **attrs)  # type: ignore[attr-defined]
-        made = [wrap(value, place_of(host(), value)) for value in values]
-    return {spec.key: tensor for spec, tensor in zip(specs, made, strict=True)}
+        given: list[EagerTensor] = [serialized, *defaults]  # type: ignore[list-item]
+        records, *others = [copy_to(tensor, host())._value for tensor in given]
+        values = _kernel(records, others, **attrs)
+        tensors = [wrap(value, place_of(host(), value)) for value in values]
+    return {spec.key: tensor for spec, tensor in zip(specs, tensors, strict=True)}
 
 
 def _add(graph: Graph, serialized: Any, defaults: list[Any], attrs: dict[str, Any], name: str | None) -> list[Tensor]:
@@ -220,12 +229,12 @@ def _kernel(
     dense_shapes: Sequence[TensorShape],
 ) -> list[Value]:
     records = [_lists(record) for record in serialized.ravel()]
-    made = []
+    values = []
     for key, dtype, shape, default in zip(dense_keys, Tdense, dense_shapes, dense_defaults, strict=True):
         sizes: tuple[Any, ...] = tuple(shape.as_list())
         rows = [_row(record.get(key), key, dtype, sizes, default) for record in records]
-        made.append(_stacked(rows, dtype, (*serialized.shape, *sizes)))
-    return made
+        values.append(_stacked(rows, dtype, (*serialized.shape, *sizes)))
+    return values
 
 
 def _lists(record: bytes) -> dict[str, tuple[int, list[Any]]]:

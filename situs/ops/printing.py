@@ -117,8 +117,8 @@ def _bracketed(array: Any, ends: int, element: Callable[[Any], str], depth: int 
 def _old_summary(array: Any, summarize: int, element: Callable[[Any], str]) -> str:
     """The first `summarize` elements; rows in brackets, but none around the whole."""
     limit = array.size if summarize < 0 else min(summarize, array.size)
-    made = _rows(np.atleast_1d(array), limit, element, outermost=True)
-    return made + ("..." if array.size > limit else "")
+    text = _rows(np.atleast_1d(array), limit, element, outermost=True)
+    return text + ("..." if array.size > limit else "")
 
 
 def _rows(array: Any, limit: int, element: Callable[[Any], str], outermost: bool = False) -> str:
@@ -133,13 +133,7 @@ def _rows(array: Any, limit: int, element: Callable[[Any], str], outermost: bool
 def tensor_text(tensor: Any, summarize: int = 3, style: str = NEW) -> Tensor:
     """A tensor as a string scalar."""
     with scope.device(None):
-        return _text(tensor, summarize=_checked_summarize(summarize), style=style)
-
-
-def _checked_summarize(summarize: Any) -> int:
-    if not isinstance(summarize, int) or isinstance(summarize, bool):
-        raise DTypeError(f"Expected int for argument 'summarize' not {summarize!r}.")
-    return summarize
+        return _text(tensor, summarize=as_int(summarize, "summarize"), style=style)
 
 
 def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
@@ -229,10 +223,8 @@ def print(
         summarize: How many elements of a tensor to show at each end of a dimension; -1 for all.
         name: A name for the op.
     """
-    for what, value in (("end", end), ("sep", sep)):
-        if not isinstance(value, str):
-            raise DTypeError(f"Expected string for argument {what!r} not {value!r}.")
-    text = _joined_texts(inputs, sep, _checked_summarize(summarize))
+    end, sep = as_word(end, "end"), as_word(sep, "sep")
+    text = _joined_texts(inputs, sep, as_int(summarize, "summarize"))
     with scope.device(None):
         return _print.many(text, output_stream=_stream(output_stream), end=end, name=name) or None
 
@@ -279,7 +271,7 @@ def _pieces(value: Any, summarize: int) -> list[Any]:
         raise InvalidArgumentError("Cannot print a structure that contains itself, or is nested without end.") from None
     texts = iter(_HOLE.split(shown))
     pieces: list[Any] = [next(texts)]
-    for number, text in zip(texts, texts, strict=True):  # by turns the number of a tensor, and the text behind it
+    for number, text in zip(texts, texts, strict=True):  # in turn the number of a tensor and the text behind it
         pieces += [tensor_text(tensors[ord(number) - _FIRST], summarize), text]
     return pieces
 

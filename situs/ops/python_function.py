@@ -122,8 +122,8 @@ def py_function(
     graph = here.graph or graph_of(inputs)
     if graph is not None:
         return _add(graph, _eager_op, func, inputs, wanted, listed, name)
-    made = _call_eagerly(func, [convert_to_tensor(value) for value in inputs], wanted, _title(func))
-    return made if listed else made[0]
+    results = _call_eagerly(func, [convert_to_tensor(value) for value in inputs], wanted, _title(func))
+    return results if listed else results[0]
 
 
 def _decorator(call: Callable[[Function, tuple[Any, ...]], Any]) -> Callable[[Function], Function]:
@@ -207,16 +207,17 @@ def _as_argument(array: np.ndarray[Any, Any]) -> Any:
 def _call_numpy_now(func: Function, inputs: list[Any], wanted: tuple[DType, ...], listed: bool) -> Any:
     """Calls at once: what the function raises is raised as it is."""
     arrays = [_as_argument(np.asarray(convert_to_tensor(value))) for value in inputs]
-    results = _results(func(*arrays), len(wanted), _title(func))
-    made = [
-        _checked_tensor(number, *each, _title(func)) for number, each in enumerate(zip(results, wanted, strict=True))
-    ]
-    return made if listed else made[0]
+    who = _title(func)
+    results = _results(func(*arrays), len(wanted), who)
+    tensors = [_checked_tensor(number, *each, who) for number, each in enumerate(zip(results, wanted, strict=True))]
+    return tensors if listed else tensors[0]
 
 
-def _results(made: Any, wanted: int, who: str) -> list[Any]:
+def _results(returned: Any, wanted: int, who: str) -> list[Any]:
     """What a function returned, as a list of so many values."""
-    results = [] if made is None else list(made) if isinstance(made, (list, tuple)) else [made]
+    if not isinstance(returned, (list, tuple)):
+        returned = [] if returned is None else [returned]
+    results = list(returned)
     if len(results) != wanted:
         raise InvalidArgumentError(f"{who} returns {len(results)} values, but expects to see {wanted} values.")
     return results
@@ -225,7 +226,7 @@ def _results(made: Any, wanted: int, who: str) -> list[Any]:
 def _checked_value(number: int, result: Any, wanted: DType, who: str) -> Value:
     try:
         array, found = to_array(np.asarray(read(result)))
-    except Exception as error:
+    except Exception as error:  # whatever an object of the program raises while it becomes an array
         raise InvalidArgumentError(f"{number}-th value returned by {who} is no tensor: {error}") from None
     if found is not wanted:
         raise InvalidArgumentError(
@@ -255,8 +256,8 @@ def _eager_kernel(
     where: Device,
 ) -> list[Value]:
     tensors = [wrap(value, place_of(_home(value, where), value)) for value in input]
-    made = _call_eagerly(function, tensors, Tout, f"{token} ({_title(function)})")
-    return [tensor._value if tensor.dtype is dt.string else copy_to(tensor, where)._value for tensor in made]
+    results = _call_eagerly(function, tensors, Tout, f"{token} ({_title(function)})")
+    return [tensor._value if tensor.dtype is dt.string else copy_to(tensor, where)._value for tensor in results]
 
 
 def _home(value: Value, where: Device) -> Device:
@@ -276,7 +277,7 @@ def _as_eager(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
         return value
     try:
         return to_tensor(value, wanted)
-    except Exception as error:
+    except Exception as error:  # as above
         raise InvalidArgumentError(f"{number}-th value returned by {who} is no {wanted.name} tensor: {error}") from None
 
 

@@ -199,7 +199,7 @@ def _as_shapes(shapes: Any) -> list[TensorShape]:
     if not isinstance(shapes, (list, tuple)):
         return [TensorShape(shapes)]
     if all(isinstance(item, (int, type(None))) for item in shapes):
-        return [TensorShape(shapes)] if shapes or isinstance(shapes, tuple) else []
+        return [TensorShape(shapes)]
     return [TensorShape(shape) for shape in shapes]
 
 

@@ -10,9 +10,12 @@ they act at once; such a queue may also be used by the graphs of functions.
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from situs import dtype as dt
 from situs.devices.scope import here
@@ -21,6 +24,7 @@ from situs.eager.bridge import host, place
 from situs.eager.tensor import copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.execution.buffer import Buffer
+from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.structure import flatten, listed
@@ -28,8 +32,8 @@ from situs.graph.tensor import SymbolicTensor
 from situs.ops import queue_ops
 from situs.ops.attribute import as_bool, as_int, as_name
 from situs.ops.constant import constant, convert_to_tensor
-from situs.ops.inner import symbolic
-from situs.registry.op import Op
+from situs.ops.inner import common, symbolic
+from situs.registry.op import Op, find_op
 from situs.registry.signature import Arg
 from situs.shapes import SCALAR, UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder
@@ -59,7 +63,8 @@ class QueueBase:
             )
         self._names = None if names is None else listed(names, "names")
         self._queue_ref: Any = queue_ref
-        self._captured: dict[Graph, SymbolicTensor] = {}
+        # Of eager code: its handles in graphs, none of which it keeps alive.
+        self._captured: WeakKeyDictionary[Graph, weakref.ref[SymbolicTensor]] = WeakKeyDictionary()
         # What the names of the other operations begin with.
         self._name = queue_ref.name if isinstance(queue_ref, Buffer) else queue_ref.op.name.rpartition("/")[2]
 
@@ -77,7 +82,7 @@ class QueueBase:
             raise DTypeError("Queues do not have matching component dtypes.")
         if any(q.names != first.names for q in queues):
             raise DTypeError("Queues do not have matching component names.")
-        shapes = [_common_shape(each) for each in zip(*(q.shapes for q in queues), strict=True)]
+        shapes = [functools.reduce(common, each) for each in zip(*(q.shapes for q in queues), strict=True)]
         return QueueBase(first.dtypes, shapes, first.names, _selected(index, queues))
 
     # What it is.
@@ -172,7 +177,7 @@ class QueueBase:
         """
         with self._building() as graph:
             if graph is None:
-                return self._answer([self._as_tensor(*v) for v in self._typed(queue_ops.dequeue_kernel)])
+                return self._answer(self._taken_now(queue_ops.dequeue_kernel))
             results = list(zip(self._dtypes, self._shapes, strict=True))
             named = as_name(name, f"{self._name}_Dequeue")
             node = self._add(graph, queue_ops.dequeue, (), self._types(), results, named)
@@ -189,8 +194,7 @@ class QueueBase:
     def _several(self, op_def: Op, n: Any, name: str) -> Any:
         with self._building() as graph:
             if graph is None:
-                kernel = _EAGER_KERNELS[op_def]
-                return self._answer([self._as_tensor(*v) for v in self._typed(kernel, as_int(n, "n"))])
+                return self._answer(self._taken_now(_EAGER_KERNELS[op_def], as_int(n, "n")))
             number = _checked_count(SymbolicBinder(graph, name).host(n))
             rows = number if isinstance(number, int) and op_def is queue_ops.dequeue_many else None
             results = [
@@ -202,11 +206,10 @@ class QueueBase:
     def _types(self) -> dict[str, Any]:
         return {"component_types": tuple(self._dtypes)}
 
-    def _typed(self, kernel: Any, *inputs: Any) -> list[tuple[Any, DType]]:
-        return list(zip(kernel(self._queue_ref, *inputs), self._dtypes, strict=True))
-
-    def _as_tensor(self, value: Any, dtype: DType) -> Any:
-        return wrap(value, place(host(), dtype))
+    def _taken_now(self, kernel: Any, *inputs: Any) -> list[Any]:
+        """What a kernel takes out of a queue of eager code, as tensors."""
+        values = kernel(self._queue_ref, *inputs)
+        return [_as_tensor(value, dtype) for value, dtype in zip(values, self._dtypes, strict=True)]
 
     def _answer(self, tensors: Sequence[Any]) -> Any:
         if self._names is not None:
@@ -241,7 +244,7 @@ class QueueBase:
     def _question(self, op_def: Op, dtype: DType, name: str) -> Any:
         with self._building() as graph:
             if graph is None:
-                return self._as_tensor(_EAGER_KERNELS[op_def](self._queue_ref), dtype)
+                return _as_tensor(_EAGER_KERNELS[op_def](self._queue_ref), dtype)
             return self._add(graph, op_def, (), {}, [(dtype, SCALAR)], name).outputs[0]
 
     # Graphs.
@@ -261,12 +264,13 @@ class QueueBase:
     def _handle(self, graph: Graph) -> SymbolicTensor:
         if not isinstance(self._queue_ref, Buffer):
             return graph.capture(self._queue_ref)
-        top = graph
-        while top.outer is not None:
-            top = top.outer
-        if top not in self._captured:
-            self._captured[top] = _captured(top, self._queue_ref)
-        return graph.capture(self._captured[top])
+        top = outermost(graph)
+        known = self._captured.get(top)
+        handle = None if known is None else known()
+        if handle is None:
+            handle = _captured(top, self._queue_ref)
+            self._captured[top] = weakref.ref(handle)
+        return graph.capture(handle)
 
     def __repr__(self) -> str:
         return f"<tf.{type(self).__name__} '{self._name}' of {', '.join(dtype.name for dtype in self._dtypes)}>"
@@ -298,6 +302,10 @@ def _on_host(tensor: Any) -> Any:
     return copy_to(tensor, host())._value
 
 
+def _as_tensor(value: Any, dtype: DType) -> Any:
+    return wrap(value, place(host(), dtype))
+
+
 def _same_rows(a: TensorShape, b: TensorShape) -> TensorShape:
     if not a.is_compatible_with(b):
         raise InvalidArgumentError(f"Dimensions {a[0]} and {b[0]} are not compatible")
@@ -314,18 +322,10 @@ def _checked_count(n: Any) -> Any:
     return n
 
 
-def _common_shape(shapes: Sequence[TensorShape]) -> TensorShape:
-    """What holds for all of these shapes."""
-    first = shapes[0]
-    if any(shape.rank is None or shape.rank != first.rank for shape in shapes):
-        return UNKNOWN
-    return TensorShape([sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True)])
-
-
 def _selected(index: Any, queues: list[QueueBase]) -> Any:
     with queues[0]._building() as graph:
         if graph is None:
-            return queues[as_int(index, "index")]._queue_ref
+            return queue_ops.select_kernel(as_int(index, "index"), [queue._queue_ref for queue in queues])
         number = SymbolicBinder(graph, "index").host(index)
         number = number if isinstance(number, SymbolicTensor) else as_int(number, "index")
         handles = [queue._handle(graph) for queue in queues]
@@ -335,18 +335,9 @@ def _selected(index: Any, queues: list[QueueBase]) -> Any:
 
 def _captured(graph: Graph, buffer: Buffer) -> SymbolicTensor:
     """The operation that stands for a queue of eager code in a graph."""
-    op_def = next(op_def for op_def, kind in _KINDS.items() if kind == buffer.kind)
     attrs = {"buffer": buffer, "node_name": f"{buffer.name}@{id(buffer)}"}
     with graph.as_default(), graph.control_dependencies(None), graph.colocate_with(None, ignore_existing=True):
-        return add_queue(graph, op_def, attrs, buffer.name)
-
-
-_KINDS = {
-    queue_ops.fifo_queue: "FIFOQueue",
-    queue_ops.random_shuffle_queue: "RandomShuffleQueue",
-    queue_ops.padding_fifo_queue: "PaddingFIFOQueue",
-    queue_ops.priority_queue: "PriorityQueue",
-}
+        return add_queue(graph, find_op(f"{buffer.kind}V2"), attrs, buffer.name)
 
 
 def add_queue(graph: Graph, op_def: Op, attrs: dict[str, Any], name: str) -> SymbolicTensor:

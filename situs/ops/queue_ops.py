@@ -55,10 +55,10 @@ def _queue_op(name: str, make: Callable[..., Buffer], **attrs: Any) -> Op:
     ) -> Buffer:
         label = shared_name or f"_{len(run.state.resources())}_{node_name}"
         key = f"{container}/{shared_name or node_name}"
-        found: Buffer = run.state.resource(key, lambda: buffer or make_buffer(declared, label, asked))
+        queue: Buffer = run.state.resource(key, lambda: buffer or make_buffer(declared, label, asked))
         if shared_name:
-            _check_shared(found, name.removesuffix("V2"), asked)
-        return found
+            _check_shared(queue, name.removesuffix("V2"), asked)
+        return queue
 
     return declared
 
@@ -106,7 +106,8 @@ queue_select.shape(lambda index, handles: SCALAR)
 
 
 @queue_select.kernel(CPU)
-def _select_kernel(index: int, handles: list[Buffer]) -> Buffer:
+def select_kernel(index: int, handles: list[Buffer]) -> Buffer:
+    """The queue of a list that has the number `index`."""
     if not 0 <= index < len(handles):
         raise InvalidArgumentError(
             f"index = {index} is not in [0, {len(handles)}): there is no such queue in the list."
@@ -219,12 +220,12 @@ def _joined(values: Sequence[Value], dtype: DType, shape: TensorShape) -> Value:
     if values and dtype is not dt.string and shape.is_fully_defined():
         return torch.stack(list(values))
     sizes = [max((v.shape[axis] for v in values), default=0) if d is None else d for axis, d in enumerate(shape)]
-    made: Any = np.full((len(values), *sizes), b"", dtype=object)
+    joined: Any = np.full((len(values), *sizes), b"", dtype=object)
     if dtype is not dt.string:
-        made = torch.zeros((len(values), *sizes), dtype=TORCH_DTYPE[dtype])
+        joined = torch.zeros((len(values), *sizes), dtype=TORCH_DTYPE[dtype])
     for number, value in enumerate(values):
-        made[(number, *(slice(size) for size in value.shape))] = value if value.ndim else value[()]
-    return made
+        joined[(number, *(slice(size) for size in value.shape))] = value if value.ndim else value[()]
+    return joined
 
 
 # Closing, and questions.

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
-from situs.dtype import FIXED, FLOATING, INDEX, STRING, DType, DTypes, as_dtype
+from situs.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.array import SIGNED_TWIN, partly
+from situs.ops.array import by_bits, partly
 from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
@@ -96,6 +96,8 @@ def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torc
     Classes whose logits are not finite are never drawn. Of a row without finite logits the class
     is the number of classes, which is none of them, as in TensorFlow.
     """
+    if not logits.numel():
+        return torch.empty(len(logits), count, dtype=TORCH_DTYPE[dtype], device=logits.device)
     known = logits.to(torch.float64).masked_fill(~torch.isfinite(logits), -math.inf)
     weights = torch.exp(known - known.amax(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).min))
     cumulated = weights.cumsum(dim=1)
@@ -314,13 +316,12 @@ _shuffle = op("RandomShuffle", "value: T -> output: T", stateful=True, seed=0)
 _shuffle.shape(same_shape)
 
 
-@_shuffle.kernel(CPU, GPU, T=FIXED)
+@_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _shuffle_kernel(value: torch.Tensor, *, seed: int) -> torch.Tensor:
     if value.ndim == 0:
         return value
     order = torch.randperm(len(value), device=value.device, generator=generator(seed, value.device))
-    twin = SIGNED_TWIN.get(value.dtype, value.dtype)
-    return value.view(twin).index_select(0, order).view(value.dtype)
+    return value.index_select(0, order)
 
 
 @_shuffle.kernel(CPU, T=STRING)
@@ -331,6 +332,7 @@ def _shuffle_strings(value: np.ndarray[Any, Any], *, seed: int) -> np.ndarray[An
     return np.take(value, order.numpy(), axis=0)
 
 
+_shuffle.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_shuffle_kernel))
 _shuffle.stops_gradients()
 
 

@@ -387,8 +387,8 @@ def _batch_to_space_shape(input: TensorShape, block_shape: Any, crops: Any) -> T
 
 @_space_to_batch.kernel(CPU, GPU)
 def _space_to_batch_kernel(input: torch.Tensor, block_shape: Any, paddings: Any) -> torch.Tensor:
-    result: list[Any] = _space_to_batch_shape(TensorShape(input.shape), block_shape, paddings).as_list()
     blocks, pairs = _blocks(input.ndim, block_shape, paddings, "paddings")
+    result: list[Any] = _space_to_batch_shape(TensorShape(input.shape), block_shape, paddings).as_list()
     count = len(blocks)
     flat = [margin for pair in reversed([*pairs, *[(0, 0)] * (input.ndim - 1 - count)]) for margin in pair]
     padded = torch.nn.functional.pad(input, flat)
@@ -400,8 +400,8 @@ def _space_to_batch_kernel(input: torch.Tensor, block_shape: Any, paddings: Any)
 
 @_batch_to_space.kernel(CPU, GPU)
 def _batch_to_space_kernel(input: torch.Tensor, block_shape: Any, crops: Any) -> torch.Tensor:
-    result: list[Any] = _batch_to_space_shape(TensorShape(input.shape), block_shape, crops).as_list()
     blocks, pairs = _blocks(input.ndim, block_shape, crops, "crops")
+    result: list[Any] = _batch_to_space_shape(TensorShape(input.shape), block_shape, crops).as_list()
     count = len(blocks)
     cut = input.reshape([*blocks, result[0], *input.shape[1:]])
     mixed = [place for number in range(count) for place in (count + 1 + number, number)]

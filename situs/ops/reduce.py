@@ -13,7 +13,7 @@ Over no elements a sum is 0, a product 1, a maximum the lowest value there is, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -117,6 +117,7 @@ def _public(declared: Op, doc: str) -> ReduceFunction:
         axes = EVERY_AXIS if axis is None else tuple(axis) if type(axis) is list else axis
         return run(input_tensor, axes, keep_dims=as_bool(keepdims, "keepdims"), name=name)
 
+    call.__name__ = call.__qualname__ = declared.name
     call.__doc__ = doc
     return call
 
@@ -161,16 +162,17 @@ def _mean(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
     if x.dtype.is_floating_point or x.dtype.is_complex:
         return torch.mean(x, axes, keep)
     total = torch.sum(x, axes, keep, dtype=torch.int64)
-    return torch.div(total, max(_count(x, axes), 1), rounding_mode="trunc").to(x.dtype)
+    return torch.div(total, max(_count(x.shape, axes), 1), rounding_mode="trunc").to(x.dtype)
 
 
 def _wide_mean(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
-    count = math.prod(x.shape[i] for i in axis)
-    return np.sum(x, axis, dtype=np.uint64, keepdims=keepdims) // np.uint64(max(count, 1))
+    total = np.sum(x, axis, dtype=np.uint64, keepdims=keepdims)
+    return total // np.uint64(max(_count(x.shape, axis), 1))
 
 
-def _count(x: torch.Tensor, axes: Axes) -> int:
-    return math.prod(x.shape[i] for i in axes)
+def _count(shape: Sequence[int], axes: Axes) -> int:
+    """How many elements go into one."""
+    return math.prod(shape[i] for i in axes)
 
 
 def _prod(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
@@ -254,15 +256,13 @@ def _spread_shape(x: TensorShape, shape: Any, axis: Any, *, keep_dims: bool, mea
 
 @_spread.kernel(CPU, GPU)
 def _spread_kernel(x: torch.Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool = False) -> torch.Tensor:
-    if axis == EVERY_AXIS:  # a scalar, or sizes of 1: nothing has to be put in place
-        return (x / math.prod(shape) if mean and 0 not in shape else x).expand(shape)
     axes = reduction_axes(axis, len(shape))
-    kept = _with_axes(x, axes, len(shape), keep_dims)
-    return (kept / math.prod([shape[i] for i in axes]) if mean and 0 not in shape else kept).expand(shape)
+    kept = x if axis == EVERY_AXIS else _with_axes(x, axes, len(shape), keep_dims)  # a scalar fits any place
+    return (kept / _count(shape, axes) if mean and 0 not in shape else kept).expand(shape)
 
 
 def _with_axes(x: torch.Tensor, axes: Axes, rank: int, keep_dims: bool) -> torch.Tensor:
-    """The result of a reduction with the axes that went, of size 1."""
+    """The result of a reduction with the reduced axes back in their places, of size 1."""
     if keep_dims or not axes:
         return x
     sizes = iter(x.shape)
@@ -273,7 +273,7 @@ _run_spread = dispatch.steered(_spread)
 
 
 def spread(x: Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool = False) -> Tensor:
-    """Repeats the result of a reduction along the axes that were reduced, until it has a shape again.
+    """Repeats the result of a reduction along the axes that were reduced, until it has the shape from before.
 
     Args:
         x: A tensor of the shape that a reduction along `axis` gives.
@@ -349,8 +349,8 @@ def _extreme_gradient(grad: Tensor, input: Tensor, output: Tensor, axis: Any, *,
     return _extreme_grad(input, output, grad, axis, keep_dims=keep_dims)
 
 
-# The way back from a product: to each element by the product of the others, which a division would not find of zeros.
-# The axes that were multiplied along become the first, and running products from both ends meet at each element.
+# The way back from a product: to each element times the product of the others, which no division gives where there are
+# zeros. The axes that were multiplied along become the first, and running products from both ends meet at each element.
 
 _fold = op("FoldAxes", "x: T, axis: host -> y: T", T=FLOATING | COMPLEX)
 _unfold = op("UnfoldAxes", "x: T, shape: host, axis: host -> y: T", T=FLOATING | COMPLEX)
@@ -428,16 +428,17 @@ def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool | None = Fals
 # Where the largest and smallest elements are.
 
 
-def _arg_reduction(name: str, find: Reduce, find_wide: Callable[..., Any], outputs: DTypes) -> Op:
+def _arg_reduction(
+    name: str, find: Callable[[torch.Tensor, int], torch.Tensor], find_wide: Callable[..., Any], outputs: DTypes
+) -> Op:
     declared = op(name, "input: T, dimension: host -> output: output_type", T=REAL | BOOL, output_type=outputs)
     declared.shape(_arg_shape)
 
     @declared.kernel(CPU, GPU, T=(REAL | BOOL) - WIDE_UNSIGNED)
     def kernel(input: torch.Tensor, dimension: Any, *, output_type: DType) -> torch.Tensor:
         axis = _arg_axis(dimension, TensorShape(input.shape))
-        return find(input.to(torch.uint8) if input.dtype is torch.bool else input, (axis,), False).to(
-            TORCH_DTYPE[output_type]
-        )
+        places = find(input.to(torch.uint8) if input.dtype is torch.bool else input, axis)
+        return places.to(TORCH_DTYPE[output_type])
 
     @declared.kernel(CPU, T=WIDE_UNSIGNED)
     def wide_kernel(input: torch.Tensor, dimension: Any, *, output_type: DType) -> torch.Tensor:
@@ -467,16 +468,16 @@ def _arg_axis(dimension: Any, shape: TensorShape) -> int:
     return dimension % rank
 
 
-# TensorFlow passes over NaN; PyTorch would find it first.
-def _argmax(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
-    return torch.argmax(_replace_nan(x, -math.inf), axes[0], keep)
+def _argmax(x: torch.Tensor, axis: int) -> torch.Tensor:
+    return torch.argmax(_replace_nan(x, -math.inf), axis)
 
 
-def _argmin(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
-    return torch.argmin(_replace_nan(x, math.inf), axes[0], keep)
+def _argmin(x: torch.Tensor, axis: int) -> torch.Tensor:
+    return torch.argmin(_replace_nan(x, math.inf), axis)
 
 
 def _replace_nan(x: torch.Tensor, value: float) -> torch.Tensor:
+    """TensorFlow passes over NaN; PyTorch would find it first."""
     return torch.nan_to_num(x, value, math.inf, -math.inf) if x.dtype.is_floating_point else x
 
 
@@ -572,7 +573,8 @@ def _v1(function: ReduceFunction) -> ReduceFunctionV1:
         axis = renamed("axis", axis, "reduction_indices", reduction_indices)
         return function(input_tensor, axis, renamed("keepdims", keepdims, "keep_dims", keep_dims), name)
 
-    call.__doc__ = function.__doc__
+    for attribute in ("__name__", "__qualname__", "__doc__"):  # functools.wraps would show the other signature too
+        setattr(call, attribute, getattr(function, attribute))
     return call
 
 

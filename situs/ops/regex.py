@@ -73,7 +73,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     """
     try:
         return re.compile(translated(pattern), re.ASCII)
-    except (re.error, _RefusedError, OverflowError, RecursionError) as error:
+    except (re.error, _RefusedError, OverflowError, RecursionError) as error:  # the last is of nested groups
         raise InvalidArgumentError(f"Invalid pattern: {pattern}, error: {error}") from None
 
 
@@ -138,7 +138,10 @@ def _anywhere(piece: re.Match[str]) -> str:
     if piece["quoted"] is not None:
         return re.escape(piece["quoted"])
     if piece["code"]:
-        return re.escape(chr(int(piece["code"], 16)))
+        code = int(piece["code"], 16)
+        if code > sys.maxunicode:
+            raise _RefusedError(f"invalid escape sequence: {piece[0]}")
+        return re.escape(chr(code))
     if piece["escape"] and re.fullmatch(r"\\[1-9CZ]", piece["escape"]):
         raise _RefusedError(f"invalid escape sequence: {piece['escape']}")
     return piece[0]
@@ -222,21 +225,21 @@ def _rewrite_pieces(rewrite: str, regex: re.Pattern[str]) -> list[str | int]:
             pieces.append("\\")
         elif part[0] != "\\":
             pieces.append(part)
-        elif not part[1:].isdigit() or int(part[1:]) > regex.groups:
+        elif not re.fullmatch(r"\\[0-9]", part) or int(part[1]) > regex.groups:
             raise InvalidArgumentError(
                 f"Invalid rewrite pattern: {rewrite}. A backslash stands before a backslash or the number of a group, "
                 f"here 0 to {regex.groups}"
             )
         else:
-            pieces.append(int(part[1:]))
+            pieces.append(int(part[1]))
     return pieces
 
 
 def _replaced(text: str, regex: re.Pattern[str], pieces: list[str | int], limit: int) -> str:
     """RE2's loop: unlike Python's, it finds no empty match right behind another match."""
     result: list[str] = []
-    at, last_end, found = 0, -1, 0
-    while at <= len(text) and found < limit:
+    at, last_end, count = 0, -1, 0
+    while at <= len(text) and count < limit:
         match = regex.search(text, at)
         if match is None:
             break
@@ -247,7 +250,7 @@ def _replaced(text: str, regex: re.Pattern[str], pieces: list[str | int], limit:
             at += 1
             continue
         result += [piece if isinstance(piece, str) else match[piece] or "" for piece in pieces]
-        last_end, found = at, found + 1
+        last_end, count = at, count + 1
     return "".join(result) + text[at:]
 
 
@@ -290,8 +293,8 @@ def _full_match_shape(input: TensorShape, pattern: Any) -> TensorShape:
 @_full_match.kernel(CPU)
 def _full_match_kernel(input: Array, pattern: Any) -> torch.Tensor:
     regex = compiled(_scalar_text(pattern, "Pattern"))
-    found = [regex.fullmatch(_decode(item)) is not None for item in input.ravel()]
-    return torch.tensor(found, dtype=torch.bool).reshape(input.shape)
+    matches = [regex.fullmatch(_decode(item)) is not None for item in input.ravel()]
+    return torch.tensor(matches, dtype=torch.bool).reshape(input.shape)
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:

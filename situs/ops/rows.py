@@ -29,11 +29,13 @@ from situs.ops.form import put_together, take_apart
 from situs.ops.inner import building, graph_for, symbolic
 from situs.ops.join import stack
 from situs.ops.loop import while_loop
+from situs.ops.tensor_list import least_sizes, shape_of_rows
 from situs.registry.op import find_op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape
 from situs.tensor import Tensor, is_tensor, read
 
-# Lists of rows. A list is no state that binds those who use it to a device, so it is passed as a list of one.
+# Lists of rows. An input of dtype resource would bind its op to the device of the list; one of `any*` does not, so a
+# list is passed as a list of one.
 
 _begin = op("RowsBegin", "-> rows: resource", stateful=True)
 _begin.shape(lambda: SCALAR)
@@ -71,29 +73,18 @@ def _stack_shape(rows: Any, *, reverse: bool, row_shape: TensorShape) -> TensorS
 @_stack.kernel(CPU)
 @_stack.kernel(GPU, dtype=FIXED)
 def _stack_kernel(rows: list[Any], *, reverse: bool, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
-    made = rows[0][::-1] if reverse else rows[0]
-    _check_same_shape(made)
+    ordered = rows[0][::-1] if reverse else rows[0]
+    shape_of_rows(ordered)  # refuses rows that differ
     if dtype.name == "string":
-        return np.stack(made) if made else np.empty(_no_rows(row_shape), object)
-    if not made:
-        return torch.empty(_no_rows(row_shape), dtype=TORCH_DTYPE[dtype], device=device)
-    return torch.stack([row.to(device) for row in made])
+        return np.stack(ordered) if ordered else np.empty((0, *least_sizes(row_shape)), object)
+    if not ordered:
+        return torch.empty((0, *least_sizes(row_shape)), dtype=TORCH_DTYPE[dtype], device=device)
+    return torch.stack([row.to(device) for row in ordered])
 
 
 @_stack.gradient
 def _stack_gradient(grad: Tensor, *, reverse: bool) -> list[Tensor]:
     return [find_op("ReverseV2")(grad, (0,)) if reverse else grad]
-
-
-def _no_rows(row_shape: TensorShape) -> list[int]:
-    return [0, *(0 if size is None else size for size in (row_shape if row_shape.rank is not None else ()))]
-
-
-def _check_same_shape(rows: Sequence[Any]) -> None:
-    shapes = {tuple(row.shape) for row in rows}
-    if len(shapes) > 1:
-        listed = ", ".join(map(str, sorted(shapes)))
-        raise InvalidArgumentError(f"The rows must have the same shape to become one tensor; they have {listed}.")
 
 
 class Elems:
@@ -116,7 +107,7 @@ class Elems:
         for tensor in self.tensors:
             if tensor.shape.rank == 0:
                 raise InvalidArgumentError("Elements in elems must be 1+ dimensional Tensors, not scalars")
-            size = None if tensor.shape.rank is None else tensor.shape[0]
+            size = tensor.shape[0]
             if None not in (known, size) and known != size:
                 raise InvalidArgumentError(f"Dimensions {known} and {size} are not compatible")
             known = size if known is None else known
@@ -132,11 +123,7 @@ class Elems:
 
     def row_kinds(self) -> list[tuple[DType, TensorShape]]:
         """The dtypes and shapes of rows."""
-        shapes = [tensor.shape for tensor in self.tensors]
-        return [
-            (tensor.dtype, UNKNOWN if shape.rank is None else TensorShape(list(shape)[1:]))
-            for tensor, shape in zip(self.tensors, shapes, strict=True)
-        ]
+        return [(tensor.dtype, tensor.shape[1:]) for tensor in self.tensors]
 
     def hold(self, graph: Graph) -> None:
         """Brings the tensors into the graph that a loop is built in, once for all turns."""
@@ -192,22 +179,21 @@ class Walk:
     # In eager code.
 
     def _run_now(self, state: Any, skip_first: bool) -> tuple[Any, list[Tensor]]:
-        rows: list[list[Tensor]] = [[] for _ in self.wanted]
-        numbers = range(int(self.elems.count()))
-        for number in list(reversed(numbers) if self.reverse else numbers)[skip_first:]:
+        columns: list[list[Tensor]] = [[] for _ in self.wanted]
+        numbers = list(range(int(self.elems.count())))
+        ordered = numbers[::-1] if self.reverse else numbers
+        for number in ordered[1:] if skip_first else ordered:
             state, made = self.turn(state, self.elems.row(number))
-            for row, value in zip(rows, self._kept(made), strict=True):
-                row.append(value)
-        if not rows or not rows[0]:
-            return state, [
-                self._nothing(dtype, shape) for (dtype, _), shape in zip(self.wanted, self.shapes, strict=True)
-            ]
-        for column in rows:
-            _check_same_shape(column)
-        return state, [stack(column[::-1] if self.reverse else column) for column in rows]
+            for column, value in zip(columns, self._kept(made), strict=True):
+                column.append(value)
+        return state, [self._as_tensor(column, i) for i, column in enumerate(columns)]
 
-    def _nothing(self, dtype: DType, shape: TensorShape) -> Tensor:
-        return convert_to_tensor(np.empty(_no_rows(shape), dtype.as_numpy_dtype), dtype)
+    def _as_tensor(self, column: list[Tensor], number: int) -> Tensor:
+        if not column:
+            dtype, sizes = self.wanted[number][0], least_sizes(self.shapes[number])
+            return convert_to_tensor(np.empty((0, *sizes), dtype.as_numpy_dtype), dtype)
+        shape_of_rows(column)  # refuses rows that differ
+        return stack(column[::-1] if self.reverse else column)
 
     # In a graph.
 

@@ -172,7 +172,7 @@ def _as_k(k: Any) -> int:
 def _top_k_kernel(input: torch.Tensor, k: Any, sorted: bool, index_type: DType) -> tuple[torch.Tensor, torch.Tensor]:
     count = _as_k(k)
     if input.ndim == 0 or count > input.shape[-1]:
-        raise ValueError("not that many")
+        raise ValueError("not that many")  # the shape rule says it better
     if input.shape[-1] < _LONG_ROW or input.dtype.itemsize > 4 or input.dtype in SIGNED_TWIN:
         values, indices = (each[..., :count] for each in _stable_sort(input, -1, descending=True))
     else:
@@ -289,7 +289,7 @@ def _upper_bound_kernel(sorted_inputs: torch.Tensor, values: torch.Tensor, out_t
 
 def _find(sorted_inputs: torch.Tensor, values: torch.Tensor, out_type: DType, right: bool) -> torch.Tensor:
     if values.ndim == 0:
-        raise ValueError("one value is not a row")
+        raise ValueError("one value is not a row")  # the shape rule says it better
     table, wanted = (_ordered(each).contiguous() for each in (sorted_inputs, values))
     return torch.searchsorted(table, wanted, right=right, out_int32=out_type is int32)
 
@@ -376,7 +376,7 @@ def _unique_kernel(x: Any, out_idx: DType) -> Any:
 @_unique_with_counts.kernel(CPU)
 def _unique_with_counts_kernel(x: Any, out_idx: DType) -> Any:
     if x.ndim != 1:
-        raise ValueError("not a vector")
+        raise ValueError("not a vector")  # the shape rule says it better
     _, first, inverse, counts = np.unique(
         _comparable(x), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
@@ -397,7 +397,7 @@ def _comparable(x: Any) -> Any:
 @_list_diff.kernel(CPU)
 def _list_diff_kernel(x: Any, y: Any, out_idx: DType) -> Any:
     if x.ndim != 1 or y.ndim != 1:
-        raise ValueError("not a vector")
+        raise ValueError("not a vector")  # the shape rule says it better
     known = set(_comparable(y).tolist())
     kept = [place for place, each in enumerate(_comparable(x).tolist()) if each not in known]
     indices = torch.tensor(kept, dtype=torch.int64)
@@ -435,7 +435,7 @@ def _invert_permutation_shape(x: TensorShape) -> TensorShape:
 @_invert_permutation.kernel(CPU, GPU)
 def _invert_permutation_kernel(x: torch.Tensor) -> torch.Tensor:
     if x.ndim != 1:
-        raise ValueError("not a vector")
+        raise ValueError("not a vector")  # the shape rule says it better
     size = len(x)
     bad = x[(x < 0) | (x >= size)]
     if len(bad):
@@ -464,6 +464,8 @@ def _unravel_index_kernel(indices: torch.Tensor, dims: Any) -> torch.Tensor:
     sizes = _as_dims(dims)
     if bool(((indices < 0) | (indices >= math.prod(sizes))).any()):
         raise InvalidArgumentError(f"index is out of bound as with dims {list(sizes)}")
+    if not sizes:
+        return indices.new_empty((0, *indices.shape))
     return torch.stack(torch.unravel_index(indices, sizes)).to(indices.dtype)
 
 

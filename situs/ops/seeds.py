@@ -16,8 +16,10 @@ The numbers are not TensorFlow's. They are the same in every run on the same typ
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections import Counter
+from typing import Any
 
 import torch
 
@@ -102,15 +104,15 @@ def set_graph_seed(seed: int | None) -> None:
     get_default_graph().seed = None if seed is None else as_seed(seed)
 
 
-def as_seed(seed: object) -> int:
+def as_seed(seed: Any) -> int:
     """A seed as an integer.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is no integer.
     """
     try:
-        return int(seed.__index__())  # type: ignore[attr-defined]
-    except (AttributeError, TypeError):
+        return operator.index(seed)
+    except TypeError:
         raise DTypeError(f"A seed is an integer or None, got {seed!r} of type {type(seed).__name__!r}.") from None
 
 

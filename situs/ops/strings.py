@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,6 +26,7 @@ from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, op, same_shape
 from situs.ops.join import unstack
 from situs.ops.reduce import EVERY_AXIS
+from situs.ops.spelling import renamed
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor, read
 
@@ -148,7 +150,7 @@ _NUMBERS = frozenset({dt.float32, dt.float64, dt.int32, dt.int64, dt.uint32, dt.
 _DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _HEX_FLOAT = re.compile(rb"[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(p[+-]?\d+)?", re.IGNORECASE)
 _NAMED_FLOAT = re.compile(rb"([+-]?)(inf(?:inity)?|nan)(?:\(\w*\))?", re.IGNORECASE)
-_WHOLE = re.compile(rb"[+-]?\d+")
+_WHOLE = re.compile(rb"([+-]?)0*(\d{1,20})")  # no dtype holds more digits
 
 _to_number = op("StringToNumber", "string_tensor: string -> output: out_type", out_type=_NUMBERS)
 _to_number.shape(same_shape)
@@ -169,17 +171,25 @@ def _parse_float(item: bytes, out_type: DType) -> float:
     if named is not None:
         return float(named[1] + named[2])
     if _HEX_FLOAT.fullmatch(text):
-        return float.fromhex(text.decode())
+        return _from_hex(text.decode())
     if not _DECIMAL.fullmatch(text):
         raise _no_number(item)
     return float(text)
 
 
+def _from_hex(text: str) -> float:
+    try:
+        return float.fromhex(text)
+    except OverflowError:  # a decimal number as large is infinite too
+        return -math.inf if text.startswith("-") else math.inf
+
+
 def _parse_whole(item: bytes, out_type: DType) -> int:
-    text = item.strip(b" \t\n\v\f\r")
-    if not _WHOLE.fullmatch(text) or not out_type.min <= int(text) <= out_type.max:
+    digits = _WHOLE.fullmatch(item.strip(b" \t\n\v\f\r"))
+    number = None if digits is None else int(digits[1] + digits[2])
+    if number is None or not out_type.min <= number <= out_type.max:
         raise _no_number(item)
-    return int(text)
+    return number
 
 
 def _no_number(item: bytes) -> InvalidArgumentError:
@@ -206,7 +216,7 @@ def string_to_number(
     string_tensor: Any = None, out_type: Any = dt.float32, name: str | None = None, input: Any = None
 ) -> Tensor:
     """Reads each string as a number: `to_number` with TensorFlow 1's argument names."""
-    return to_number(string_tensor if input is None else input, out_type, name)
+    return to_number(renamed("input", input, "string_tensor", string_tensor), out_type, name)
 
 
 # Join.
@@ -293,7 +303,7 @@ def _reduce_join_kernel(inputs: Array, reduction_indices: Any, *, keep_dims: boo
 
 
 def reduce_join(
-    inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
+    inputs: Any, axis: Any = None, keepdims: bool | None = False, separator: str = "", name: str | None = None
 ) -> Tensor:
     """Joins the strings of a tensor along some axes.
 
@@ -322,8 +332,8 @@ def reduce_join_v1(
     """Joins the strings of a tensor along some axes: `reduce_join` with TensorFlow 1's argument names."""
     return reduce_join(
         inputs,
-        reduction_indices if axis is None else axis,
-        as_bool(keepdims, "keepdims") or as_bool(keep_dims, "keep_dims"),
+        renamed("axis", axis, "reduction_indices", reduction_indices),
+        renamed("keepdims", keepdims, "keep_dims", keep_dims),
         separator,
         name,
     )
@@ -499,9 +509,7 @@ def _split_kernel(input: Array, sep: Array, *, maxsplit: int) -> tuple[torch.Ten
 
 
 def _split_one(item: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
-    if sep:
-        return item.split(sep, max(maxsplit, -1))
-    return item.split(None, max(maxsplit, -1))
+    return item.split(sep or None, max(maxsplit, -1))
 
 
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Tensor:

@@ -11,20 +11,24 @@ branch carries: each ``write`` returns another array, and what is known of the r
 
 from __future__ import annotations
 
+import operator
 from typing import Any
+
+import numpy as np
 
 from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.function import graph_of
+from situs.graph.structure import listed
 from situs.ops import tensor_list
 from situs.ops.array import reshape
 from situs.ops.attribute import as_bool
 from situs.ops.constant import constant, convert_to_tensor, zeros
 from situs.ops.gather import gather
 from situs.ops.join import concat, split, stack, unstack
-from situs.shapes import UNKNOWN, TensorShape
+from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor, read
 
 
@@ -82,7 +86,7 @@ class TensorArray:
         if flow is None and (here.graph is not None or graph_of([size]) is not None):
             self._flow = tensor_list.reserve(0 if size is None else size)
         elif flow is None:
-            self._rows = [None] * _as_number(0 if size is None else size, "size")
+            self._rows = tensor_list.reserved(0 if size is None else _as_number(size, "size"))
 
     # What it is.
 
@@ -114,7 +118,9 @@ class TensorArray:
 
     def identity(self) -> TensorArray:
         """An array with the same tensors."""
-        return self._with(self._flow, list(self._rows))
+        same = self._with(self._flow)
+        same._rows, same._cleared = list(self._rows), set(self._cleared)
+        return same
 
     def close(self, name: str | None = None) -> None:
         """Forgets the tensors."""
@@ -153,17 +159,25 @@ class TensorArray:
         return self
 
     def _checked(self, value: Any) -> Tensor:
-        known = self._known
-        row: Tensor = read(value) if is_tensor(value) else convert_to_tensor(value, known.dtype)
-        if row.dtype is not known.dtype:
-            raise InvalidArgumentError(
-                f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {row.dtype.name}"
-            )
-        if not known.shape.is_compatible_with(row.shape):
-            raise InvalidArgumentError(f"Incompatible shape for value ({row.shape}), expected ({known.shape})")
-        if known.infers:
-            known.shape = known.shape.merge_with(row.shape)
+        row = self._as_tensor(value)
+        self._note(row.dtype, row.shape)
         return row
+
+    def _as_tensor(self, value: Any) -> Tensor:
+        """A value as a tensor: of the array's dtype, if it has none of its own."""
+        return convert_to_tensor(value, None if is_tensor(value) else self._known.dtype)
+
+    def _note(self, dtype: DType, shape: TensorShape) -> None:
+        """Checks the dtype and the shape of a row, and notes what the shape tells of all rows."""
+        known = self._known
+        if dtype is not known.dtype:
+            raise InvalidArgumentError(
+                f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {dtype.name}"
+            )
+        if not known.shape.is_compatible_with(shape):
+            raise InvalidArgumentError(f"Incompatible shape for value ({shape}), expected ({known.shape})")
+        if known.infers:
+            known.shape = known.shape.merge_with(shape)
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The tensor in one place; zeros if none was written.
@@ -211,34 +225,21 @@ class TensorArray:
             return tensor_list.stack_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
         if self._rows:
             return stack([self._row(number) for number in range(len(self._rows))])
-        sizes = known.shape if known.shape.rank is not None else ()
-        return zeros([0, *(size or 0 for size in sizes)], known.dtype)
+        return zeros([0, *tensor_list.least_sizes(known.shape)], known.dtype)
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """The array of the rows of a tensor."""
-        given = convert_to_tensor(value, None if is_tensor(value) else self._known.dtype)
+        given = self._as_tensor(value)
         if given.shape.rank == 0:
             raise InvalidArgumentError("unstack() takes the rows of a tensor; a scalar has none.")
-        self._note(given)
+        self._note(given.dtype, given.shape[1:])
         if self._flow is not None or here.graph is not None or graph_of([given]) is not None:
             return self._with(tensor_list.from_tensor(given, name=name))
         rows = unstack(given)
-        if len(rows) > len(self._rows) and not self._known.resizes:
-            tensor_list.check_write(len(rows) - 1, len(self._rows), False)
+        if rows:
+            tensor_list.check_write(len(rows) - 1, len(self._rows), self._known.resizes)
         self._rows, self._cleared = list(rows), set()
         return self
-
-    def _note(self, value: Tensor) -> None:
-        """Checks the rows of a tensor, and notes their shape."""
-        known, shape = self._known, UNKNOWN if value.shape.rank is None else value.shape[1:]
-        if value.dtype is not known.dtype:
-            raise InvalidArgumentError(
-                f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {value.dtype.name}"
-            )
-        if not known.shape.is_compatible_with(shape):
-            raise InvalidArgumentError(f"Incompatible shape for value ({shape}), expected ({known.shape})")
-        if known.infers:
-            known.shape = known.shape.merge_with(shape)
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """Some of the tensors as one."""
@@ -252,8 +253,8 @@ class TensorArray:
             value: The rows.
             name: Accepted for TensorFlow's programs.
         """
-        array, rows = self, unstack(convert_to_tensor(value, None if is_tensor(value) else self._known.dtype))
-        numbers = [indices] if isinstance(indices, int) else list(indices)
+        array, rows = self, unstack(self._as_tensor(value))
+        numbers = [indices] if isinstance(indices, (int, np.integer)) else listed(indices, "indices")
         if len(numbers) != len(rows):
             raise InvalidArgumentError(f"{len(numbers)} indices for {len(rows)} rows.")
         for number, row in zip(numbers, rows, strict=True):
@@ -263,7 +264,7 @@ class TensorArray:
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """The array of parts of a tensor, of so many rows each; the lengths must be known."""
         array = self
-        parts = split(convert_to_tensor(value, None if is_tensor(value) else self._known.dtype), list(lengths))
+        parts = split(self._as_tensor(value), listed(lengths, "lengths"))
         for number, part in enumerate(parts):
             array = array.write(number, part)
         return array
@@ -287,11 +288,11 @@ class TensorArray:
             )
         return self._flow
 
-    def _with(self, flow: Any, rows: list[Any] | None = None) -> TensorArray:
-        """The same array with another list."""
-        made: TensorArray = object.__new__(TensorArray)
-        made._known, made._flow, made._rows, made._cleared = self._known, flow, rows or [], set()
-        return made
+    def _with(self, flow: Any) -> TensorArray:
+        """The same array with another list of the graph."""
+        other: TensorArray = object.__new__(TensorArray)
+        other._known, other._flow, other._rows, other._cleared = self._known, flow, [], set()
+        return other
 
     def __repr__(self) -> str:
         return f"<TensorArray dtype={self.dtype.name} element_shape={self.element_shape}>"
@@ -299,6 +300,6 @@ class TensorArray:
 
 def _as_number(value: Any, what: str) -> int:
     try:
-        return int(read(value).__index__())
-    except (AttributeError, TypeError):
+        return operator.index(read(value))
+    except TypeError:
         raise DTypeError(f"The {what} of a TensorArray is an integer, got {shown(value)}.") from None

@@ -8,6 +8,7 @@ A list is never changed: setting a row makes another list, which shares the othe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,20 @@ from situs.ops.define import CPU, GPU, op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
-# A list is no state that binds those who use it to a device, so it is passed as a list of one.
+# An input of dtype resource would bind its op to the device of the list; one of `any*` does not, so a list is passed
+# as a list of one.
 
 reserve = op("TensorListReserve", "num_elements: host -> handle: resource", stateful=True)
 reserve.shape(lambda num_elements: SCALAR)
 
 
 @reserve.kernel(CPU)
-def _reserve_kernel(num_elements: int) -> list[Any]:
+def reserved(num_elements: int) -> list[Any]:
+    """A list of so many rows, none of which is set.
+
+    Raises:
+        InvalidArgumentError: the number is negative.
+    """
     if num_elements < 0:
         raise InvalidArgumentError(f"The num_elements to reserve must be a non negative number, but got {num_elements}")
     return [None] * num_elements
@@ -53,11 +60,11 @@ set_row.shape(lambda rows, index, row, *, resizes: SCALAR)
 @set_row.kernel(CPU)
 @set_row.kernel(GPU, T=FIXED)
 def _set_kernel(rows: list[Any], index: int, row: Any, *, resizes: bool) -> list[Any]:
-    made = list(rows[0])
-    check_write(index, len(made), resizes)
-    made += [None] * (index + 1 - len(made))
-    made[index] = row
-    return made
+    changed = list(rows[0])
+    check_write(index, len(changed), resizes)
+    changed += [None] * (index + 1 - len(changed))
+    changed[index] = row
+    return changed
 
 
 def check_write(index: int, size: int, resizes: bool) -> None:
@@ -118,10 +125,10 @@ def _get_shape(rows: Any, index: Any, *, row_shape: TensorShape) -> TensorShape:
 @get_row.kernel(GPU, dtype=FIXED)
 def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
     check_read(index, len(rows[0]))
-    found = rows[0][index]
-    if found is None:
+    row = rows[0][index]
+    if row is None:
         return _zeros(_known_shape(rows[0], row_shape), dtype, device)
-    return found.to(device) if isinstance(found, torch.Tensor) else found
+    return row.to(device) if isinstance(row, torch.Tensor) else row
 
 
 def check_read(index: int, size: int) -> None:
@@ -161,11 +168,10 @@ def _stack_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
 @stack_rows.kernel(CPU)
 @stack_rows.kernel(GPU, dtype=FIXED)
 def _stack_kernel(rows: list[Any], *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
-    found = rows[0]
-    shape = _known_shape(found, row_shape)
-    if not found:
+    shape = _known_shape(rows[0], row_shape)
+    if not rows[0]:
         return _zeros((0, *shape), dtype, device)
-    filled = [_zeros(shape, dtype, device) if row is None else row for row in found]
+    filled = [_zeros(shape, dtype, device) if row is None else row for row in rows[0]]
     return np.stack(filled) if dtype.name == "string" else torch.stack([row.to(device) for row in filled])
 
 
@@ -174,17 +180,32 @@ stack_rows.gradient(lambda grad: [grad])
 
 def _known_shape(rows: list[Any], row_shape: TensorShape) -> tuple[int, ...]:
     """The shape of the rows: that of those that were set, else what was said of it."""
-    shapes = {tuple(row.shape) for row in rows if row is not None}
-    if len(shapes) > 1:
-        listed = ", ".join(brackets(shape) for shape in sorted(shapes))
-        raise InvalidArgumentError(f"The rows must have the same shape to become one tensor; they have {listed}.")
-    if shapes:
-        return shapes.pop()
+    shape = shape_of_rows(row for row in rows if row is not None)
+    if shape is not None:
+        return shape
     if not row_shape.is_fully_defined() and rows:
         raise InvalidArgumentError(
             f"No row was written, and the shape of rows is not known: it is {row_shape}. Give element_shape."
         )
-    return tuple(size or 0 for size in (row_shape if row_shape.rank is not None else ()))
+    return least_sizes(row_shape)
+
+
+def shape_of_rows(rows: Iterable[Any]) -> tuple[int, ...] | None:
+    """The shape that all rows have; None if there are no rows.
+
+    Raises:
+        InvalidArgumentError: they differ.
+    """
+    shapes = {tuple(row.shape) for row in rows}
+    if len(shapes) > 1:
+        listed = ", ".join(brackets(shape) for shape in sorted(shapes))
+        raise InvalidArgumentError(f"The rows must have the same shape to become one tensor; they have {listed}.")
+    return shapes.pop() if shapes else None
+
+
+def least_sizes(shape: TensorShape) -> tuple[int, ...]:
+    """The sizes of a shape, with 0 for those that are not known: what a tensor of no rows has."""
+    return () if shape.rank is None else tuple(size or 0 for size in shape)
 
 
 def _zeros(shape: tuple[int, ...], dtype: DType, device: Any) -> Any:

@@ -133,6 +133,7 @@ def test_narrow_floats(way, dtype, precision):
         np.testing.assert_allclose(np.asarray(found, np.float64), expected, atol=precision)
 
 
+@pytest.mark.virtual
 def test_what_one_way_kept_another_can_use(monkeypatch):
     given = inputs(5, 5)
     expected = tape_gradient(ours(is_causal=True), *given)

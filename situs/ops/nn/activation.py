@@ -20,10 +20,10 @@ from situs.ops.attribute import NUMBERS, as_bool, as_float, as_int
 from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, op, same_shape, unary
 from situs.ops.join import split
-from situs.ops.linalg import conjugate
-from situs.ops.math import add, multiply, negative, sigmoid, subtract
+from situs.ops.math import add, multiply, negative, sigmoid, subtract, times
 from situs.ops.naming import Composed
 from situs.ops.nn.activation_gradient import (
+    SOFTPLUS_THRESHOLD,
     elu_grad,
     gelu_grad,
     leaky_relu_grad,
@@ -146,8 +146,7 @@ def crelu_v1(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
 
 
 def _softplus_kernel(features: torch.Tensor) -> torch.Tensor:
-    # PyTorch returns x itself above the threshold: at its own 20 that costs float64 half of its digits.
-    return functional.softplus(features, threshold=40)
+    return functional.softplus(features, threshold=SOFTPLUS_THRESHOLD)
 
 
 _softplus = unary("Softplus", _softplus_kernel, FLOATING, "", gradient=lambda grad, x: softplus_grad(grad, x))
@@ -220,13 +219,9 @@ def _swish_gradient(
 ) -> tuple[Any, Any]:
     step = sigmoid(multiply(features, beta))
     slope = multiply(multiply(step, subtract(1, step)), features)
-
-    def times(derivative: Tensor) -> Tensor:
-        return multiply(grad, conjugate(derivative))
-
     return (
-        lambda: sum_to(times(add(step, multiply(slope, beta))), features_shape),
-        lambda: sum_to(times(multiply(slope, features)), beta_shape),
+        lambda: sum_to(times(grad, add(step, multiply(slope, beta))), features_shape),
+        lambda: sum_to(times(grad, multiply(slope, features)), beta_shape),
     )
 
 

@@ -20,17 +20,29 @@ from situs.ops.compare import less
 from situs.ops.constant import zeros_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather import where
-from situs.ops.linalg import conjugate
 from situs.ops.math import abs as abs_
-from situs.ops.math import add, divide, exp, multiply, negative, sigmoid, sign, square, subtract, tanh
+from situs.ops.math import add, conjugated, divide, exp, multiply, negative, sigmoid, sign, square, subtract, tanh
 from situs.ops.math import pow as pow_
 from situs.ops.reduce import reduce_sum
 from situs.registry.op import Op
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
-_aten = torch.ops.aten
 Kernel = Callable[..., torch.Tensor]
+
+_aten = torch.ops.aten
+_threshold_backward: Kernel = _aten.threshold_backward.default
+_hardtanh_backward: Kernel = _aten.hardtanh_backward.default
+_leaky_relu_backward: Kernel = _aten.leaky_relu_backward.default
+_elu_backward: Kernel = _aten.elu_backward.default
+_softplus_backward: Kernel = _aten.softplus_backward.default
+_gelu_backward: Kernel = _aten.gelu_backward.default
+_silu_backward: Kernel = _aten.silu_backward.default
+_softmax_backward: Kernel = _aten._softmax_backward_data.default
+_log_softmax_backward: Kernel = _aten._log_softmax_backward_data.default
+
+# Above its threshold PyTorch's softplus is x itself: at PyTorch's own, 20, that costs float64 half of its digits.
+SOFTPLUS_THRESHOLD = 40
 
 
 def _declare(name: str, known: str, kernel: Kernel, types: DTypes = FLOATING, **attrs: Any) -> Op:
@@ -49,18 +61,15 @@ def _merged(gradients: TensorShape, known: TensorShape, **attrs: Any) -> TensorS
 
 
 def _relu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    made: torch.Tensor = _aten.threshold_backward.default(gradients, features, 0)
-    return made
+    return _threshold_backward(gradients, features, 0)
 
 
 def _relu6_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    made: torch.Tensor = _aten.hardtanh_backward.default(gradients, features, 0, 6)
-    return made
+    return _hardtanh_backward(gradients, features, 0, 6)
 
 
 def _leaky_relu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor, alpha: float = 0.2) -> torch.Tensor:
-    made: torch.Tensor = _aten.leaky_relu_backward.default(gradients, features, alpha, False)
-    return made
+    return _leaky_relu_backward(gradients, features, alpha, False)
 
 
 _relu_grad = _declare("ReluGrad", "features", _relu_grad_kernel)
@@ -86,12 +95,11 @@ _SELU_SCALED_ALPHA = 1.6732632423543772848170429916717 * _SELU_SCALE
 
 
 def _elu_grad_kernel(gradients: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
-    made: torch.Tensor = _aten.elu_backward.default(gradients, 1, 1, 1, True, outputs)
-    return made
+    return _elu_backward(gradients, 1, 1, 1, True, outputs)
 
 
 def _selu_grad_kernel(gradients: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
-    # PyTorch's own takes 0 for a negative number, whose derivative is another one.
+    # PyTorch's own treats an output of 0 as a negative one, which has another derivative.
     return gradients * torch.where(outputs < 0, outputs + _SELU_SCALED_ALPHA, _SELU_SCALE)
 
 
@@ -119,8 +127,7 @@ def _where_negative(x: Tensor, value: Tensor) -> Tensor:
 
 
 def _softplus_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    made: torch.Tensor = _aten.softplus_backward.default(gradients, features, 1, 40)
-    return made
+    return _softplus_backward(gradients, features, 1, SOFTPLUS_THRESHOLD)
 
 
 def _softsign_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
@@ -155,9 +162,7 @@ def _softsign_grad_gradient(grad: Tensor, gradients: Tensor, features: Tensor) -
 
 
 def _gelu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor, *, approximate: bool) -> torch.Tensor:
-    how = "tanh" if approximate else "none"
-    made: torch.Tensor = _aten.gelu_backward.default(gradients, features, approximate=how)
-    return made
+    return _gelu_backward(gradients, features, approximate="tanh" if approximate else "none")
 
 
 _gelu_grad = _declare("GeluGrad", "features", _gelu_grad_kernel, approximate=False)
@@ -197,8 +202,7 @@ def _tanh_gelu_bend(x: Tensor) -> Tensor:
 
 def _silu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
     if not features.is_complex():
-        made: torch.Tensor = _aten.silu_backward.default(gradients, features)
-        return made
+        return _silu_backward(gradients, features)
     step = torch.sigmoid(features)
     return gradients * (step * (1 + features * (1 - step))).conj()
 
@@ -213,22 +217,20 @@ def _silu_grad_gradient(grad: Tensor, gradients: Tensor, features: Tensor) -> tu
         step = sigmoid(features)
         rest = subtract(1, step)
         bend = multiply(multiply(step, rest), add(multiply(features, subtract(rest, step)), 2))
-        return multiply(multiply(conjugate(grad), gradients), conjugate(bend))
+        return multiply(multiply(conjugated(grad), gradients), conjugated(bend))
 
-    return lambda: silu_grad(grad, conjugate(features)), of_features
+    return lambda: silu_grad(grad, conjugated(features)), of_features
 
 
 # Softmax, from its result.
 
 
 def _softmax_grad_kernel(gradients: torch.Tensor, softmax: torch.Tensor, axis: int = -1) -> torch.Tensor:
-    made: torch.Tensor = _aten._softmax_backward_data.default(gradients, softmax, axis, softmax.dtype)
-    return made
+    return _softmax_backward(gradients, softmax, axis, softmax.dtype)
 
 
 def _log_softmax_grad_kernel(gradients: torch.Tensor, logsoftmax: torch.Tensor, axis: int = -1) -> torch.Tensor:
-    made: torch.Tensor = _aten._log_softmax_backward_data.default(gradients, logsoftmax, axis, logsoftmax.dtype)
-    return made
+    return _log_softmax_backward(gradients, logsoftmax, axis, logsoftmax.dtype)
 
 
 _softmax_grad = _declare("SoftmaxGrad", "softmax", _softmax_grad_kernel, axis=-1)

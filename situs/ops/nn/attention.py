@@ -125,13 +125,13 @@ def _attention_gradient(
     attrs: dict[str, Any] = {"scale": scale, "is_causal": is_causal}
 
     @cache
-    def made() -> list[Tensor]:
+    def fused() -> list[Tensor]:
         return attention_grad(*inputs, output, logsumexp, **attrs)
 
     def of_bias() -> list[Tensor]:
         return [sum_to(bias_grad(*inputs, **attrs), each) for each in bias_shape]
 
-    return lambda: made()[0], lambda: made()[1], lambda: made()[2], of_bias, None
+    return lambda: fused()[0], lambda: fused()[1], lambda: fused()[2], of_bias, None
 
 
 def dot_product_attention(

@@ -167,18 +167,18 @@ def _attention_grad_gradient(
 ) -> tuple[Any, ...]:
     given = (zeros_like(x) if grad is None else grad for grad, x in zip(grads, (query, key, value), strict=True))
     of_q, of_k, of_v, g, q, k, v = map(_heads_first, (*given, gradients, query, key, value))
-    made = _weights(query, key, bias, mask, scale=scale, is_causal=is_causal)
+    weights = _weights(query, key, bias, mask, scale=scale, is_causal=is_causal)
     factor = _factor(query, scale)
     change = (matmul(of_q, k, transpose_b=True) + matmul(q, of_k, transpose_b=True)) * factor  # of dS
-    of_made = matmul(g, v, transpose_b=True)
-    of_scores, back = softmax_grad(of_made, made, -1), softmax_grad(change, made, -1)
+    of_weights = matmul(g, v, transpose_b=True)
+    of_scores, back = softmax_grad(of_weights, weights, -1), softmax_grad(change, weights, -1)
     twice = (
-        change * (of_made - reduce_sum(of_made * made, -1, True))
-        - of_made * reduce_sum(change * made, -1, True)
+        change * (of_weights - reduce_sum(of_weights * weights, -1, True))
+        - of_weights * reduce_sum(change * weights, -1, True)
         + matmul(g, of_v, transpose_b=True)
     )
-    to_scores = softmax_grad(twice, made, -1)
-    to_grad = matmul(back, v) + matmul(made, of_v)
+    to_scores = softmax_grad(twice, weights, -1)
+    to_grad = matmul(back, v) + matmul(weights, of_v)
     to_query = (matmul(to_scores, k) + matmul(of_scores, of_k)) * factor
     to_key = (matmul(to_scores, q, transpose_a=True) + matmul(of_scores, of_q, transpose_a=True)) * factor
     to_value = matmul(back, g, transpose_a=True)

@@ -118,8 +118,8 @@ def backward(asked: Attention, grad: torch.Tensor, output: torch.Tensor, logsume
 
 def weights(asked: Attention) -> torch.Tensor:
     """How much each query takes of each value, as ``batch x heads x length x length``."""
-    made = torch.softmax(_scores(asked), -1).to(asked.query.dtype)
-    return made if asked.lonely is None else made.masked_fill_(asked.lonely, 0.0)
+    shares = torch.softmax(_scores(asked), -1).to(asked.query.dtype)
+    return shares if asked.lonely is None else shares.masked_fill_(asked.lonely, 0.0)
 
 
 def _without_lonely(x: torch.Tensor, asked: Attention) -> torch.Tensor:
@@ -151,8 +151,10 @@ def _generation(card: int) -> int:
 
 def _flash(asked: Attention) -> Tensors:
     inputs = map(_aligned, asked[:3])
-    made = _aten._scaled_dot_product_flash_attention.default(*inputs, 0.0, asked.is_causal, scale=asked.scale)
-    return made[0], made[1]
+    output, logsumexp, *_ = _aten._scaled_dot_product_flash_attention.default(
+        *inputs, 0.0, asked.is_causal, scale=asked.scale
+    )
+    return output, logsumexp
 
 
 def _flash_back(asked: Attention, grad: torch.Tensor, output: torch.Tensor, logsumexp: torch.Tensor) -> Any:
@@ -251,16 +253,16 @@ def _last_dense(x: torch.Tensor) -> torch.Tensor:
 def _written(asked: Attention) -> Tensors:
     scores = _scores(asked)
     logsumexp = scores.logsumexp(-1)
-    made = scores.sub_(logsumexp.unsqueeze(-1)).exp_().to(asked.value.dtype)
-    return made @ asked.value, logsumexp
+    shares = scores.sub_(logsumexp.unsqueeze(-1)).exp_().to(asked.value.dtype)
+    return shares @ asked.value, logsumexp
 
 
 def _written_back(asked: Attention, grad: torch.Tensor, output: torch.Tensor, logsumexp: torch.Tensor) -> Any:
-    made = _scores(asked).sub_(logsumexp.unsqueeze(-1)).exp_()
-    query, key, value, wide = (x.to(made.dtype) for x in (*asked[:3], grad))
-    of_made = wide @ value.mT
-    of_scores = (of_made - (of_made * made).sum(-1, keepdim=True)).mul_(made).mul_(asked.scale)
-    grads = of_scores @ key, of_scores.mT @ query, made.mT @ wide
+    shares = _scores(asked).sub_(logsumexp.unsqueeze(-1)).exp_()
+    query, key, value, wide = (x.to(shares.dtype) for x in (*asked[:3], grad))
+    of_shares = wide @ value.mT
+    of_scores = (of_shares - (of_shares * shares).sum(-1, keepdim=True)).mul_(shares).mul_(asked.scale)
+    grads = of_scores @ key, of_scores.mT @ query, shares.mT @ wide
     return [each.to(grad.dtype) for each in grads]
 
 

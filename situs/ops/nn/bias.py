@@ -97,11 +97,10 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
             default; ``"NC..."`` (``"NCHW"``) if they come second.
         name: A name for the op.
     """
-    if data_format is None or as_word(data_format, "data_format") == "NHWC":
-        return _bias_add_by_default(value, bias, name)
-    if data_format.startswith("NC"):
+    layout = "NHWC" if data_format is None else as_word(data_format, "data_format")
+    if layout.startswith("NC"):
         return _bias_add(value, bias, data_format="NCHW", name=name)
-    if data_format.startswith("N") and data_format.endswith("C"):
+    if layout.startswith("N") and layout.endswith("C"):
         return _bias_add_by_default(value, bias, name)
     raise InvalidArgumentError(
         f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}"

@@ -24,7 +24,7 @@ from situs.registry.op import Op, find_op
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
-FILTER_FROM_TORCH = {1: (2, 1, 0), 2: (2, 3, 1, 0), 3: (2, 3, 4, 1, 0)}
+_FILTER_FROM_TORCH = {1: (2, 1, 0), 2: (2, 3, 1, 0), 3: (2, 3, 4, 1, 0)}
 _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
@@ -60,7 +60,7 @@ def _filter_kernel(
         raise InvalidArgumentError(f"out_backprop has sizes {tuple(y.shape[2:])}, the convolution gives {laid.counts}")
     x, laid = padded(x, laid)
     made = filter_gradient(x, y, (results, depth, *(windows if n > 1 else (1, *windows))), laid)
-    return (made.squeeze(2) if n == 1 else made).permute(FILTER_FROM_TORCH[n]).contiguous()
+    return (made.squeeze(2) if n == 1 else made).permute(_FILTER_FROM_TORCH[n]).contiguous()
 
 
 def filter_gradient(x: torch.Tensor, y: torch.Tensor, sizes: tuple[int, ...], laid: Slide) -> torch.Tensor:

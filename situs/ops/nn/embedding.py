@@ -129,20 +129,18 @@ def _dealt(ids: Tensor, count: int) -> tuple[Tensor, Tensor]:
 def _cut(ids: Tensor, shards: list[Any]) -> tuple[Tensor, Tensor]:
     """Whose each id is, and its row there; the first shards may be one row longer than the others."""
     counts = [_rows_of(shard) for shard in shards]
-    if None in counts:
-        total = concat([expand_dims(shape(shard)[0], 0) for shard in shards], 0)
-        return _cut_into(ids, cast(reduce_sum(total), ids.dtype), len(shards))
-    each, longer = divmod(sum(count for count in counts if count is not None), len(shards))
-    owner = maximum(floordiv(ids, each + 1), floordiv(subtract(ids, longer), max(each, 1)))
+    each: Any
+    longer: Any
+    if None in counts:  # known when the graph runs
+        sizes = concat([expand_dims(shape(shard)[0], 0) for shard in shards], 0)
+        total = cast(reduce_sum(sizes), ids.dtype)
+        each, longer = floordiv(total, len(shards)), floormod(total, len(shards))
+        divisor: Any = maximum(each, 1)
+    else:
+        each, longer = divmod(sum(count for count in counts if count is not None), len(shards))
+        divisor = max(each, 1)
+    owner = maximum(floordiv(ids, each + 1), floordiv(subtract(ids, longer), divisor))
     owner = clip_by_value(owner, 0, len(shards) - 1)  # ids outside the table are left to a shard to refuse
-    return owner, subtract(ids, add(multiply(owner, each), minimum(owner, longer)))
-
-
-def _cut_into(ids: Tensor, total: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The same where the number of rows is not known before the graph runs."""
-    each, longer = floordiv(total, count), floormod(total, count)
-    owner = maximum(floordiv(ids, add(each, 1)), floordiv(subtract(ids, longer), maximum(each, 1)))
-    owner = clip_by_value(owner, 0, count - 1)
     return owner, subtract(ids, add(multiply(owner, each), minimum(owner, longer)))
 
 

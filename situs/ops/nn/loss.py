@@ -25,9 +25,9 @@ from situs.ops.math import add, divide, exp, log, multiply, negative, sigmoid, s
 from situs.ops.naming import Composed
 from situs.ops.nn.activation import log_softmax, softplus
 from situs.ops.nn.loss_gradient import (
-    asked_of_softmax,
     computed_in,
     softmax_cross_entropy_grad,
+    softmax_dtype,
     sparse_cross_entropy_grad,
 )
 from situs.ops.spelling import renamed
@@ -163,7 +163,7 @@ def _check_rows(features: torch.Tensor, labels: torch.Tensor) -> None:
 
 
 def _picked(features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    scores = torch.log_softmax(features, -1, dtype=asked_of_softmax(features))
+    scores = torch.log_softmax(features, -1, dtype=softmax_dtype(features))
     return _negative(scores.gather(-1, labels.long().unsqueeze(-1)).squeeze(-1)).to(features.dtype)
 
 

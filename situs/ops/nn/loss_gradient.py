@@ -1,7 +1,7 @@
 """Gradients of the cross entropies, as ops of their own.
 
 For logits ``x`` and labels ``y`` it is ``softmax(x) - y``, times the gradient of each row's loss. As in TensorFlow the
-labels of a row are taken to sum to one, whether they do or not. 16-bit logits are computed with in float32.
+labels of a row are taken to sum to one, whether they do or not. For 16-bit logits the arithmetic is float32's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def computed_in(dtype: torch.dtype) -> torch.dtype:
     return torch.float32 if dtype.itemsize == 2 else dtype
 
 
-def asked_of_softmax(features: torch.Tensor) -> torch.dtype:
+def softmax_dtype(features: torch.Tensor) -> torch.dtype:
     """The dtype to ask for where a result of softmax needs no more precision than the logits have.
 
     A card computes it in float32 inside and rounds the result; the CPU rounds on the way. Of 8 x 512 rows of 50,257
@@ -109,7 +109,7 @@ def _sparse_grad_on_gpu(gradients: torch.Tensor, features: torch.Tensor, labels:
 
 
 def _at_labels(gradients: torch.Tensor, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    difference = torch.softmax(features, -1, dtype=asked_of_softmax(features))
+    difference = torch.softmax(features, -1, dtype=softmax_dtype(features))
     difference.scatter_(-1, labels.long().unsqueeze(-1), -1, reduce="add")
     return difference.mul_(gradients.unsqueeze(-1)).to(features.dtype)
 

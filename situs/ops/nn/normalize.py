@@ -36,7 +36,7 @@ def moments(
     """Computes the mean and the variance along some axes.
 
     Args:
-        x: A tensor; 16-bit floats are computed with in float32.
+        x: A tensor; for 16-bit floats the arithmetic is float32's.
         axes: The axes to reduce, such as ``[0, 1, 2]`` for the channels of a batch of images.
         shift: Not used.
         keepdims: Whether the reduced dimensions stay, with size 1.
@@ -160,8 +160,8 @@ def _fused_batch_norm_shape(
     rank = SPATIAL[data_format] + 2
     if x.rank not in (None, rank):
         raise InvalidArgumentError(f"input must be {rank}-dimensional{brackets(x)}")
-    channels = TensorShape([None if x.rank is None else x[1 if data_format[1] == "C" else -1]])
-    unread = is_training and exponential_avg_factor == 1
+    channels = TensorShape([x[1 if data_format[1] == "C" else -1]])
+    unread = is_training and exponential_avg_factor == 1  # the old moments, which may then be empty
     for name, shape in (("scale", scale), ("offset", offset), ("mean", mean), ("variance", variance)):
         if shape.rank not in (None, 1):
             raise InvalidArgumentError(f"{name} must be 1-dimensional{brackets(shape)}")
@@ -196,8 +196,8 @@ def _fused_batch_norm_kernel(
     if not is_training:
         y, _, _ = torch.native_batch_norm(images, scale, offset, mean, variance, False, 0.0, epsilon)
         return as_given(y, n, data_format), mean, variance, mean, variance
-    found = _trained(images, scale, offset, mean, variance, exponential_avg_factor, epsilon)
-    return as_given(found[0], n, data_format), *found[1:]
+    y, *moments = _trained(images, scale, offset, mean, variance, exponential_avg_factor, epsilon)
+    return as_given(y, n, data_format), *moments
 
 
 def _trained(

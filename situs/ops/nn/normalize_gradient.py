@@ -1,7 +1,7 @@
 """Gradients of normalisation.
 
-A batch norm and a layer norm are the same but for what they average over. With ``y = scale * z + offset`` and
-``z = (x - mean) * deviation``, where the deviation is that of 1 divided by the standard one,
+A batch norm and a layer norm differ only in what they average over. With ``y = scale * z + offset`` and
+``z = (x - mean) * deviation``, where ``deviation`` stands for 1 divided by the standard deviation,
 
     P(a)  =  a - mean(a) - z mean(a z)              what is left of a change when the moments are kept
     dx    =  deviation P(scale * dy)

@@ -2,7 +2,7 @@
 
 Padding takes no part: an average counts the elements of the input alone.
 
-PyTorch finds the places of the largest elements in any case, so max pooling returns them too: the gradient goes there.
+PyTorch finds the places of the largest elements in any case, so max pooling returns them too, for its gradient.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import InvalidArgumentError, UnimplementedError
 from situs.ops.attribute import as_bool, as_word
 from situs.ops.define import CPU, GPU, op
-from situs.ops.nn.pool_window import Ints, fit_to, lay
+from situs.ops.nn.pool_window import AVG_POOL, MAX_POOL, Ints, fit_to, lay, lifted
 from situs.ops.nn.window import (
     FORMATS,
     Slide,
@@ -63,7 +63,7 @@ def _pool_kernel(n: int, pool: Pool, input: torch.Tensor, *, ksize: Ints, data_f
         shape = _pool_shape(n, TensorShape(input.shape), ksize=ksize, data_format=data_format, **window)
         empty = input.new_empty(shape.as_list())  # type: ignore[arg-type]
         return empty if pool is _mean else (empty, empty.long())
-    made = pool(x, windows if n > 1 else (1, *windows), laid.lifted())
+    made = pool(x, *lifted(windows, laid))
     if pool is _mean:
         return as_given(made, n, data_format)
     return as_given(made[0], n, data_format), as_given(made[1], n, data_format)
@@ -164,8 +164,8 @@ def _avg_gradient(grad_op: str, grad: Tensor, input_shape: Any, **window: Any) -
     return find_op(grad_op)(input_shape, grad, **window)
 
 
-_MAX = {n: _declare_max(name, n) for n, name in {1: "MaxPool1D", 2: "MaxPool", 3: "MaxPool3D"}.items()}
-_AVG = {n: _declare_avg(name, n) for n, name in {1: "AvgPool1D", 2: "AvgPool", 3: "AvgPool3D"}.items()}
+_MAX = {n: _declare_max(name, n) for n, name in MAX_POOL.items()}
+_AVG = {n: _declare_avg(name, n) for n, name in AVG_POOL.items()}
 
 
 def _run(
@@ -180,17 +180,19 @@ def _run(
     dilations: Any = None,
 ) -> Tensor:
     window = attributes(n, strides, padding, data_format, dilations)
-    if ops is _AVG and window["padding"] == "EXPLICIT":
+    window["ksize"] = vector(ksize, n, window["data_format"], "ksize")
+    if ops is _MAX:
+        return ops[n].many(input, **window, name=name)[0]
+    if window["padding"] == "EXPLICIT":
         raise InvalidArgumentError(f"Average pooling takes padding 'SAME' or 'VALID', got {padding!r}.")
-    ksize = vector(ksize, n, window["data_format"], "ksize")
-    if ops is _AVG:
-        return ops[n](input, ksize=ksize, **window, name=name)
-    return ops[n].many(input, ksize=ksize, **window, name=name)[0]
+    return ops[n](input, **window, name=name)
 
 
 def _spatial_rank(input: Any, data_format: str | None) -> int:
     shape = shape_of(input)
-    rank = len(data_format) if shape.rank is None and data_format is not None else shape.rank
+    rank = shape.rank
+    if rank is None and data_format is not None:
+        rank = len(as_word(data_format, "data_format"))
     if rank is None or not 3 <= rank <= 5:
         raise InvalidArgumentError(
             f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={shape} of rank {rank}."
@@ -200,7 +202,9 @@ def _spatial_rank(input: Any, data_format: str | None) -> int:
 
 def _layout(n: int, data_format: str | None) -> str:
     """The data format for `n` spatial dimensions, from one that says no more than where the channels stand."""
-    return FORMATS[n][data_format is not None and as_word(data_format, "data_format").startswith("NC")]
+    last, first = FORMATS[n]
+    is_first = data_format is not None and as_word(data_format, "data_format").startswith("NC")
+    return first if is_first else last
 
 
 def max_pool(

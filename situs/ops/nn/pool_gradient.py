@@ -1,7 +1,7 @@
 """Gradients of pooling.
 
-That of a maximum goes to the place where it was found; that of a mean is spread over the window. The way back of the
-first is the way there of the second derivatives: elements picked out of the places.
+That of a maximum goes to the place where it was found; that of a mean is spread over the window. Back through the
+first gradient, elements are picked from those places again.
 
     MaxPool(input)                      -> output, places
     MaxPoolGrad(sizes, grad, places)    -> zeros, with `grad` added at the places
@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from situs.dtype import FLOATING, INDEX
 from situs.ops.define import CPU, GPU, op
-from situs.ops.nn.pool_window import Ints, fit_to, lay
+from situs.ops.nn.pool_window import AVG_POOL, MAX_POOL, Ints, fit_to, lay, lifted
 from situs.ops.nn.window import Slide, as_given, channels_first, defaults, passing_on
 from situs.registry.op import find_op
 from situs.shapes import UNKNOWN, TensorShape
@@ -59,8 +59,7 @@ def _max_grad_kernel(
         return grad.new_zeros(tuple(input_sizes))
     made = _memory_for(input_sizes, grad, n, data_format)
     y, found = _as_laid_out(grad, n, data_format), _as_laid_out(places, n, data_format)
-    windows, laid = lay(tuple(made.shape[-n:]), ksize, data_format, **window)
-    windows, laid = (windows if n > 1 else (1, *windows)), laid.lifted()
+    windows, laid = lifted(*lay(tuple(made.shape[-n:]), ksize, data_format, **window))
     fit = fit_to(tuple(made.shape[2:]), windows, laid)
     if fit is None or not fit.exact:
         made.zero_().flatten(2).scatter_add_(2, found.flatten(2), y.flatten(2))
@@ -102,7 +101,7 @@ def _declare_max(name: str, n: int) -> None:
     pick.gradient(passing_on(partial(_pick_gradient, name), "ksize"))
 
 
-for _n, _name in {1: "MaxPool1D", 2: "MaxPool", 3: "MaxPool3D"}.items():
+for _n, _name in MAX_POOL.items():
     _declare_max(_name, _n)
 
 # Means.
@@ -115,8 +114,7 @@ def _avg_grad_kernel(
         return grad.new_zeros(tuple(input_sizes))
     made = _memory_for(input_sizes, grad, n, data_format)
     y = _as_laid_out(grad, n, data_format)
-    windows, laid = lay(tuple(made.shape[-n:]), ksize, data_format, **window)
-    windows, laid = (windows if n > 1 else (1, *windows)), laid.lifted()
+    windows, laid = lifted(*lay(tuple(made.shape[-n:]), ksize, data_format, **window))
     if n == 3 or max(laid.dilations) > 1:
         return as_given(_spread(y, made.zero_(), windows, laid), n, data_format)
     fit = fit_to(tuple(made.shape[2:]), windows, laid)
@@ -186,7 +184,7 @@ def _declare_avg(name: str, n: int) -> None:
     back.gradient(passing_on(partial(_avg_grad_gradient, name), "ksize"))
 
 
-for _n, _name in {1: "AvgPool1D", 2: "AvgPool", 3: "AvgPool3D"}.items():
+for _n, _name in AVG_POOL.items():
     _declare_avg(_name, _n)
 
 # Maxima whose places the program has asked for: these count through the channels, and perhaps the batch.

@@ -1,7 +1,7 @@
 """How the windows of pooling lie, and how PyTorch is to be asked for them.
 
-PyTorch pads both sides alike and at most by half a window; `fit_to` finds windows of PyTorch's among which
-TensorFlow's are. Most often they are the same ones.
+PyTorch pads both sides alike, and by half a window at most. `fit_to` finds arguments for which PyTorch's windows
+include TensorFlow's; most often the two are the same.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from situs.ops.nn.window import Slide, slide, spatial
 from situs.shapes import Dim
 
 Ints = tuple[int, ...]
+
+# The names of the ops, by the number of spatial dimensions.
+MAX_POOL = {1: "MaxPool1D", 2: "MaxPool", 3: "MaxPool3D"}
+AVG_POOL = {1: "AvgPool1D", 2: "AvgPool", 3: "AvgPool3D"}
 
 
 class Fit(NamedTuple):
@@ -70,3 +74,8 @@ def lay(sizes: tuple[Dim, ...], ksize: Ints, data_format: str, **window: Any) ->
         if window["padding"] == "EXPLICIT" and max(before, after) >= size:
             raise InvalidArgumentError(f"Padding {max(before, after)} needs to be smaller than the window size {size}")
     return windows, laid
+
+
+def lifted(windows: Ints, laid: Slide) -> tuple[Ints, Slide]:
+    """Both for PyTorch, which sees one spatial dimension as two."""
+    return windows if len(windows) > 1 else (1, *windows), laid.lifted()

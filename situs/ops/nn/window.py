@@ -148,9 +148,10 @@ def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
 
 
 def _pair(pair: Any, padding: Any) -> tuple[int, ...]:
-    if np.shape(pair) != (2,):
+    amounts = pair.tolist() if isinstance(pair, np.ndarray) else pair
+    if not isinstance(amounts, (list, tuple)) or len(amounts) != 2:
         raise InvalidArgumentError(f"Each element of padding must be a list of size 2. Received: padding={padding}")
-    return _entries(pair, "padding")
+    return _entries(amounts, "padding")
 
 
 def attributes(n: int, strides: Any, padding: Any, data_format: str | None, dilations: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import array
 from situs.registry.op import find_op, infer_shapes
 from situs.shapes import TensorShape
+from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 DTYPES = sorted(FIXED, key=lambda dtype: dtype.name)
@@ -25,13 +26,6 @@ def values(dtype, shape):
     numbers = np.arange(int(np.prod(shape))).reshape(shape) % (2 if dtype is dt.bool else 100)
     expected = numbers.astype(dtype.as_numpy_dtype)
     return to_tensor(expected), expected
-
-
-def check(result, expected, device=None):
-    np.testing.assert_array_equal(result.numpy(), expected)
-    assert result.shape == np.shape(expected)
-    if device is not None:
-        assert result.device == device
 
 
 MOVES = [  # what is done, by us and by NumPy

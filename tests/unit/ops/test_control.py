@@ -10,42 +10,10 @@ import pytest
 import situs as tf
 import situs.compat.v1 as v1
 from situs.ops import control, control_v1
+from tests.unit.ops.conftest import eagerly, in_function, in_session, plain
 
 c = tf.constant
 Pair = collections.namedtuple("Pair", "first second")
-
-
-def eagerly(function):
-    return function()
-
-
-def in_function(function):
-    return tf.function(function, autograph=False)()
-
-
-def in_session(function):
-    with v1.Graph().as_default() as graph, v1.Session() as sess:
-        made = function()
-        graph.verify()
-        return sess.run(made)
-
-
-def plain(value):
-    """A structure of tensors and arrays as plain Python, lists and tuples told apart."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if hasattr(value, "_fields"):
-        return type(value)(*map(plain, value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(plain, value))
-    if isinstance(value, tf.Tensor):
-        value = value.numpy()
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
-@pytest.fixture(params=[eagerly, in_function, in_session], ids=lambda way: way.__name__)
-def way(request):
-    return lambda function: plain(request.param(function))
 
 
 @pytest.fixture(params=[in_function, in_session], ids=lambda way: way.__name__)

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs as tf
+import situs.compat.v1 as v1
 from situs import dtype as dt
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import count
@@ -33,6 +35,16 @@ def test_histogram_puts_values_outside_into_the_border_bins(on_device, kind):
     check(count.histogram_fixed_width_bins(values, borders, nbins=5), [0, 0, 1, 2, 4, 4], dt.int32)
     assert count.histogram_fixed_width(values, borders).shape == (100,)
     assert count.histogram_fixed_width(values, borders, 5, dt.int64).dtype is dt.int64
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_histogram_of_integers_that_are_far_apart(on_device, kind):
+    low, high = np.iinfo(kind).min, np.iinfo(kind).max
+    check(count.histogram_fixed_width(np.array([low, 0, high], kind), np.array([-10, 10], kind), 4), [1, 0, 1, 1])
+    start = high - 4
+    check(
+        count.histogram_fixed_width(np.arange(start, start + 4, dtype=kind), np.array([start, high], kind), 4), [1] * 4
+    )
 
 
 def test_histogram_of_any_shape(on_device):
@@ -123,6 +135,11 @@ def test_bincount_equals_numpy(numbers):
 def test_bincount_refuses_what_does_not_fit(on_device, arguments, text):
     with pytest.raises(InvalidArgumentError, match=text):
         count.bincount(**arguments)
+
+
+def test_the_axis_of_bincount_may_be_a_constant_of_a_graph():
+    with v1.Graph().as_default(), v1.Session() as session:
+        assert session.run(count.bincount([[1, 1], [0, 2]], axis=tf.constant(-1))).tolist() == [[0, 2, 0], [1, 0, 1]]
 
 
 # Confusion matrices.

@@ -196,6 +196,11 @@ def test_complex_segments_are_multiplied_on_a_cpu():
         assert (product.numpy().tolist(), product.device[-5:]) == ([2j], "CPU:0")
 
 
+def test_mean_of_unsigned_segments_beyond_the_signed_range():
+    data = np.array([2**63 + 2, 4, 7], np.uint64)
+    assert c.segment_mean(data, [0, 0, 1]).numpy().tolist() == [2**62 + 3, 7]
+
+
 def test_mean_of_integer_segments_rounds_towards_zero(on_device):
     assert c.segment_mean([-3, -4, 100], [0, 0, 1]).numpy().tolist() == [-3, 100]
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import situs.compat.v1 as v1
 from situs import dtype as dt
 from situs.devices.scope import device
 from situs.eager.convert import to_tensor
@@ -278,6 +279,12 @@ def test_shapes_that_fit(shapes):
         ([(MATRIX, ("N", "*"))], "specified shape index 1.  Symbol `...` or `*` for a variable number"),
         ([(VECTOR, 2)], "Specified shape must be an iterable.  Received specified shape: 2"),
         ([(MATRIX, ("N", "N"))], "Tensor shape=(3, 2) dtype=int32 dimension 1 must have size 3."),
+        (
+            [(VECTOR, np.array([3]))],
+            "Specified explicitly.  Tensor shape=(2,) dtype=int32 dimension 0 must have size 3.",
+        ),
+        ([(VECTOR, ([2],))], "A shape consists of integers, words, None and `...`, got the entry [2]."),
+        ([(VECTOR, (2.0,))], "A shape consists of integers, words, None and `...`, got the entry 2.0."),
     ],
 )
 def test_shapes_that_do_not_fit(shapes, message):
@@ -348,3 +355,11 @@ def test_assertions_refuse_arguments_of_the_wrong_kind(message, call):
 def test_a_message_may_be_any_value():
     fails(InvalidArgumentError, "5\nCondition x < y did not hold.", lambda: debug.assert_less(2, 1, 5))
     fails(InvalidArgumentError, "[0. 0.].  ", lambda: debug.assert_positive(-1, np.zeros(2)))
+
+
+def test_ranks_that_are_no_scalars_and_data_that_is_no_list_are_refused_in_graphs():
+    with v1.Graph().as_default():
+        unknown, rank = v1.placeholder(dt.float32), v1.placeholder(dt.int32, [])
+        fails(InvalidArgumentError, "Rank must be a scalar", lambda: debug.assert_rank(unknown, [rank]))
+        message = "Expected a list for argument 'data' not 5."
+        fails(TypeError, message, lambda: debug.assert_rank_v1(unknown, 2, data=5))

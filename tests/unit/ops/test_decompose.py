@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+import situs as tf
+import situs.compat.v1 as v1
 from situs import dtype as dt
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
@@ -230,6 +232,12 @@ def test_singular_vectors_multiply_to_the_matrix(on_device, dtype, shape, full):
     values = d.svd(x, compute_uv=False)
     assert values.dtype is dtype.real_dtype
     np.testing.assert_allclose(values.numpy(), np.linalg.svd(x, compute_uv=False), **tolerance(dtype))
+
+
+def test_flags_may_be_constants_of_a_graph():
+    with v1.Graph().as_default(), v1.Session() as session:
+        values = d.svd(np.eye(2, dtype=np.float32), compute_uv=tf.constant(False))
+        assert session.run(values).tolist() == [1, 1]
 
 
 def test_singular_values_of_nothing(on_device):

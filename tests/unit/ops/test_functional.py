@@ -4,47 +4,18 @@ from __future__ import annotations
 
 import collections
 import functools
-import time
 
 import numpy as np
 import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
+from situs import memory
 from situs.ops.functional import foldl, foldr, map_fn, scan, vectorized_map
+from tests.unit.ops.conftest import eagerly, in_function
 
 c = tf.constant
 Pair = collections.namedtuple("Pair", "p q")
-
-
-def eagerly(function):
-    return function()
-
-
-def in_function(function):
-    return tf.function(function, autograph=False)()
-
-
-def in_session(function):
-    with v1.Graph().as_default() as graph, v1.Session() as sess:
-        made = function()
-        graph.verify()
-        return sess.run(made)
-
-
-def plain(value):
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(plain, value))
-    if isinstance(value, tf.Tensor):
-        value = value.numpy()
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
-@pytest.fixture(params=[eagerly, in_function, in_session], ids=lambda way: way.__name__)
-def way(request):
-    return lambda function: plain(request.param(function))
 
 
 def half(x):
@@ -255,19 +226,16 @@ def test_every_run_makes_its_own_rows():
     assert f(c([3, 4])).numpy().tolist() == [6, 8]
 
 
-def test_time_grows_with_the_number_of_rows_and_no_faster():
+@pytest.mark.virtual
+def test_work_grows_with_the_number_of_rows_and_no_faster():
     f = tf.function(lambda n: map_fn(lambda i: i + 1, tf.range(n)))
 
-    def seconds(rows):
-        best = float("inf")
-        for _ in range(3):
-            start = time.perf_counter()
+    def bytes_made(rows):
+        with tf.device("/gpu:0"), memory.record() as recording:
             f(c(rows))
-            best = min(best, time.perf_counter() - start)
-        return best
+        return sum(event.size for event in recording.events if event.size > 0)
 
-    seconds(10)
-    assert seconds(4000) < 8 * 8 * seconds(500)  # eight times the rows; a quadratic way would be near 64
+    assert bytes_made(4000) < 9 * bytes_made(500)  # eight times the rows; copying all in each turn would make it 64
 
 
 # What is refused.
@@ -310,6 +278,23 @@ def test_rows_of_different_shapes():
     for way in (eagerly, in_function):
         with pytest.raises(ValueError, match="same shape"):
             way(lambda: map_fn(tf.range, c([1, 2])))
+
+
+@pytest.mark.parametrize("signature", [np.float32, np.dtype("float32"), "float32", tf.TensorSpec([], tf.float32)])
+def test_dtypes_may_be_said_in_many_ways(way, signature):
+    assert way(lambda: map_fn(half, c([1, 2]), signature)) == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "signature"), [(lambda x: (x, x), None), (lambda x: x, (tf.float32, tf.float32))], ids=["more", "less"]
+)
+def test_another_form_than_was_said_without_rows(way, function, signature):
+    with pytest.raises(ValueError, match="same nested structure"):
+        way(lambda: map_fn(function, tf.zeros([0, 2]), fn_output_signature=signature))
+
+
+def test_a_list_without_rows_is_one_tensor_too():
+    assert map_fn(lambda x: [x, x], tf.zeros([0, 2])).shape == [0, 2, 2]
 
 
 @pytest.mark.parametrize("function", [scan, foldl, foldr])

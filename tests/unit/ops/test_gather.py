@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs as tf
 from situs import dtype as dt
 from situs.devices import scope
 from situs.dtype import FIXED, WIDE_UNSIGNED
@@ -17,18 +18,12 @@ from situs.ops.array import transpose
 from situs.placement import options
 from situs.registry.op import find_op, infer_shapes
 from situs.shapes import TensorShape
+from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 WORDS = np.array([[b"a", b"b", b"c"], [b"d", b"", b"f"]], object)
 DTYPES = sorted(FIXED, key=lambda dtype: dtype.name)
-
-
-def check(result, expected, device=None):
-    np.testing.assert_array_equal(result.numpy(), expected)
-    assert result.shape == np.shape(expected)
-    if device is not None:
-        assert result.device == device
 
 
 PICKS = [  # what is done, by us and by NumPy
@@ -344,6 +339,13 @@ def test_one_hot_has_the_dtype_asked_for(on_device, dtype):
     ):
         assert result.dtype is dtype
         check(result, np.array(expected).astype(dtype.as_numpy_dtype))
+
+
+def test_variables_in_functions():
+    on, picks = tf.Variable(2.0), tf.Variable([[1], [0]])
+    assert tf.function(lambda: gather.one_hot([1], 2, on, on * 0))().numpy().tolist() == [[0, 2]]
+    assert tf.function(lambda: gather.one_hot([1], 2, on, 0.0))().numpy().tolist() == [[0, 2]]
+    assert tf.function(lambda: gather.batch_gather(X, picks))().numpy().tolist() == [[1], [3]]
 
 
 def test_one_hot_takes_values_of_many_kinds(on_device):

@@ -172,6 +172,42 @@ MISTAKES = [
 ]
 
 
+NUMBERS = {"numpy": np.int64, "tensor": tf.constant, "variable": lambda n: tf.Variable(n, trainable=False)}
+
+
+@pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS.keys())
+def test_sizes_may_be_arrays_tensors_and_variables(number):
+    n = {k: number(k) for k in (0, 1, 2, 3, 6)}
+    assert image.crop_to_bounding_box(U, n[1], n[0], n[1], n[3]).numpy().tolist() == U[1:2, :3].tolist()
+    assert image.pad_to_bounding_box(U, n[1], n[0], n[3], n[6]).shape == [3, 6, 3]
+    assert image.resize_with_crop_or_pad(U, n[1], n[6]).shape == [1, 6, 3]
+    with pytest.raises(ValueError, match="height must be >= target"):
+        image.crop_to_bounding_box(U, n[0], n[0], n[3], n[2])
+
+
+@pytest.mark.parametrize("bad", ["a", None, 1.5, tf.constant(1.0)])
+def test_sizes_are_integers(bad):
+    for call in (image.crop_to_bounding_box, image.pad_to_bounding_box):
+        with pytest.raises(TypeError, match="offset_height must be"):
+            call(U, bad, 0, 4, 6)
+        with pytest.raises(TypeError, match="target_width must be"):
+            call(U, 0, 0, 2, bad)
+    with pytest.raises(TypeError, match="target_height must be"):
+        image.resize_with_crop_or_pad(U, bad, 2)
+
+
+def test_crops_that_are_told_later_are_checked_when_they_are_made():
+    with v1.Graph().as_default(), v1.Session() as session:
+        rows = v1.placeholder(tf.int64, [])
+        cropped = image.crop_to_bounding_box(U, 1, 0, rows, 2)
+        assert cropped.shape.as_list() == [None, 2, 3]
+        assert session.run(cropped, {rows: 1}).tolist() == U[1:, :2].tolist()
+        with pytest.raises(ValueError, match="Expected size"):
+            session.run(cropped, {rows: 2})
+        with pytest.raises(TypeError, match="target_height must be an integer"):
+            image.crop_to_bounding_box(U, 0, 0, v1.placeholder(tf.float32, []), 2)
+
+
 @pytest.mark.parametrize(("call", "message"), MISTAKES)
 def test_mistakes(call, message):
     with pytest.raises(ValueError, match=message):

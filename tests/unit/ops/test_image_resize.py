@@ -84,6 +84,15 @@ def test_proportions_are_kept():
     assert resized(tf.zeros([5, 7, 1])).shape == [3, 4, 1]
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_the_old_function_takes_sizes_that_are_told_later(keeps):
+    @tf.function(input_signature=[tf.TensorSpec([None, None, 1]), tf.TensorSpec([2], tf.int32)])
+    def resized(image, size):
+        return v1.image.resize_images(image, size, preserve_aspect_ratio=keeps)
+
+    assert resized(tf.zeros([5, 7, 1]), [4, 4]).shape == [3 if keeps else 4, 4, 1]
+
+
 def test_what_is_known_of_the_shape():
     with v1.Graph().as_default():
         image = v1.placeholder(tf.float32, [None, None, None, 3])
@@ -101,6 +110,7 @@ def test_what_is_known_of_the_shape():
         (lambda: tf.image.resize(tf.zeros([5, 7, 1]), [0, 4]), "output dimensions must be positive"),
         (lambda: tf.image.resize(tf.zeros([5, 7, 1]), [-1, 4]), "output dimensions must be positive"),
         (lambda: tf.image.resize(tf.zeros([5, 0, 1]), [1, 4]), "must be of non-zero size"),
+        (lambda: tf.image.resize(tf.zeros([5, 0, 1]), [1, 4], preserve_aspect_ratio=True), "must be of non-zero size"),
         (lambda: tf.image.resize(tf.zeros([5, 7, 1]), [4, 4], method="foo"), "Resize method is not implemented"),
         (lambda: tf.image.resize(tf.zeros([5, 7, 1]), [4, 4], method=9), "Resize method is not implemented"),
         (lambda: eagerly("nearest", tf.zeros([1, 2, 2, 1]), [2, 2], True, True), "align_corners must be False"),

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs as tf
+import situs.compat.v1 as v1
 from situs import dtype as dt
 from situs.devices import scope
 from situs.dtype import FIXED
@@ -17,19 +19,13 @@ from situs.ops.array import identity
 from situs.ops.indexing import getitem, strided_slice
 from situs.registry.op import find_op, infer_shapes
 from situs.shapes import TensorShape
+from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 DTYPES = sorted(FIXED, key=lambda dtype: dtype.name)
 KEYS = [0, -1, slice(1, 3), slice(None, None, -1), ..., None, (..., 0), (0, 1), (slice(None), slice(2, None, -2)), ()]
 VALID = "Only integers, slices .* are valid indices, got "
-
-
-def check(result, expected, device=None):
-    np.testing.assert_array_equal(result.numpy(), expected)
-    assert result.shape == np.shape(expected)
-    if device is not None:
-        assert result.device == device
 
 
 # Python's indexing.
@@ -333,3 +329,20 @@ def test_slices_far_beyond_the_tensor_are_pythons(on_device, key):
         for k in (key if isinstance(key, tuple) else (key,))
     ]
     check(getitem(to_tensor(CUBE), key), CUBE[tuple(clip)])
+
+
+def test_variables_are_indices_in_functions_too():
+    place, begin = tf.Variable(1), tf.Variable([0, 1])
+    for call in (lambda part: part(), lambda part: tf.function(part)()):
+        assert call(lambda: tf.constant(X)[place]).numpy().tolist() == X[1].tolist()
+        assert call(lambda: tf.constant(X)[:, place:]).numpy().tolist() == X[:, 1:].tolist()
+        assert call(lambda: strided_slice(X, begin, [2, 3])).numpy().tolist() == X[0:2, 1:3].tolist()
+
+
+def test_symbolic_tensors_that_are_no_index_are_a_type_error():
+    with v1.Graph().as_default():
+        for bad in (v1.placeholder(dt.float32, []), v1.placeholder(dt.int32, [2]), v1.placeholder(dt.string, [])):
+            with pytest.raises(DTypeError, match=VALID):
+                tf.constant(X)[bad]
+            with pytest.raises(DTypeError, match=VALID):
+                tf.constant(X)[bad:]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs.compat.v1 as v1
 from situs import dtype as dt
 from situs.dtype import FIXED
 from situs.eager.convert import to_tensor
@@ -15,18 +16,12 @@ from situs.ops import join
 from situs.ops.array import transpose
 from situs.registry.op import find_op, infer_shapes
 from situs.shapes import TensorShape
+from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 WORDS = np.array([[b"a", b"b", b"c"], [b"d", b"", b"f"]], object)
 DTYPES = sorted(FIXED, key=lambda dtype: dtype.name)
-
-
-def check(result, expected, device=None):
-    np.testing.assert_array_equal(result.numpy(), expected)
-    assert result.shape == np.shape(expected)
-    if device is not None:
-        assert result.device == device
 
 
 MOVES = [  # what is done, by us and by NumPy
@@ -370,6 +365,17 @@ def test_shape_rules_take_partial_shapes(name, inputs, attrs, expected):
 def test_the_number_of_parts_must_be_known_when_a_graph_is_built():
     with pytest.raises(InvalidArgumentError, match="Cannot infer argument `num` from shape"):
         infer_shapes(find_op("Unpack"), (TensorShape([None, 2]),), {"num": None, "axis": 0})
+
+
+def test_the_number_of_parts_is_one_that_can_be():
+    with v1.Graph().as_default():
+        unknown, size = v1.placeholder(dt.float32), v1.placeholder(dt.int32, [])
+        for num in (-1, 2**21):
+            with pytest.raises(InvalidArgumentError, match="were asked for"):
+                join.split(unknown, v1.placeholder(dt.int32, [None]), num=num)
+        shapes = [part.shape.as_list() for part in join.split(v1.placeholder(dt.float32, [2, 3]), [1, size], axis=1)]
+        assert shapes == [[2, 1], [2, None]]
+        assert len(join.split(unknown[:3], [1, size], num=3)) == 3
 
 
 def test_one_tensor_needs_an_axis_too():

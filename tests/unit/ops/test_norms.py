@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import situs as tf
 from situs import dtype as dt
 from situs.dtype import FLOATING
 from situs.eager.convert import to_tensor
@@ -151,3 +152,11 @@ def test_an_order_that_is_no_number_is_refused(ord):
 
 def test_the_norms_of_complex_tensors_come_back_in_their_dtype():  # as in TensorFlow 2.21
     assert [t.dtype for t in normalize(np.array([1 + 2j, 3j]), 3)] == [dt.complex128, dt.complex128]
+
+
+@pytest.mark.parametrize("axis", [[0, None], [0, "1"], [0, 1.5], [1, 1], [0], [0, 1, 2], "01"])
+def test_axes_that_are_no_pair_are_refused(axis):
+    with pytest.raises(InvalidArgumentError, match="'axis' must be None, an integer, or a tuple of 2 unique integers"):
+        norm(X, 1, axis)
+    with tf.Graph().as_default(), pytest.raises(InvalidArgumentError, match="'axis' must be None, an integer"):
+        norm(X, 1, axis)

@@ -38,6 +38,11 @@ def test_a_batch_of_records():
     assert {key: value.shape.as_list() for key, value in empty.items()} == {"a": [0, 2], "f": [0, 3, 1], "s": [0, 2]}
 
 
+def test_keys_may_be_bytes():
+    made = tf.io.parse_single_example(RECORD, {b"a": ALL["a"], "f": ALL["f"]})
+    assert as_lists(made) == {b"a": VALUES["a"], "f": VALUES["f"]}
+
+
 def test_default_values():
     features = {
         "q": F([], tf.int64, 7),
@@ -122,6 +127,8 @@ def test_records_that_do_not_fit(record, features, message):
     [
         ({}, ValueError, "features cannot be empty"),
         (None, ValueError, "features cannot be None"),
+        (np.zeros(2), ValueError, "features cannot be array"),
+        ({"a": F([2], tf.int64), 1: F([], tf.int64)}, TypeError, "The key of a feature is a string, got 1"),
         ({"a": 3}, ValueError, "Unsupported int 3 for key 'a'"),
         ({"a": F([None], tf.int64)}, ValueError, "not known"),
         ({"a": F([2], tf.int32)}, TypeError, "int64, float and string"),

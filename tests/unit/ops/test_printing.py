@@ -39,6 +39,7 @@ PRINTED = [
     ((shaped(7),), {"summarize": -1}, "[0 1 2 3 4 5 6]"),
     ((shaped(7),), {"summarize": -2}, "[0 1 2 3 4 5 6]"),
     ((shaped(7),), {"summarize": 1}, "[0 ... 6]"),
+    ((shaped(7),), {"summarize": np.int64(1)}, "[0 ... 6]"),
     ((shaped(7),), {"summarize": 0}, "[ ...]"),
     (
         (shaped(7, 7),),

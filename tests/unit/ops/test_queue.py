@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -510,10 +512,31 @@ def test_a_queue_of_eager_code_can_be_used_by_a_graph():
     assert q.dequeue().numpy() == 2.0
 
 
+def test_a_queue_of_eager_code_keeps_no_graph_alive():
+    q = eager.FIFOQueue(3, dt.float32, shapes=[()])
+    graph = tf.Graph()
+    with graph.as_default():
+        assert q.size().op.inputs[0] is q.size().op.inputs[0]
+    left = weakref.ref(graph)
+    del graph
+    gc.collect()
+    assert left() is None
+
+
 def test_one_of_a_list_in_eager_code():
     queues = [eager.FIFOQueue(3, dt.float32), eager.FIFOQueue(3, dt.float32)]
     eager.QueueBase.from_list(1, queues).enqueue(1.0)
     assert [int(q.size()) for q in queues] == [0, 1]
+    for index in (2, -1):
+        with pytest.raises(errors.InvalidArgumentError, match="there is no such queue in the list"):
+            eager.QueueBase.from_list(index, queues)
+
+
+@pytest.mark.parametrize("shapes", [[], (), TensorShape([]), [[]], [()]])
+def test_an_empty_list_is_the_shape_of_a_scalar(shapes):
+    q = eager.FIFOQueue(3, dt.float32, shapes=shapes)
+    q.enqueue_many([[1.0, 2.0]])
+    assert q.dequeue_many(2).numpy().tolist() == [1.0, 2.0]
 
 
 def test_many_threads_on_one_session_lose_nothing(sess):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from situs import dtype as dt
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError, ResourceExhaustedError, SitusError
+from situs.graph.graph import Graph
 from situs.ops import random, stateless
 from situs.ops.generator import Algorithm, Generator, get_global_generator, set_global_generator
 from situs.ops.seeds import eager, mix, next_seed, set_seed
@@ -189,6 +190,11 @@ def test_categorical_never_draws_what_is_not_finite(on_device):
     # Recorded from TensorFlow 2.21, also the 2 for rows without any class.
     rows = [[np.nan, 1.0], [0.0, np.inf], [np.nan, np.nan], [-np.inf, -np.inf]]
     assert random.categorical(rows, 3).numpy().tolist() == [[1] * 3, [0] * 3, [2] * 3, [2] * 3]
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_categorical_of_no_rows(on_device, classes):
+    assert random.categorical(np.zeros([0, classes], np.float32), 2).shape == [0, 2]
 
 
 def test_categorical_of_many_classes():
@@ -479,6 +485,15 @@ def test_a_generator_can_skip_and_be_copied():
     assert h.key.shape == []
     assert h.algorithm == Algorithm.PHILOX.value
     assert Generator.from_seed(1, "threefry").algorithm == 2
+
+
+def test_a_generator_can_be_copied_while_a_graph_is_built():
+    g = Generator.from_seed(5)
+    g.skip(1)
+    with Graph().as_default():
+        copies = [Generator(g), Generator.from_state(g.state, "philox")]
+    drawn = g.uniform([2])
+    assert all(same(copy.uniform([2]), drawn) for copy in copies)
 
 
 def test_generators_draw_every_kind():

@@ -14,17 +14,11 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import rearrange
 from situs.registry.op import find_op, infer_shapes
 from situs.shapes import TensorShape
+from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 IMAGE = np.arange(16, dtype=np.int32).reshape(1, 4, 4, 1)
 DTYPES = sorted(FIXED, key=lambda dtype: dtype.name)
-
-
-def check(result, expected, device=None):
-    np.testing.assert_array_equal(result.numpy(), expected)
-    assert result.shape == np.shape(expected)
-    if device is not None:
-        assert result.device == device
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.name)
@@ -186,6 +180,8 @@ def test_batch_to_space_undoes_space_to_batch(high, wide, top, left):
     [
         ("space_to_batch", (1, 4, 4, 1), [3, 2], [[0, 0]] * 2, r"padded_shape\[0\]=4 is not divisible by block_shape"),
         ("space_to_batch", (1, 4, 4, 1), [2, 2], [[0, 0]], r"paddings should have shape \[2, 2\] instead of \[1,2\]"),
+        ("space_to_batch", (1, 4, 4, 1), [2, 2], None, r"paddings should have shape \[2, 2\] instead of \[\]"),
+        ("batch_to_space", (4, 2, 2, 1), [2, 2], None, r"crops should have shape \[2, 2\] instead of \[\]"),
         ("space_to_batch", (1, 4, 4, 1), [2, 0], [[0, 0]] * 2, r"block_shape\[1\]=0 must be positive"),
         ("space_to_batch", (1, 4, 4, 1), [2, 2], [[-2, 0]] * 2, "paddings must be non-negative"),
         ("space_to_batch", (1, 4), [2, 2], [[0, 0]] * 2, "input rank should be >= 3 instead of 2"),

@@ -16,19 +16,13 @@ from situs.ops.array import transpose
 from situs.placement import options
 from situs.registry.op import find_op, infer_shapes
 from situs.shapes import TensorShape
+from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def by_name(dtypes):
     return sorted(dtypes, key=lambda dtype: dtype.name)
-
-
-def check(result, expected, device=None):
-    np.testing.assert_array_equal(result.numpy(), expected)
-    assert result.shape == np.shape(expected)
-    if device is not None:
-        assert result.device == device
 
 
 # ScatterNd.

@@ -289,6 +289,7 @@ def test_unravel_index_gives_coordinates(on_device):
     check(search.unravel_index([7, 3], [3, 4]), [[1, 0], [3, 3]], dt.int32)  # recorded from TensorFlow
     check(search.unravel_index(np.int64(7), [3, 4]), [1, 3], dt.int64)
     check(search.unravel_index(np.zeros(0, np.int32), [3, 4]), np.zeros((2, 0)))
+    check(search.unravel_index([0, 0], []), np.zeros((0, 2)), dt.int32)
     for bad in (12, -1):
         with pytest.raises(InvalidArgumentError, match="index is out of bound as with dims"):
             search.unravel_index([0, bad], [3, 4])

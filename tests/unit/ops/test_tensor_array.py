@@ -229,11 +229,37 @@ def test_tensors_that_do_not_fit(call, message):
         tf.function(lambda: call().stack())()
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: three().scatter(1.5, [1.0]), "Expected a list of indices, got 1.5"),
+        (lambda: three().split([1.0, 2.0], 2), "Expected a list of lengths, got 2"),
+    ],
+)
+def test_what_is_no_list_is_refused(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+    with pytest.raises(TypeError, match=message):
+        tf.function(lambda: call().stack())()
+
+
+def test_an_array_of_less_than_nothing_is_refused():
+    for make in (lambda: TensorArray(tf.float32, -1).size(), tf.function(lambda: TensorArray(tf.float32, -1).size())):
+        with pytest.raises(ValueError, match="must be a non negative number, but got -1"):
+            make()
+
+
+def test_a_single_row_is_scattered():
+    for index in (1, np.int64(1)):
+        assert three(element_shape=[]).scatter(index, [5.0]).stack().numpy().tolist() == [0.0, 5.0, 0.0]
+
+
 def test_a_tensor_is_read_once_unless_it_is_kept():
     array = three().unstack(tf.constant([1.0, 2.0, 3.0]))
     array.read(0)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Could not read index 0 twice"):
-        array.read(0)
+    for same in (array, array.identity()):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Could not read index 0 twice"):
+            same.read(0)
     kept = three(clear_after_read=False).unstack(tf.constant([1.0, 2.0, 3.0]))
     assert float(kept.read(0)) == float(kept.read(0)) == 1.0
 

@@ -200,12 +200,14 @@ ADDED = {
 }
 
 
+@pytest.mark.virtual
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("way", ["flash", "efficient"])
 def test_a_card_is_given_what_it_wants(card, way, case):
     compare(card, way, *CASES[case])
 
 
+@pytest.mark.virtual
 @pytest.mark.parametrize("case", ADDED)
 def test_a_card_is_given_what_is_added_as_it_wants_it(card, case):
     compare(card, "efficient", *ADDED[case])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs.compat.v1 as tf
 from situs import dtype as dt
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, SitusError, UnimplementedError
@@ -275,6 +276,8 @@ def test_more_wrong_calls_are_refused(on_device):
         pool.avg_pool2d(x, 2, 2, [[0, 0], [1, 0], [0, 0], [0, 0]])
     with pytest.raises(InvalidArgumentError, match=r"rank` must be 3, 4 or 5"):
         pool.max_pool(wave(4, 4), 2, 2, "SAME")
+    with tf.Graph().as_default(), pytest.raises(DTypeError, match="Expected string for argument 'data_format' not 3"):
+        pool.max_pool(tf.placeholder(dt.float32), 2, 2, "SAME", 3)
     with pytest.raises(DTypeError, match="not in the list of allowed values"):
         pool.avg_pool2d(x.astype(np.int32), 2, 2, "SAME")
     with pytest.raises(InvalidArgumentError, match="other than 'NHWC' are not supported"):

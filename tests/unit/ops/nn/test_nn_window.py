@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,11 +96,14 @@ def test_vectors_have_one_two_or_all_entries():
 def test_padding_is_a_word_or_pairs():
     assert as_padding("SAME", 2) == ("SAME", ())
     assert as_padding([[0, 0], [1, 2], [3, 4], [0, 0]], 2) == ("EXPLICIT", (0, 0, 1, 2, 3, 4, 0, 0))
+    assert as_padding([(0, 0), np.array([1, 2]), (0, 0)], 1) == ("EXPLICIT", (0, 0, 1, 2, 0, 0))
     for wrong, error, text in (
         ("same", InvalidArgumentError, 'padding\' of "same" is not in the list'),
         (None, DTypeError, "Expected string for argument 'padding' not None"),
         ([[0, 0]], InvalidArgumentError, "it must be of size 4"),
         ([[0, 0], [1], [3, 4], [0, 0]], InvalidArgumentError, "must be a list of size 2"),
+        ([[0, 0], 1, [3, 4], [0, 0]], InvalidArgumentError, "must be a list of size 2"),
+        ([[0, 0], [[1], [2, 3]], [3, 4], [0, 0]], DTypeError, "Expected int or list of ints for argument 'padding'"),
     ):
         with pytest.raises(error, match=text):
             as_padding(wrong, 2)

@@ -1,0 +1,44 @@
+"""Ranges and evenly spaced values whose ends are variables, or not known before the graph runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import situs as tf
+import situs.compat.v1 as v1
+from situs.errors import InvalidArgumentError
+
+
+def test_variables_bound_ranges_in_functions_too():
+    n, step = tf.Variable(5, dtype=tf.int64), tf.Variable(2, dtype=tf.int64)
+    for call in (lambda: tf.range(n, delta=step), tf.function(lambda: tf.range(n, delta=step))):
+        assert call().dtype is tf.int64
+        assert call().numpy().tolist() == [0, 2, 4]
+
+
+def test_variables_bound_evenly_spaced_values():
+    end = tf.Variable(3.0, dtype=tf.float64)
+    for call in (lambda: tf.linspace(0, end, 4), tf.function(lambda: tf.linspace(0, end, 4))):
+        assert call().dtype is tf.float64
+        assert call().numpy().tolist() == [0, 1, 2, 3]
+
+
+def test_evenly_spaced_values_may_be_told_later():
+    with v1.Graph().as_default(), v1.Session() as session:
+        start, num = v1.placeholder(tf.float32, []), v1.placeholder(tf.int32, [])
+        made = tf.linspace(start, 1.0, num)
+        assert made.shape.as_list() == [None]
+        assert tf.linspace(start, 1.0, 3).shape.as_list() == [3]
+        np.testing.assert_allclose(session.run(made, {start: 0.0, num: 3}), [0, 0.5, 1])
+        with pytest.raises(InvalidArgumentError, match="Requires num > 0"):
+            session.run(made, {start: 0.0, num: 0})
+
+
+@pytest.mark.parametrize(
+    ("start", "num", "text"),
+    [(0.0, 0, "Requires num > 0"), (0.0, True, "Requires num > 0"), ([0.0], 3, "linspace takes scalars")],
+)
+def test_linspace_refuses(start, num, text):
+    with pytest.raises(InvalidArgumentError, match=text):
+        tf.linspace(start, 1.0, num)
