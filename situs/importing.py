@@ -10,16 +10,15 @@ cannot be made, none is left in the graph.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import situs.ops
 import situs.variables.state_ops  # noqa: F401 - these two declare the ops that nodes may name
 from situs.devices.scope import here
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.files.drafts import write_whole
 from situs.files.paths import as_text as path_text
 from situs.files.paths import local, translated
 from situs.graph.context import as_default, get_default_graph
@@ -28,7 +27,8 @@ from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
 from situs.proto.graph import GraphDef
-from situs.proto.text import from_json, parse
+from situs.proto.json_format import from_json
+from situs.proto.text import parse
 from situs.symbolic.importer import Importer
 from situs.symbolic.node_def import Source, parse_input
 
@@ -112,9 +112,10 @@ def _decoded(content: bytes) -> str:
 def _checked_names(elements: Any) -> list[str] | None:
     if elements is None:
         return None
-    if isinstance(elements, (str, bytes)) or not all(isinstance(text, str) for text in elements):
+    names = list(elements) if isinstance(elements, Iterable) and not isinstance(elements, (str, bytes)) else None
+    if names is None or not all(isinstance(text, str) for text in names):
         raise DTypeError(f"Argument `return_elements` must be a list of strings. Obtained {elements!r}.")
-    return list(elements)
+    return names
 
 
 def _checked_map(mapped: Any) -> Mapping[str, Any]:
@@ -194,16 +195,5 @@ def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool =
     path = local(logdir) / path_text(name)
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_whole(path, str(content).encode() if as_text else content.SerializeToString())
+        write_whole(path, str(content).encode() if as_text else content.SerializeToString())
     return str(path)
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """A reader sees the old file or the new one, never a part."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

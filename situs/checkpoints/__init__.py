@@ -14,7 +14,7 @@ index.py        the index, as a value and as JSON
 strict_json.py  JSON of which only what was agreed on is accepted
 encoding.py     values as bytes and back
 checksum.py     checksums, computed beside the reading and writing
-drafts.py       files that get their names when they are complete; what a killed writer leaves behind
+sweeping.py     what a killed writer leaves behind
 writer.py       a set of values into files
 reader.py       values out of files
 opening.py      files that others may have made, opened with care

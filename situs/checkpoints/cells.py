@@ -18,6 +18,7 @@ import torch
 from situs import dtype as dt
 from situs.checkpoints.resumable import Resumable
 from situs.checkpoints.writer import Saved
+from situs.dtype import DType
 from situs.eager.bridge import Value, host, place
 from situs.eager.cell import Cell
 from situs.eager.counting import enter_variable
@@ -114,6 +115,19 @@ def put(variable: Any, session: BaseSession | None, value: Value) -> None:
     enter_variable(moved, cell.place.device, cell.name)
 
 
+def check_dtype(variable: Any, saved_as: DType, key: str) -> None:
+    """Raises unless a variable has the dtype that its value was saved with under a key.
+
+    Raises:
+        InvalidArgumentError: it has another.
+    """
+    if saved_as is not variable.dtype:
+        raise InvalidArgumentError(
+            f"tensor_name = {key}; expected dtype {variable.dtype.proto_name} does not equal original dtype "
+            f"{saved_as.proto_name}: variable '{full_name(variable)}' was saved with another dtype."
+        )
+
+
 def reshaped(variable: Any, value: Value) -> Value:
     """A value in the shape of a variable.
 
@@ -148,7 +162,7 @@ def _cell(variable: Any, session: BaseSession | None) -> Cell | None:
 
 
 def _new_cell(variable: Any, session: BaseSession | None) -> Cell:
-    """The cell that the variable would get if it was initialized now."""
+    """The cell that the variable would get if it were initialized now."""
     assert session is not None  # else the variable would have one
     node, name = variable.op, variable.op.attrs["shared_name"]
     device = session._engine.placement_for((), (), [node])[node].device

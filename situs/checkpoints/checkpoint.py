@@ -60,6 +60,9 @@ class Checkpoint(Trackable):
     _make_variable: Callable[..., Any] = Variable
 
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
+        reserved = kwargs.keys() & {_COUNTER, *_OWN}
+        if reserved:
+            raise InvalidArgumentError(f"A Checkpoint has a {reserved.pop()} of its own: give the object another name.")
         for name, value in [("root", root), *kwargs.items()]:
             if not may_hold_variables(value) and not (name == "root" and value is None):
                 raise InvalidArgumentError(

@@ -9,15 +9,17 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from situs.checkpoints.drafts import delete_unused, draft_path
 from situs.checkpoints.layout import index_path, prefix_path, shards_on_disk
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.state import get_checkpoint_state
-from situs.errors import DTypeError, InvalidArgumentError, NotFoundError, OpError, shown
-from situs.files.paths import as_text, translated, without_scheme
+from situs.checkpoints.sweeping import delete_unused
+from situs.errors import InvalidArgumentError, NotFoundError, OpError
+from situs.files.drafts import draft_path
+from situs.files.paths import as_text, as_texts, translated, without_scheme
 
 _logger = logging.getLogger("situs")
 _TRIED = 100  # older checkpoints that are looked at if the latest is not complete
@@ -53,10 +55,13 @@ def checkpoint_exists(checkpoint_prefix: Any) -> bool:
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[Any]) -> list[float]:
     """When checkpoints were saved, in seconds since 1970; those that are not there are left out."""
-    if not isinstance(checkpoint_prefixes, (list, tuple)):
-        raise DTypeError(f"The prefixes of checkpoints are a list of paths, got {shown(checkpoint_prefixes)}.")
-    paths = [index_path(prefix_path(prefix)) for prefix in checkpoint_prefixes]
-    return [path.stat().st_mtime for path in paths if path.exists()]
+    paths = [index_path(prefix_path(prefix)) for prefix in as_texts(checkpoint_prefixes, "Checkpoints")]
+    times: list[float] = []
+    for path in paths:
+        with translated(path):
+            if path.exists():
+                times.append(path.stat().st_mtime)
+    return times
 
 
 # Looking into them.
@@ -70,7 +75,9 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """
     text = as_text(ckpt_dir_or_file)
     place = without_scheme(text)
-    if not Path(place).is_dir() or os.path.lexists(f"{place}.index"):
+    with translated(text):
+        is_folder = Path(place).is_dir()
+    if not is_folder or os.path.lexists(f"{place}.index"):
         return CheckpointReader(text)
     found = latest_checkpoint(text)
     if found is None:
@@ -107,10 +114,8 @@ def remove_checkpoint(
         if not prefix.parent.is_dir():
             return
         buried = draft_path(prefix.parent)  # if this is not the end of it, `sweep` sees to the rest
-        try:
+        with suppress(FileNotFoundError):
             index_path(prefix).rename(buried)
-        except FileNotFoundError:
-            pass
         prefix.with_name(f"{prefix.name}.{meta_graph_suffix}").unlink(missing_ok=True)
         if delete_unused(prefix, shards_on_disk(prefix)):
             buried.unlink(missing_ok=True)

@@ -178,7 +178,7 @@ def _check_place(entry: Entry, shards: tuple[Shard, ...]) -> None:
 
 
 def _check_apart(entries: Iterable[Entry]) -> None:
-    """Small files must not stand for much memory."""
+    """Raises if two variables share bytes: small files must not stand for much memory."""
     ends: dict[int, int] = {}
     for entry in sorted(entries, key=attrgetter("shard", "begin", "size")):
         if entry.begin < ends.get(entry.shard, 0):

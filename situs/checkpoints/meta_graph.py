@@ -13,10 +13,10 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from situs.checkpoints.drafts import write_whole
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import CollectionDef, MetaGraphDef, SaverDef, VariableDef
 from situs.errors import DTypeError, InvalidArgumentError, OpError, UnimplementedError, shown
+from situs.files.drafts import write_whole
 from situs.files.paths import translated
 from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
@@ -77,8 +77,9 @@ def export_meta_graph(
         _clear_devices(made.graph_def)
     if saver_def is not None:
         made.saver_def.CopyFrom(saver_def)
-    names = graph.get_all_collection_keys() if collection_list is None else collection_list
-    for name in names:
+    if isinstance(collection_list, (str, bytes)) or not isinstance(collection_list, (Iterable, type(None))):
+        raise DTypeError(f"`collection_list` must be a list of names, got {shown(collection_list)}.")
+    for name in graph.get_all_collection_keys() if collection_list is None else collection_list:
         _add_collection(made, name, graph.get_collection(name))
     if filename is not None:
         path = prefix_path(filename)

@@ -88,9 +88,16 @@ def _is_data(value: Any) -> bool:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    slots = [getattr(cls, "__slots__", ()) for cls in type(value).__mro__]
-    names = [name for found in slots for name in ([found] if isinstance(found, str) else found)]
+    names = [name for cls in type(value).__mro__ for name in _slots(cls)]
     return {name: getattr(value, name) for name in names if hasattr(value, name)} | dict(getattr(value, "__dict__", {}))
+
+
+def _slots(cls: type) -> list[str]:
+    """The attributes that a class has slots for, by the names that Python gives them: private ones have the class's."""
+    slots = vars(cls).get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else [name for name in slots if name not in ("__dict__", "__weakref__")]
+    owner = cls.__name__.lstrip("_")
+    return [f"_{owner}{name}" if name.startswith("__") and not name.endswith("__") else name for name in names]
 
 
 # Walking.

@@ -53,7 +53,7 @@ class CheckpointReader:
 
     def has_tensor(self, tensor_str: str) -> bool:
         """Whether the checkpoint has a variable of this name."""
-        return tensor_str in self.index.entries
+        return isinstance(tensor_str, str) and tensor_str in self.index.entries
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """The shapes of all variables, by name."""
@@ -77,7 +77,7 @@ class CheckpointReader:
         Raises:
             NotFoundError: there is none of this name.
         """
-        found = self.index.entries.get(name)
+        found = self.index.entries.get(name) if isinstance(name, str) else None
         if found is None:
             names = list(self.index.entries)
             near = get_close_matches(str(name), names, n=1) if len(names) < 10_000 else []

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from situs import dtype as dt
-from situs.checkpoints.cells import full_name, has_value, needs_session, put
+from situs.checkpoints.cells import check_dtype, has_value, needs_session, put
 from situs.checkpoints.objects import STATE, ObjectGraph, children, may_hold_variables, walk
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.resumable import Resumable
@@ -183,11 +183,7 @@ def _check(variable: Any, key: str, reader: CheckpointReader) -> None:
         _check_state(variable, key, reader)
         return
     entry = reader.entry(key)
-    if entry.dtype is not variable.dtype:
-        raise InvalidArgumentError(
-            f"tensor_name = {key}; expected dtype {variable.dtype.proto_name} does not equal original dtype "
-            f"{entry.dtype.proto_name}: variable '{full_name(variable)}' was saved with another dtype."
-        )
+    check_dtype(variable, entry.dtype, key)
     if not variable.shape.is_compatible_with(entry.shape):
         raise InvalidArgumentError(
             f"Received incompatible tensor with shape {TensorShape(entry.shape)} when attempting to restore variable "

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from situs.checkpoints.cells import (
+    check_dtype,
     full_name,
     is_variable,
     needs_session,
@@ -31,7 +32,6 @@ from situs.checkpoints.cells import (
     reshaped,
     saved,
 )
-from situs.checkpoints.drafts import write_whole
 from situs.checkpoints.finding import checkpoint_exists, get_checkpoint_mtimes, remove_checkpoint
 from situs.checkpoints.index import Entry
 from situs.checkpoints.keeping import Keeper
@@ -44,15 +44,17 @@ from situs.checkpoints.state import checked_file_name, update_checkpoint_state
 from situs.checkpoints.writer import write
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError, UnimplementedError, shown
-from situs.files.paths import as_text, translated
+from situs.files.drafts import write_whole
+from situs.files.paths import as_text, as_texts, translated
 from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_bool, as_float, as_int
 from situs.session.session import BaseSession
 from situs.shapes import TensorShape, brackets
 from situs.variables.collections import GraphKeys
 from situs.variables.eager import Variable
-from situs.variables.symbolic import makes_graph_variables
+from situs.variables.symbolic import RefVariable, makes_graph_variables
 
 _logger = logging.getLogger("situs")
 
@@ -256,12 +258,8 @@ class Saver:
         reader.read_each(keys, use)
 
     def _check(self, name: str, variable: Any, entry: Entry) -> None:
-        """All variables are looked at before one of them is changed."""
-        if entry.dtype is not variable.dtype:
-            raise InvalidArgumentError(
-                f"tensor_name = {name}; expected dtype {variable.dtype.proto_name} does not equal original dtype "
-                f"{entry.dtype.proto_name}: variable '{full_name(variable)}' was saved with another dtype."
-            )
+        """Raises unless a variable can take its value. All of them are asked before one is changed."""
+        check_dtype(variable, entry.dtype, name)
         if not self._reshape and not variable.shape.is_compatible_with(entry.shape):
             raise InvalidArgumentError(
                 f"Assign requires shapes of both tensors to match. lhs shape= {brackets(variable.shape)} "
@@ -291,7 +289,7 @@ class Saver:
 
     def recover_last_checkpoints(self, checkpoint_paths: Iterable[Any]) -> None:
         """Goes on where an earlier process stopped: of these checkpoints, those that are there count as saved here."""
-        paths = [as_text(path) for path in checkpoint_paths if checkpoint_exists(path)]
+        paths = [path for path in as_texts(checkpoint_paths, "Checkpoints") if checkpoint_exists(path)]
         self._keeper.set(zip(paths, get_checkpoint_mtimes(paths), strict=True))
 
     # As a message.
@@ -399,9 +397,19 @@ def _keys(reader: CheckpointReader, variables: Mapping[str, Any]) -> dict[str, s
 
 
 def as_step(step: Any, session: Any) -> int:
+    """The number of a step: an integer, or the value of a tensor or variable; those of a graph are run in a session.
+
+    Raises:
+        DTypeError: it is no single number.
+    """
     if isinstance(step, (int, np.integer)) and not isinstance(step, bool):
         return int(step)
-    value = step.numpy() if isinstance(step, (EagerTensor, Variable)) else plain_session(session).run(step)
+    if isinstance(step, (EagerTensor, Variable)):
+        value = step.numpy()
+    elif isinstance(step, (SymbolicTensor, RefVariable, str)):
+        value = plain_session(session).run(step)
+    else:
+        raise DTypeError(f"A step is an integer, or a tensor or variable that holds one; got {shown(step)}.")
     try:
         return int(np.asarray(value).item())
     except (TypeError, ValueError):
@@ -417,6 +425,3 @@ def _place_for(path: str) -> Path:
         except FileNotFoundError:
             raise InvalidArgumentError(f"Parent directory of {path} doesn't exist, can't save.") from None
     return prefix
-
-
-__all__ = ["Saver"]

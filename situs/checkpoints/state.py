@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from situs.checkpoints.drafts import write_whole
 from situs.checkpoints.messages import CheckpointState
 from situs.checkpoints.opening import read_plain
 from situs.errors import InvalidArgumentError, OpError
-from situs.files.paths import as_text, translated, without_scheme
+from situs.files.drafts import write_whole
+from situs.files.paths import as_text, as_texts, translated, without_scheme
 from situs.proto.text import parse
 
 _logger = logging.getLogger("situs")
@@ -42,7 +42,7 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
         InvalidArgumentError: the file names no checkpoint.
     """
     folder = as_text(checkpoint_dir)
-    path = Path(without_scheme(folder), latest_filename or FILE)
+    path = Path(without_scheme(folder), as_text(latest_filename or FILE))
     if not os.path.lexists(path):
         return None
     try:
@@ -99,7 +99,7 @@ def generate_checkpoint_state_proto(
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
     """The message that `update_checkpoint_state` writes."""
-    given = [] if all_model_checkpoint_paths is None else list(all_model_checkpoint_paths)
+    given = [] if all_model_checkpoint_paths is None else as_texts(all_model_checkpoint_paths, "Checkpoints")
     times = None if all_model_checkpoint_timestamps is None else list(all_model_checkpoint_timestamps)
     if times is not None and len(times) != len(given):
         raise InvalidArgumentError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.checkpoints.cells import is_variable, needs_session, plain_session, put
+from situs.checkpoints.cells import check_dtype, full_name, is_variable, needs_session, plain_session, put
 from situs.checkpoints.objects import walk
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.restoration import Restoration
@@ -161,10 +161,11 @@ class NameBasedSaverStatus(LoadStatus):
         return [variable for _, variable in walk(self._root).variables if is_variable(variable)]
 
     def _restore(self, variables: list[Any], session: BaseSession | None) -> None:
-        for variable in variables:
-            name = variable.name.removesuffix(":0")
-            if self._reader.has_tensor(name):
-                put(variable, session, self._reader.read(name))
+        there = [variable for variable in variables if self._reader.has_tensor(full_name(variable))]
+        for variable in there:
+            check_dtype(variable, self._reader.entry(full_name(variable)).dtype, full_name(variable))
+        for variable in there:
+            put(variable, session, self._reader.read(full_name(variable)))
 
     def assert_consumed(self) -> NameBasedSaverStatus:
         """Raises unless every value has a variable of its name, and every variable a value.
@@ -173,7 +174,7 @@ class NameBasedSaverStatus(LoadStatus):
             AssertionError: one has not.
         """
         self.assert_existing_objects_matched()
-        names = {variable.name.removesuffix(":0") for variable in self._variables()}
+        names = {full_name(variable) for variable in self._variables()}
         unused = sorted(set(self._reader.get_variable_to_shape_map()) - names)
         if unused:
             raise UnmatchedError(f"Some values of the checkpoint belong to no variable: {shown(unused, 1000)}")
@@ -185,7 +186,7 @@ class NameBasedSaverStatus(LoadStatus):
         Raises:
             AssertionError: one has not.
         """
-        names = [variable.name.removesuffix(":0") for variable in self._variables()]
+        names = [full_name(variable) for variable in self._variables()]
         missing = [name for name in names if not self._reader.has_tensor(name) and name != "save_counter"]
         if missing:
             raise UnmatchedError(f"Some variables are not in the checkpoint: {shown(missing, 1000)}")

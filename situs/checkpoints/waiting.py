@@ -29,6 +29,7 @@ def checkpoints_iterator(
         timeout: How many seconds to wait for one; None for as long as it takes.
         timeout_fn: Called when that time has passed: whether to give up. Without it, that is what happens.
     """
+    interval = as_float(min_interval_secs, "min_interval_secs")
     last = None
     while True:
         found = wait_for_new_checkpoint(checkpoint_dir, last, timeout=timeout)
@@ -38,7 +39,7 @@ def checkpoints_iterator(
             continue
         begun, last = time.monotonic(), found
         yield found
-        time.sleep(max(0.0, begun + as_float(min_interval_secs, "min_interval_secs") - time.monotonic()))
+        time.sleep(min(max(0.0, begun + interval - time.monotonic()), threading.TIMEOUT_MAX))
 
 
 def wait_for_new_checkpoint(

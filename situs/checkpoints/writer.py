@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from situs.checkpoints.checksum import Checksum, beside
-from situs.checkpoints.drafts import Draft, delete_unused, sweep, sync_folder
 from situs.checkpoints.encoding import alignment, pieces, size_of, stored_as
 from situs.checkpoints.index import LARGEST, Entry, Index, Shard
 from situs.checkpoints.layout import index_path, shard_file, shard_path, shards_on_disk
+from situs.checkpoints.sweeping import delete_unused, sweep
 from situs.dtype import DType
 from situs.eager.bridge import Value
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import AbortedError, InvalidArgumentError, shown
+from situs.files.drafts import Draft, sync_folder
 from situs.files.paths import translated
 
 _SIDE_BY_SIDE = 8  # shards
@@ -190,7 +191,7 @@ def _commit(prefix: Path, index: Index, shards: Sequence[Draft], draft: Draft) -
     paths = [shard_path(prefix, shard.file) for shard in index.shards]
     try:
         for shard, path in zip(shards, paths, strict=True):
-            shard.publish(path)
+            _publish(shard, path)
         sync_folder(prefix.parent)
         draft.replace(index_path(prefix))
     except BaseException:
@@ -199,3 +200,13 @@ def _commit(prefix: Path, index: Index, shards: Sequence[Draft], draft: Draft) -
                 shard.withdraw(path)
         raise
     sync_folder(prefix.parent)
+
+
+def _publish(shard: Draft, path: Path) -> None:
+    try:
+        shard.publish(path)
+    except FileExistsError:
+        raise AbortedError(
+            f"{path} came into being while a checkpoint of that name was written: another process or thread saves "
+            "under the same name. What it writes is not touched. Use a name of its own for each."
+        ) from None

@@ -100,7 +100,7 @@ class Batch(Transformation):
         check_tensors(input.spec, "batch()")
         rows = TensorShape([leading(size, drops)])
         super().__init__(input, input.spec.with_shapes(lambda shape: rows + shape), (size,))
-        self._size = _checked(size) if isinstance(size, int) else size
+        self._size = checked_size(size) if isinstance(size, int) else size
         self._drops = drops
 
     def start(self, binding: Binding) -> Stream:
@@ -109,7 +109,7 @@ class Batch(Transformation):
 
     def start_after(self, binding: Binding, count: int) -> Stream:
         """Begins an iteration behind the first batches, without joining them."""
-        size = _checked(binding.number(self._size))
+        size = checked_size(binding.number(self._size))
         stream = self.input.start_after(binding, count * size)
         if stream.table is not None:
             return Stream(_batches_of_rows(stream.items, size, self._drops, stream.table))
@@ -120,7 +120,12 @@ class Batch(Transformation):
         return number_of_batches(self.input.cardinality(binding), binding.known(self._size), self._drops)
 
 
-def _checked(size: int) -> int:
+def checked_size(size: int) -> int:
+    """The size of a batch.
+
+    Raises:
+        InvalidArgumentError: there is no such batch.
+    """
     return positive(size, "Batch size must be greater than zero")
 
 
@@ -131,21 +136,17 @@ def _batches_of_rows(numbers: Iterator[int], size: int, drops: bool, table: Tabl
 
 
 def groups(items: Iterator[Any], size: int, drops: bool) -> Iterator[Any]:
-    """Elements in groups of so many; one that failed takes the others of its group with it."""
-    while group := list(islice(items, size)):
+    """Elements in groups of so many; one that failed takes those before it in its group with it."""
+    left: list[Any] = []  # what was taken behind an element that failed
+    while group := left + list(islice(items, size - len(left))):
+        left = []
         if Failure in map(type, group):
             number = next(i for i, item in enumerate(group) if type(item) is Failure)
-            failed, rest = group[number], group[number + 1 :]
-            yield failed
-            items = _chained(rest, items)
+            left = group[number + 1 :]
+            yield group[number]
         elif len(group) == size or not drops:
             yield group
         del group
-
-
-def _chained(first: list[Any], items: Iterator[Any]) -> Iterator[Any]:
-    yield from first
-    yield from items
 
 
 def _joined(group: Sequence[Element]) -> Element:

@@ -4,7 +4,7 @@
     for each element:  1, length, CRC-32, then for each component its sizes and its bytes
     at the end:        0, number of elements
 
-It is written under another name and renamed when it is complete: whoever finds the file finds all of it. What is read
+It gets its name when it is complete: whoever finds the file finds all of it. What is read
 is held to its lengths and checksums, and to the elements of the dataset that reads it.
 """
 
@@ -15,19 +15,21 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
 from situs import dtype as dt
 from situs.data.element import Element, Leaf, Spec
-from situs.data.node import Failure, guarded
+from situs.data.node import guarded_items
 from situs.eager.bridge import Value
 from situs.eager.convert import host_to_value
 from situs.eager.tensor import to_numpy_value
 from situs.errors import DataLossError, InvalidArgumentError
+from situs.files.drafts import Draft, sync_folder
 from situs.files.paths import local, translated
 
 SUFFIX = ".dataset"
@@ -59,32 +61,22 @@ class CacheFile:
     @contextmanager
     def writer(self) -> Iterator[Writer]:
         """A context in which the file is written; it is there afterwards if it was finished."""
-        path = self._path.with_name(f"{self._path.name}.{os.getpid()}.{os.urandom(4).hex()}.part")
+        folder = self._path.parent
         with translated(self._path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = path.open("xb")
-        try:
-            with file:
-                writer = Writer(file, self._spec)
+            folder.mkdir(parents=True, exist_ok=True)
+            with Draft(folder) as draft:
+                writer = Writer(draft.file, self._spec)
                 yield writer
-                file.flush()
-                os.fsync(file.fileno())
-            if writer.is_complete:
-                path.replace(self._path)
-                _sync_folder(path.parent)
-        finally:
-            with suppress(FileNotFoundError):
-                path.unlink()
+                if writer.is_complete:
+                    draft.finish()
+                    draft.replace(self._path)
+                    sync_folder(folder)
 
     # Reading.
 
     def read(self) -> Iterator[Any]:
         """The elements in it; a `Failure` where it is damaged, and nothing after that."""
-        elements = self._all()
-        while (item := guarded(lambda _: next(elements, None))(())) is not None:
-            yield item
-            if isinstance(item, Failure):
-                return
+        return guarded_items(self._all())
 
     def _all(self) -> Iterator[Element]:
         with translated(self._path), self._path.open("rb") as file:
@@ -137,7 +129,7 @@ class CacheFile:
 class Writer:
     """Writes elements to a file."""
 
-    def __init__(self, file: BinaryIO, spec: Spec) -> None:
+    def __init__(self, file: IO[bytes], spec: Spec) -> None:
         header = _header(spec)
         self._file = file
         self._count = 0
@@ -148,9 +140,8 @@ class Writer:
     def write(self, element: Element) -> None:
         """Adds an element."""
         payload = b"".join([piece for value in element for piece in _packed(value)])
-        with translated(self._file.name):
-            self._file.write(_RECORD.pack(1, len(payload), zlib.crc32(payload)))
-            self._file.write(payload)
+        self._file.write(_RECORD.pack(1, len(payload), zlib.crc32(payload)))
+        self._file.write(payload)
         self._count += 1
 
     def give_up(self) -> None:
@@ -161,15 +152,6 @@ class Writer:
         """Writes the end: all elements are there."""
         self._file.write(_RECORD.pack(0, self._count, zlib.crc32(b"end")))
         self.is_complete = self._usable
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes the new name last, also if the machine stops now."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _header(spec: Spec) -> bytes:
@@ -200,9 +182,7 @@ def _unpacked(payload: memoryview, leaf: Leaf) -> tuple[Value, memoryview]:
     payload = payload[_SIZE.size * (1 + rank) :]
     if min(shape, default=0) < 0 or not leaf.shape.is_compatible_with(shape):
         raise ValueError(f"it has shape {shape}")
-    count = 1
-    for size in shape:
-        count *= size
+    count = prod(shape)
     if leaf.dtype is dt.string:
         return _strings(payload, shape, count)
     kind = np.dtype(leaf.dtype.as_numpy_dtype)

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from situs.data.cache_file import CacheFile
 from situs.data.face import Face
-from situs.data.node import Binding, Failure, Memory, Node, Stream, Transformation, guarded
+from situs.data.node import Binding, Failure, Memory, Node, Stream, Transformation, guarded_items
 from situs.data.table import Table
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.files.paths import as_text
@@ -91,21 +91,15 @@ class FileCache(Transformation):
         """Begins an iteration of what is in the file; if there is none yet, writes one."""
         if self._file.exists():
             return Stream(self._file.read())
-        return Stream(_writing(self.input.start(binding).elements(), self._file))
+        return Stream(guarded_items(_written(self.input.start(binding).elements(), self._file)))
 
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""
         return self.input.cardinality(binding)
 
 
-def _writing(items: Iterator[Any], file: CacheFile) -> Iterator[Any]:
-    """The same items; a file of them is there when all of them were written."""
-    written = _written(items, file)
-    while (item := guarded(lambda _: next(written, None))(())) is not None:
-        yield item  # a failure to write the file, if that is what happened
-
-
 def _written(items: Iterator[Any], file: CacheFile) -> Iterator[Any]:
+    """The same items; a file of them is there when all of them were written. Raises if it cannot be written."""
     with file.writer() as writer:
         for item in items:
             if type(item) is Failure:

@@ -76,8 +76,15 @@ def padded(values: Sequence[Value], sizes: Sequence[int | None], fill: Any, dtyp
         dtype: Their dtype.
 
     Raises:
+        InvalidArgumentError: a value has another rank.
         DataLossError: a value is larger than `sizes` says.
     """
+    for value in values:
+        if value.ndim != len(sizes):
+            raise InvalidArgumentError(
+                "All elements in a batch must have the same rank as the padded shape: expected rank "
+                f"{len(sizes)} but got an element with rank {value.ndim}."
+            )
     shapes = np.array([tuple(value.shape) for value in values]).reshape(len(values), -1)
     largest = shapes.max(axis=0).tolist() if shapes.size else []
     wanted = [most if size is None else size for size, most in zip(sizes, largest, strict=True)]

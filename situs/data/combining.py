@@ -10,8 +10,9 @@ Whole tables that are zipped become one table: they are shuffled and batched tog
 from __future__ import annotations
 
 import builtins
+import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from situs import dtype as dt
@@ -19,8 +20,9 @@ from situs.data.element import Spec, joined
 from situs.data.face import Face, node_of
 from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
 from situs.data.seeding import seed_for
-from situs.data.table import Side
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.data.table import SideBySide
+from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.ops.attribute import as_bool
 from situs.ops.form import LEAF, Form, take_apart
 
 
@@ -41,9 +43,9 @@ class Combining(Face):
         if args and datasets is not None:
             raise DTypeError("Both `*args` and `datasets` cannot be set.")
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
-        form, found = take_apart(given)
-        _check_zipped(form, found)
-        return cls._of(Zip([dataset._node for dataset in found], form))
+        form, zipped = take_apart(given)
+        _check_zipped(form, zipped)
+        return cls._of(Zip([dataset._node for dataset in zipped], form))
 
     def concatenate(self, dataset: Any, name: str | None = None) -> Self:
         """The elements of this dataset, and then those of another."""
@@ -62,13 +64,14 @@ class Combining(Face):
             name: Accepted for TensorFlow's programs.
         """
         choices = node_of(choice_dataset, "choose_from_datasets()")
-        kinds = [(leaf.dtype, leaf.shape) for leaf in choices.spec.leaves]
-        if choices.spec.form is not LEAF or kinds[0][0] is not dt.int64 or kinds[0][1].rank not in (0, None):
+        leaf = choices.spec.leaves[0]
+        if choices.spec.form is not LEAF or leaf.dtype is not dt.int64 or leaf.shape.rank not in (0, None):
             raise DTypeError(
                 "The elements of `choice_dataset` must be scalar `tf.int64` tensors, they are "
                 f"{choices.spec.structure!r}."
             )
-        return cls._of(Choose([node_of(d, "choose_from_datasets()") for d in datasets], choices, stop_on_empty_dataset))
+        nodes = _nodes_of(datasets, "choose_from_datasets()")
+        return cls._of(Choose(nodes, choices, as_bool(stop_on_empty_dataset, "stop_on_empty_dataset")))
 
     @classmethod
     def sample_from_datasets(
@@ -90,17 +93,34 @@ class Combining(Face):
             rerandomize_each_iteration: Whether each iteration draws anew; only without a seed by default.
             name: Accepted for TensorFlow's programs.
         """
-        nodes = [node_of(dataset, "sample_from_datasets()") for dataset in datasets]
-        chances = [1.0] * len(nodes) if weights is None else [float(weight) for weight in weights]
-        if len(chances) != len(nodes) or not nodes or min(chances) < 0 or not sum(chances):
+        nodes = _nodes_of(datasets, "sample_from_datasets()")
+        chances = [1.0] * len(nodes) if weights is None else _as_chances(weights)
+        if len(chances) != len(nodes) or not nodes or min(chances) < 0 or not 0 < sum(chances) < math.inf:
             raise InvalidArgumentError(
-                "Invalid `datasets` or `weights`. sample_from_datasets() takes at least one dataset, and a weight for "
-                f"each that is not negative, not all zero; got {len(nodes)} datasets and weights {chances}."
+                "Invalid `datasets` or `weights`. sample_from_datasets() takes at least one dataset, and a finite "
+                f"weight for each that is not negative, not all zero; got {len(nodes)} datasets and weights {chances}."
             )
-        return cls._of(Sample(nodes, chances, seed_for(seed), stop_on_empty_dataset, bool(rerandomize_each_iteration)))
+        stops = as_bool(stop_on_empty_dataset, "stop_on_empty_dataset")
+        again = as_bool(rerandomize_each_iteration, "rerandomize_each_iteration")
+        return cls._of(Sample(nodes, chances, seed_for(seed), stops, again))
+
+
+def _nodes_of(datasets: Any, what: str) -> list[Node]:
+    if not isinstance(datasets, Iterable) or isinstance(datasets, Face):
+        raise DTypeError(f"{what} takes a list of datasets, got {shown(datasets)}.")
+    return [node_of(dataset, what) for dataset in datasets]
+
+
+def _as_chances(weights: Any) -> list[float]:
+    try:
+        return [float(weight) for weight in weights]
+    except (TypeError, ValueError):
+        raise DTypeError(f"The weights of sample_from_datasets() are numbers, got {shown(weights)}.") from None
 
 
 def _check_zipped(form: Any, datasets: Sequence[Any]) -> None:
+    if not datasets:
+        raise DTypeError("Must pass at least one dataset to `zip`.")
     if isinstance(form, Form) and form.kind is list:
         raise DTypeError(
             "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects. "
@@ -130,7 +150,7 @@ class Zip(Node):
         tables = [stream.table for stream in streams if stream.table is not None]
         sizes = [stream.whole for stream in streams if stream.whole is not None]
         if len(tables) == len(sizes) == len(streams):
-            return Stream(iter(builtins.range(min(sizes))), Side(tables), min(sizes))
+            return Stream(iter(builtins.range(min(sizes))), SideBySide(tables), min(sizes))
         return Stream(_zipped([stream.elements() for stream in streams]))
 
     def cardinality(self, binding: Binding) -> int:

@@ -10,7 +10,8 @@ that the dataset depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -21,19 +22,17 @@ from situs.data.element import Element, Spec
 from situs.data.face import Face
 from situs.data.function import ElementFunction
 from situs.data.iterator import presenter
-from situs.data.iterator_ops import brought
-from situs.data.mapping import settled_state
-from situs.data.node import INFINITE, UNKNOWN, Binding, Node, Stream, Transformation, symbols_of
+from situs.data.iterator_ops import add, brought, dependencies
+from situs.data.mapping import settled
+from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream, Transformation, symbols_of
 from situs.data.sources import Tensors, components_of
 from situs.devices.scope import here
 from situs.eager.bridge import Value, host
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.graph import Graph
 from situs.ops.constant import constant
 from situs.ops.define import CPU, op
-from situs.ops.inner import symbolic
 from situs.registry.op import Op
-from situs.registry.signature import Arg
 from situs.shapes import SCALAR
 from situs.shapes import UNKNOWN as UNKNOWN_SHAPE
 
@@ -53,16 +52,8 @@ class Consuming(Face):
             The last state.
         """
         first = Tensors(*components_of(initial_state))
-        function, state = self._settled(first.spec, reduce_func)
+        function, state = settled(self, first.spec, reduce_func, "reduce", lambda returned, _: returned)
         return self._consumed(_reduce, Reduction(self._node, first, function), state, name)
-
-    def _settled(self, state: Spec, reduce_func: Any) -> tuple[ElementFunction, Spec]:
-        while True:
-            function = self._function(reduce_func, "reduce", state)
-            kept = settled_state(state, function.spec, "reduce_func")
-            if kept == state:
-                return function, state
-            state = kept
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The element of a dataset that has one.
@@ -103,6 +94,8 @@ class Consuming(Face):
 
     def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
         """What a function from dataset to dataset makes of this one."""
+        if not callable(transformation_func):
+            raise DTypeError(f"`transformation_func` must be a function, got {shown(transformation_func)}.")
         made = transformation_func(self)
         if not isinstance(made, Face):
             raise DTypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}.")
@@ -122,27 +115,39 @@ class Reduction(Transformation):
         self.where = None
 
     def start(self, binding: Binding) -> Stream:
-        """Goes through all elements."""
+        """Begins an iteration, whose only element is made by going through all of the others."""
+        return Stream(self._last_state(binding))
+
+    def _last_state(self, binding: Binding) -> Iterator[Any]:
         state: Element = next(self._first.start(binding).items)
         call = self._function.bind(binding)
-        cursor = Cursor(self.input, binding)
-        while (element := cursor.pull()) is not None:
-            state = call((*state, *element))
-        return Stream(iter([state]))
+        for item in self.input.start(binding).elements():
+            binding.life.check()  # the run that waits may be told to stop, and there may be no end
+            if type(item) is Failure:
+                yield item
+                return
+            state = call((*state, *item))
+        yield state
 
 
 class Single(Transformation):
     """The only element."""
 
     def start(self, binding: Binding) -> Stream:
-        """Asks for two elements: there must be no second."""
-        cursor = Cursor(self.input, binding)
-        element = cursor.pull()
-        if element is None:
+        """Begins an iteration, which asks for two elements: there must be no second."""
+        return Stream(self._only(self.input.start(binding).elements()))
+
+    def _only(self, items: Iterator[Any]) -> Iterator[Any]:
+        taken = list(islice(items, 2))
+        failed = [item for item in taken if type(item) is Failure]
+        if failed:
+            yield failed[0]
+        elif not taken:
             raise InvalidArgumentError("Dataset was empty.")
-        if cursor.pull() is not None:
+        elif len(taken) > 1:
             raise InvalidArgumentError("Dataset had more than one element.")
-        return Stream(iter([element]))
+        else:
+            yield taken[0]
 
 
 # The operations.
@@ -156,9 +161,7 @@ for _declared in (_reduce, _single, _cardinality):
 
 def _added(graph: Graph, op_def: Op, node: Node, results: Sequence[Any], name: str | None) -> list[Any]:
     """The results of an operation that does something with a whole dataset."""
-    given = [symbolic(graph, tensor) for tensor in symbols_of(node)]
-    declared = [(Arg("components", "any"), dtype, shape) for dtype, shape in results]
-    return graph.add(op_def, (given,), {"dataset": node}, {}, declared, name or op_def.name).outputs
+    return add(graph, op_def, (dependencies(graph, node),), {"dataset": node}, results, name).outputs
 
 
 @_reduce.kernel(CPU)

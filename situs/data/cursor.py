@@ -135,10 +135,6 @@ class Cursor:
             self._end(_Broken())
             self._lock.release()
 
-    def wake(self) -> None:
-        """Called when the session of this iteration is closed."""
-        self.close()
-
     def __del__(self) -> None:
         self._life.closed = True
 

@@ -80,7 +80,7 @@ def _device(name: Any) -> Device:
 class ToDevice(Transformation):
     """The same elements, on another device."""
 
-    title = "PrefetchToDevice"
+    title = _NAME
 
     def __init__(self, input: Node, target: Device, size: int) -> None:
         super().__init__(input)

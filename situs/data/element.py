@@ -17,11 +17,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs import dtype as dt
+from situs.dtype import as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.structure import deeper
 from situs.ops.form import LEAF, Form, put_together, take_apart
 from situs.ops.inner import common
-from situs.shapes import SCALAR, TensorShape
+from situs.shapes import SCALAR, UNKNOWN, TensorShape
 from situs.tracing.spec import TensorSpec
 
 Element = tuple[Any, ...]
@@ -174,6 +175,18 @@ def spec_of(structure: Any) -> Spec:
                 f"{type(leaf)} which is not."
             )
     return Spec(form, [TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, TensorSpec) else leaf for leaf in leaves])
+
+
+def spec_from(types: Any, shapes: Any) -> Spec:
+    """The spec for a structure of dtypes, and one of shapes like it; None for shapes that are unknown.
+
+    Raises:
+        DTypeError: the two structures differ, or something else stands in them.
+    """
+    form, dtypes = take_apart(types)
+    known = [UNKNOWN] * len(dtypes) if shapes is None else matched(form, shapes, "`output_shapes`")
+    pairs = zip(dtypes, known, strict=True)
+    return Spec(form, [TensorSpec(TensorShape(shape), as_dtype(dtype)) for dtype, shape in pairs])
 
 
 def matched(form: Any, structure: Any, what: str) -> list[Any]:

@@ -43,7 +43,7 @@ from situs.tracing.trace import trace
 # Stateful so that they run where nothing uses what they give, or for the graphs in them; the same each time.
 _CHECKS = {"Assert", "CheckNumerics", "Print", "PrintV2", "ReadFile"}
 _HARMLESS = _CHECKS | {"If", "PartitionedCall", "RowsAdd", "RowsBegin", "RowsStack", "While"}
-Face = Callable[[Node], Any]  # from a node to the dataset that programs see
+MakeDataset = Callable[[Node], Any]  # from a node to the dataset that programs see
 
 
 class ElementFunction:
@@ -53,7 +53,7 @@ class ElementFunction:
         function: The program's function. It takes the parts of a tuple one by one, and any other element as it is.
         spec: What the elements are.
         what: What the function was given to, for messages.
-        face: Makes datasets of nodes, for a function that takes some.
+        make_dataset: Makes datasets of nodes, for a function that takes some.
         homes: The devices that the tensors of an element are on; the host by default.
 
     Attributes:
@@ -62,7 +62,12 @@ class ElementFunction:
     """
 
     def __init__(
-        self, function: Any, spec: Spec, what: str, face: Face, homes: Sequence[Device | None] | None = None
+        self,
+        function: Any,
+        spec: Spec,
+        what: str,
+        make_dataset: MakeDataset,
+        homes: Sequence[Device | None] | None = None,
     ) -> None:
         if not callable(function):
             raise InvalidArgumentError(
@@ -74,7 +79,7 @@ class ElementFunction:
         self._state = FunctionState()
         self._programs: dict[tuple[Device, ...], Program] = {}
         self.spec = spec
-        traced = self._traced(function, spec, face)
+        traced = self._traced(function, spec, make_dataset)
         self._graph: FunctionGraph = traced.graph
         self._effects = traced.effects
         self._captured = list(self._graph.captures)
@@ -97,11 +102,11 @@ class ElementFunction:
 
     # Tracing.
 
-    def _traced(self, function: Any, spec: Spec, face: Face) -> Any:
+    def _traced(self, function: Any, spec: Spec, make_dataset: MakeDataset) -> Any:
         call = converted(function)
 
         def flat(*leaves: Any) -> list[Any]:
-            given = spec.pack([_as_argument(*each, face) for each in zip(leaves, spec.leaves, strict=True)])
+            given = spec.pack([_as_argument(*each, make_dataset) for each in zip(leaves, spec.leaves, strict=True)])
             return self._results(call(*given) if type(given) is tuple else call(given))
 
         kinds = [TensorSpec(leaf.shape, leaf.dtype) for leaf in spec.leaves]
@@ -186,8 +191,8 @@ class ElementFunction:
         return engine.program(feeds, [(tensor, host()) for tensor in graph.results], self._effects, roots)
 
 
-def _as_argument(tensor: Any, leaf: Leaf, face: Face) -> Any:
-    return face(Given(tensor, leaf.spec)) if isinstance(leaf, DatasetSpec) else tensor
+def _as_argument(tensor: Any, leaf: Leaf, make_dataset: MakeDataset) -> Any:
+    return make_dataset(Given(tensor, leaf.spec)) if isinstance(leaf, DatasetSpec) else tensor
 
 
 def _captured_value(tensor: SymbolicTensor, binding: Binding) -> Any:

@@ -10,15 +10,14 @@ element would have been; nothing comes after it.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
-from situs.data.element import Element, Spec, matched, spec_of
+from situs.data.element import Element, Spec, matched, spec_from, spec_of
 from situs.data.face import Face
 from situs.data.node import Binding, Failure, Node, Stream
 from situs.data.sources import Tensors, components_of
 from situs.devices.scope import ROOT, build_into
-from situs.dtype import as_dtype
 from situs.eager.convert import host_to_value, to_array
 from situs.eager.tensor import to_numpy_value
 from situs.errors import (
@@ -30,10 +29,7 @@ from situs.errors import (
     UnknownError,
     shown,
 )
-from situs.ops.form import take_apart
-from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import read
-from situs.tracing.spec import TensorSpec
 
 
 class Generating(Face):
@@ -62,8 +58,16 @@ class Generating(Face):
         if not callable(generator):
             raise DTypeError("`generator` must be a Python callable.")
         spec = _signature(output_types, output_shapes, output_signature)
-        given = None if not args else Tensors(*components_of(tuple(args)))
-        return cls._of(Generator(generator, spec, given))
+        return cls._of(Generator(generator, spec, _arguments(args)))
+
+
+def _arguments(args: Any) -> Tensors | None:
+    if args is None:
+        return None
+    if not isinstance(args, Iterable):
+        raise DTypeError(f"`args` of from_generator() is a tuple of tensors, got {shown(args)}.")
+    given = tuple(args)
+    return Tensors(*components_of(given)) if given else None
 
 
 def _signature(types: Any, shapes: Any, signature: Any) -> Spec:
@@ -79,10 +83,7 @@ def _signature(types: Any, shapes: Any, signature: Any) -> Spec:
             "To specify the output signature you need to provide either the `output_signature` argument or the "
             "`output_types` argument."
         )
-    form, leaves = take_apart(types)
-    known = [UNKNOWN] * len(leaves) if shapes is None else matched(form, shapes, "`output_shapes`")
-    pairs = zip(leaves, known, strict=True)
-    return Spec(form, [TensorSpec(TensorShape(shape), as_dtype(leaf)) for leaf, shape in pairs])
+    return spec_from(types, shapes)
 
 
 class Generator(Node):
@@ -129,7 +130,7 @@ def _as_argument(value: Any) -> Any:
 
 
 def _called(call: Callable[[], Any]) -> Any:
-    """What code of the program's returns, or its failure. It runs as anywhere: no graph is being built around it."""
+    """What code of the program returns, or its failure. It runs as in eager code: no graph is being built around it."""
     before = build_into(None, ROOT)
     try:
         return call()

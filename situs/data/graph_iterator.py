@@ -14,14 +14,13 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.data import iterator_ops as ops
-from situs.data.element import Spec, matched
+from situs.data.element import Spec, spec_from
 from situs.data.face import node_of
 from situs.data.iterator import IteratorBase
 from situs.data.node import Node
 from situs.data.optional import Optional, optional_of
 from situs.devices.logical import Device
 from situs.devices.scope import here
-from situs.dtype import as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
@@ -29,9 +28,8 @@ from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_name
 from situs.ops.constant import convert_to_tensor
-from situs.ops.form import take_apart
 from situs.ops.inner import building, symbolic
-from situs.shapes import SCALAR, UNKNOWN, TensorShape
+from situs.shapes import SCALAR
 from situs.tensor import Tensor
 from situs.tracing.spec import TensorSpec
 
@@ -68,7 +66,7 @@ class Iterator(IteratorBase):
             shared_name: A name under which a session has only one such iterator.
             output_classes: Accepted for TensorFlow's programs.
         """
-        return Iterator(_handle(_graph(), shared_name, None), _spec(output_types, output_shapes))
+        return Iterator(_handle(_graph(), shared_name, None), spec_from(output_types, output_shapes))
 
     @staticmethod
     def from_string_handle(
@@ -86,7 +84,7 @@ class Iterator(IteratorBase):
         with building(graph):
             text = symbolic(graph, convert_to_tensor(string_handle, dt.string))
             handle = ops.add_handle(graph, ops.from_string, (text,), {}, None, None)
-        return Iterator(handle, _spec(output_types, output_shapes))
+        return Iterator(handle, spec_from(output_types, output_shapes))
 
     @property
     def initializer(self) -> Operation:
@@ -107,7 +105,7 @@ class Iterator(IteratorBase):
         """An operation that begins an iteration of a dataset, which must have such elements."""
         node = node_of(dataset, "make_initializer()")
         self._check(node.spec)
-        graph = here.graph or self._handle.graph
+        graph = ops.graph_of(self._handle)
         with building(graph):
             return _initializer(graph, self._handle, node, self._where, name)
 
@@ -128,19 +126,19 @@ class Iterator(IteratorBase):
 
     def get_next(self, name: str | None = None) -> Any:
         """The tensors of the next element: every run takes one."""
-        graph = here.graph or self._handle.graph
+        graph = ops.graph_of(self._handle)
         with building(graph):
             return ops.add_get_next(graph, self._handle, self._spec, self._where, as_name(name, "IteratorGetNext"))
 
     def get_next_as_optional(self) -> Optional:
         """The next element of a run, or that there is none."""
-        graph = here.graph or self._handle.graph
+        graph = ops.graph_of(self._handle)
         with building(graph):
             return optional_of(graph, self._handle, self._spec, self._where)
 
     def string_handle(self, name: str | None = None) -> Any:
         """A string that stands for this iterator in the session that computes it."""
-        graph = here.graph or self._handle.graph
+        graph = ops.graph_of(self._handle)
         with building(graph), ops.on_device(graph, self._where):
             inputs = (graph.capture(self._handle),)
             return ops.add(graph, ops.to_string, inputs, {}, [(dt.string, SCALAR)], name).outputs[0]
@@ -149,11 +147,6 @@ class Iterator(IteratorBase):
         raise UnimplementedError("An iterator of a graph has no values in Python: run get_next() in a session.")
 
     # What it is.
-
-    @property
-    def element_spec(self) -> Any:
-        """The kinds of the tensors in the elements, in the structure that these have."""
-        return self._spec.structure
 
     @property
     def output_types(self) -> Any:
@@ -184,13 +177,6 @@ def shapes_of(spec: Spec) -> Any:
 def classes_of(spec: Spec) -> Any:
     """The classes of what stands in elements, in their structure."""
     return spec.pack([Tensor if isinstance(leaf, TensorSpec) else type(leaf) for leaf in spec.leaves])
-
-
-def _spec(types: Any, shapes: Any) -> Spec:
-    form, leaves = take_apart(types)
-    known = [UNKNOWN] * len(leaves) if shapes is None else matched(form, shapes, "`output_shapes`")
-    pairs = zip(leaves, known, strict=True)
-    return Spec(form, [TensorSpec(TensorShape(shape), as_dtype(leaf)) for leaf, shape in pairs])
 
 
 def _graph() -> Graph:

@@ -20,7 +20,7 @@ from situs.checkpoints.resumable import Resumable
 from situs.data import iterator_ops as ops
 from situs.data.cursor import Cursor
 from situs.data.element import DatasetSpec, Element, Spec
-from situs.data.function import Bound, Ready
+from situs.data.function import Bound, MakeDataset, Ready
 from situs.data.node import Binding, Node
 from situs.data.optional import Optional, OptionalValue, optional_of
 from situs.data.resuming import Position, check_fits, go_to, position_of
@@ -34,17 +34,18 @@ from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant
 from situs.ops.form import LEAF
 
-Face = Callable[[Node], Any]
 _MOST = 1000  # elements that one trace takes from an iterator
 
 
 class IteratorBase(Resumable):
     """What gives the elements of a dataset one after the other. ``iter(dataset)`` makes one."""
 
+    _spec: Spec
+
     @property
-    @abc.abstractmethod
     def element_spec(self) -> Any:
         """The kinds of the tensors in the elements, in the structure that these have."""
+        return self._spec.structure
 
     @abc.abstractmethod
     def get_next(self) -> Any:
@@ -82,21 +83,16 @@ class OwnedIterator(IteratorBase):
 
     Args:
         node: The dataset.
-        face: Makes datasets of nodes, for elements that have some.
+        make_dataset: Makes datasets of nodes, for elements that have some.
     """
 
-    def __init__(self, node: Node, face: Face) -> None:
+    def __init__(self, node: Node, make_dataset: MakeDataset) -> None:
         self._node = node
         self._spec = node.spec
         self._where = node.where
         self._cursor = Cursor(node, Binding())
-        self._as_tensors = presenter(node, face)
+        self._as_tensors = presenter(node, make_dataset)
         self._handles: WeakKeyDictionary[Graph, SymbolicTensor] = WeakKeyDictionary()
-
-    @property
-    def element_spec(self) -> Any:
-        """The kinds of the tensors in the elements, in the structure that these have."""
-        return self._spec.structure
 
     def __next__(self) -> Any:
         if here.graph is not None:
@@ -158,7 +154,7 @@ class OwnedIterator(IteratorBase):
         return f"<OwnedIterator element_spec={self.element_spec!r}>"
 
 
-def presenter(node: Node, face: Face) -> Callable[[Element], Any]:
+def presenter(node: Node, make_dataset: MakeDataset) -> Callable[[Element], Any]:
     """From an element to what programs get: tensors, and datasets, in their structure."""
     spec, where = node.spec, node.where or host()
     places = [place(host() if leaf.dtype is dt.string else where, _dtype(leaf)) for leaf in spec.leaves]
@@ -166,7 +162,7 @@ def presenter(node: Node, face: Face) -> Callable[[Element], Any]:
     if spec.has_datasets:
         return lambda element: pack(
             [
-                face(Ready(value)) if isinstance(value, Bound) else wrap(value, where)
+                make_dataset(Ready(value)) if isinstance(value, Bound) else wrap(value, where)
                 for value, where in zip(element, places, strict=True)
             ]
         )
@@ -189,28 +185,23 @@ class FunctionIterator(IteratorBase):
     """
 
     def __init__(self, node: Node, graph: Graph) -> None:
-        self._spec: Spec = node.spec
+        self._spec = node.spec
         self._where = node.where
         inputs = (ops.dependencies(graph, node),)
         self._handle = ops.add_handle(graph, ops.anonymous, inputs, {"dataset": node}, node.where, None)
         self._taken = 0
 
-    @property
-    def element_spec(self) -> Any:
-        """The kinds of the tensors in the elements, in the structure that these have."""
-        return self._spec.structure
-
     def get_next(self) -> Any:
         """The next element of the run."""
-        return ops.add_get_next(self._graph(), self._handle, self._spec, self._where, None)
+        return ops.add_get_next(ops.graph_of(self._handle), self._handle, self._spec, self._where, None)
 
     def get_next_as_optional(self) -> Optional:
         """The next element of the run, or that there is none."""
-        return optional_of(self._graph(), self._handle, self._spec, self._where)
+        return optional_of(ops.graph_of(self._handle), self._handle, self._spec, self._where)
 
     def has_next(self) -> Any:
         """A tensor that says whether the run finds another element."""
-        return ops.add_has_next(self._graph(), self._handle, self._where)
+        return ops.add_has_next(ops.graph_of(self._handle), self._handle, self._where)
 
     def __next__(self) -> Any:
         self._taken += 1
@@ -220,8 +211,3 @@ class FunctionIterator(IteratorBase):
                 "a dataset does not end there: let AutoGraph convert it, or iterate outside of the function."
             )
         return self.get_next()
-
-    def _graph(self) -> Graph:
-        graph = here.graph or self._handle.graph
-        assert isinstance(graph, Graph)
-        return graph

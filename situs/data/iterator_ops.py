@@ -27,7 +27,7 @@ from situs.data.element import Element, Spec
 from situs.data.node import Binding, Node, symbols_of
 from situs.devices.inventory import process
 from situs.devices.logical import Device
-from situs.devices.scope import ROOT, build_into
+from situs.devices.scope import ROOT, build_into, here
 from situs.devices.spec import parse_spec
 from situs.eager.bridge import Value, copier, host
 from situs.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
@@ -238,10 +238,17 @@ def _from_string_kernel(string_handle: Any, *, run: Any) -> Handle:
 # Adding them to graphs.
 
 
+def graph_of(handle: SymbolicTensor) -> Graph:
+    """The graph to add to: the one being built, else that of the handle."""
+    graph = here.graph or handle.graph
+    assert isinstance(graph, Graph)
+    return graph
+
+
 def add(
     graph: Graph, op_def: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], results: Sequence[Any], name: str | None
 ) -> Operation:
-    """Adds an operation of an iterator to a graph; `results` are dtypes and shapes."""
+    """Adds an operation to a graph; `results` are dtypes and shapes."""
     declared = [(_result_arg(op_def), dtype, shape) for dtype, shape in results]
     return graph.add(op_def, inputs, {**op_def.attrs, **attrs}, {}, declared, name or op_def.name)
 

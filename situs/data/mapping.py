@@ -88,7 +88,7 @@ class Mapping(Face):
             name: Accepted for TensorFlow's programs.
         """
         start = Tensors(*components_of(initial_state))
-        function, state = _settled(self, start.spec, scan_func)
+        function, state = settled(self, start.spec, scan_func, "scan", _new_state)
         return self._of(Scan(self._node, start, function, state))
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Self:
@@ -116,9 +116,12 @@ def as_order(deterministic: Any) -> bool | None:
     return None if deterministic is None else as_bool(deterministic, "deterministic")
 
 
+_MOST_THREADS = 512
+
+
 def workers_for(calls: int) -> int:
     """The number of threads for so many parallel calls."""
-    return calls if calls > 0 else (os.cpu_count() or 1)
+    return min(calls, _MOST_THREADS) if calls > 0 else (os.cpu_count() or 1)
 
 
 class Computed(Transformation):
@@ -163,9 +166,8 @@ class Map(Made):
         if self._calls is None:
             return Stream(map(call, items))
         calls = binding.number(self._calls)
-        ordered = binding.deterministic if self._ordered is None else self._ordered
         run = tuned if calls == AUTOTUNE else mapped
-        return Stream(run(items, call, workers_for(calls), ordered, binding.life))
+        return Stream(run(items, call, workers_for(calls), self.keeps_order(binding.deterministic), binding.life))
 
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""
@@ -222,42 +224,50 @@ def _taken_while(items: Iterator[Any], holds: Callable[[Any], Any]) -> Iterator[
 # Functions with a state.
 
 
-def _settled(face: Face, state: Spec, scan_func: Any) -> tuple[ElementFunction, Spec]:
-    """A function of states and elements, and what the states are: traced again with less known shapes if need be."""
-    while True:
-        function = face._function(scan_func, "scan", state)
-        form = function.spec.form
-        if not isinstance(form, Form) or form.kind is not tuple or len(form.items) != 2:
-            raise DTypeError(
-                "The scan function must return a pair comprising the new state and the output value; it returned "
-                f"{function.spec.structure!r}."
-            )
-        new, _ = parts(function.spec, len(state.leaves))
-        kept = settled_state(state, new, "scan_func")
-        if kept == state:
-            return function, state
-        state = kept
+def settled(
+    face: Face, state: Spec, function: Any, what: str, new_state: Callable[[Spec, int], Spec]
+) -> tuple[ElementFunction, Spec]:
+    """A function of states and elements, and what the states are: traced again with less known shapes if need be.
 
-
-def parts(spec: Spec, first: int) -> tuple[Spec, Spec]:
-    """A pair as two specs: the first part has so many leaves."""
-    one, other = spec.form.items
-    return Spec(one, spec.leaves[:first]), Spec(other, spec.leaves[first:])
-
-
-def settled_state(before: Spec, after: Spec, what: str) -> Spec:
-    """What holds for a state both before and after a turn.
+    Args:
+        face: The dataset that the elements are of.
+        state: What the first state is.
+        function: The program's function.
+        what: The method that it was given to.
+        new_state: What the new state is, from all that the function returns and the number of leaves of a state.
 
     Raises:
-        DTypeError: the function changes its form or a dtype.
+        DTypeError: the function changes the form of the state or a dtype.
     """
-    kept = before.merged(after)
-    if kept is None:
+    while True:
+        traced = face._function(function, what, state)
+        after = new_state(traced.spec, len(state.leaves))
+        merged = state.merged(after)
+        if merged is None:
+            raise DTypeError(
+                f"The element types for the new state must match the initial state. Expected {state.structure!r}; "
+                f"{what}_func returned {after.structure!r}."
+            )
+        if merged == state:
+            return traced, state
+        state = merged
+
+
+def _new_state(returned: Spec, count: int) -> Spec:
+    """The state in what a function of ``scan`` returns."""
+    form = returned.form
+    if not isinstance(form, Form) or form.kind is not tuple or len(form.items) != 2:
         raise DTypeError(
-            f"The element types for the new state must match the initial state. Expected {before.structure!r}; "
-            f"{what} returned {after.structure!r}."
+            "The scan function must return a pair comprising the new state and the output value; it returned "
+            f"{returned.structure!r}."
         )
-    return kept
+    return _parts(returned, count)[0]
+
+
+def _parts(pair: Spec, count: int) -> tuple[Spec, Spec]:
+    """A pair as two specs: the first part has so many leaves."""
+    one, other = pair.form.items
+    return Spec(one, pair.leaves[:count]), Spec(other, pair.leaves[count:])
 
 
 class Scan(Made):
@@ -266,18 +276,19 @@ class Scan(Made):
     title = "Scan"
 
     def __init__(self, input: Node, first: Tensors, function: ElementFunction, state: Spec) -> None:
-        super().__init__(input, function, parts(function.spec, len(state.leaves))[1], *first.symbols)
+        super().__init__(input, function, _parts(function.spec, len(state.leaves))[1], *first.symbols)
         self._first = first
         self._count = len(state.leaves)
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, with the first state."""
         state: Element = next(self._first.start(binding).items)
-        return Stream(self._outputs(self.input.start(binding).elements(), state, self.function.bind(binding)))
+        call = guarded(self.function.bind(binding))
+        return Stream(self._outputs(self.input.start(binding).elements(), state, call))
 
-    def _outputs(self, items: Iterator[Any], state: Element, call: Callable[[Element], Element]) -> Iterator[Any]:
+    def _outputs(self, items: Iterator[Any], state: Element, call: Callable[[Element], Any]) -> Iterator[Any]:
         for item in items:
-            made = item if isinstance(item, Failure) else guarded(call)((*state, *item))
+            made = item if isinstance(item, Failure) else call((*state, *item))
             if isinstance(made, Failure):
                 yield made
                 continue

@@ -109,10 +109,11 @@ class FlatMap(_Flattened):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        return Stream(_one_by_one(map(self._open(binding), self.input.start(binding).elements())))
+        return Stream(one_by_one(map(self._open(binding), self.input.start(binding).elements())))
 
 
-def _one_by_one(opened: Iterator[Opened]) -> Iterator[Any]:
+def one_by_one(opened: Iterator[Opened]) -> Iterator[Any]:
+    """The items of the opened datasets, one dataset after the other."""
     for inner in opened:
         if isinstance(inner, Failure):
             yield inner

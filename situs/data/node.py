@@ -31,6 +31,7 @@ from situs.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OutOfRangeError,
+    shown,
 )
 from situs.execution.state import Run, State
 from situs.graph.tensor import SymbolicTensor
@@ -78,6 +79,16 @@ def guarded(call: Callable[[Element], Any]) -> Callable[[Any], Any]:
             return Failure(error)
 
     return run
+
+
+_END: Any = object()
+
+
+def guarded_items(items: Iterator[Any]) -> Iterator[Any]:
+    """The items of a generator; where it would raise, a `Failure`, and nothing after that."""
+    take = guarded(lambda _: next(items, _END))
+    while (item := take(())) is not _END:
+        yield item
 
 
 class Stream(NamedTuple):
@@ -222,23 +233,25 @@ class Binding:
         """What a node remembers: for good if it was made in eager code, else for the life of the iterator."""
         return node.memory or self._memories.setdefault(id(node), Memory())
 
-    def order(self, node: Node, seed: int | None, again: bool) -> int:
+    def order(self, node: Node, seed: int | None, again: bool, drawn: int | None = None) -> int:
         """The seed of the iteration of a node that begins now.
 
         Args:
             node: The node.
-            seed: What it was made with; None for an order that nothing leads to.
+            seed: What the program gave; None if it gave nothing.
             again: Whether every iteration has an order of its own.
+            drawn: What the node drew in place of a seed, when it was made; None if every iteration draws anew.
         """
         with self._lock:
-            found = self._planned_for(node)
-            if found is None:
-                found = order_seed(seed, self.memory(node).next_epoch() if again else 0)
+            chosen = self._planned_for(node)
+            if chosen is None:
+                epoch = self.memory(node).next_epoch() if again else 0
+                chosen = order_seed(drawn if seed is None else seed, epoch)
             if self._outer is None:
-                self._drawn.setdefault(id(node), []).append(found)
+                self._drawn.setdefault(id(node), []).append(chosen)
             elif seed is None or (again and node.memory is not None):
                 self._outer.lost = node.title
-            return found
+            return chosen
 
     def _planned_for(self, node: Node) -> int | None:
         planned = self._planned.get(id(node))
@@ -309,15 +322,21 @@ class Transformation(Node):
         return self.inputs[0]
 
 
-def symbols_of(*nodes: Node) -> list[SymbolicTensor]:
-    """The tensors of a graph that nodes and all below them depend on, each once."""
-    found: dict[int, SymbolicTensor] = {}
-    pending = list(nodes)
-    while pending:
-        node = pending.pop(0)
-        found.update((id(tensor), tensor) for tensor in node.symbols)
-        pending += node.inputs
-    return list(found.values())
+def stages_of(node: Node) -> list[Node]:
+    """A node and all below it, each once, level by level."""
+    stages = [node]
+    seen = {id(node)}
+    for stage in stages:  # which grows meanwhile
+        for below in stage.inputs:
+            if id(below) not in seen:
+                seen.add(id(below))
+                stages.append(below)
+    return stages
+
+
+def symbols_of(node: Node) -> list[SymbolicTensor]:
+    """The tensors of a graph that a node and all below it depend on, each once."""
+    return list({id(tensor): tensor for stage in stages_of(node) for tensor in stage.symbols}.values())
 
 
 # Numbers that programs give.
@@ -328,10 +347,14 @@ def as_number(value: Any, name: str) -> Number:
 
     Raises:
         DTypeError: it is no integer.
+        InvalidArgumentError: it does not fit into an int64.
     """
     value = read(value)
     if not isinstance(value, SymbolicTensor):
-        return as_int(value, name)
+        number = as_int(value, name)
+        if not -(2**63) <= number < 2**63:
+            raise InvalidArgumentError(f"`{name}` must fit into an int64, got {shown(number)}.")
+        return number
     if not value.dtype.is_integer or value.shape.rank not in (0, None):
         raise DTypeError(f"Expected int for argument '{name}' not {value!r}.")
     known = constant_value(value)

@@ -18,7 +18,6 @@ from situs import dtype as dt
 from situs.data import iterator_ops as ops
 from situs.data.element import Element, Spec
 from situs.devices.logical import Device
-from situs.devices.scope import here
 from situs.eager.bridge import Value, host
 from situs.errors import InvalidArgumentError
 from situs.graph.graph import Graph
@@ -33,6 +32,8 @@ _EMPTY = "The given optional does not have a value."
 class Optional(abc.ABC):
     """An element, or that there is none."""
 
+    _spec: Spec
+
     @abc.abstractmethod
     def has_value(self, name: str | None = None) -> Any:
         """A tensor that says whether there is an element."""
@@ -46,9 +47,9 @@ class Optional(abc.ABC):
         """
 
     @property
-    @abc.abstractmethod
     def element_spec(self) -> Any:
         """The kinds of the tensors in the element, in its structure."""
+        return self._spec.structure
 
 
 class OptionalValue(Optional):
@@ -68,11 +69,6 @@ class OptionalValue(Optional):
             raise InvalidArgumentError(_EMPTY)
         return self._value
 
-    @property
-    def element_spec(self) -> Any:
-        """The kinds of the tensors in the element, in its structure."""
-        return self._spec.structure
-
 
 class OptionalTensor(Optional):
     """An optional in a graph: known when it runs."""
@@ -84,29 +80,19 @@ class OptionalTensor(Optional):
 
     def has_value(self, name: str | None = None) -> Any:
         """A tensor that says whether there is an element."""
-        graph = self._graph()
+        graph = ops.graph_of(self._tensor)
         with ops.on_device(graph, self._where):
             tensor = graph.capture(self._tensor)
             return ops.add(graph, _has_value, (tensor,), {}, [(dt.bool, SCALAR)], name).outputs[0]
 
     def get_value(self, name: str | None = None) -> Any:
         """The element; the run fails if there is none."""
-        graph = self._graph()
+        graph = ops.graph_of(self._tensor)
         kinds = [(leaf.dtype, leaf.shape) for leaf in self._spec.leaves]
         attrs = {"output_types": tuple([leaf.dtype for leaf in self._spec.leaves])}
         with ops.on_device(graph, self._where):
             tensor = graph.capture(self._tensor)
             return self._spec.pack(ops.add(graph, _get_value, (tensor,), attrs, kinds, name).outputs)
-
-    def _graph(self) -> Graph:
-        graph = here.graph or self._tensor.graph
-        assert isinstance(graph, Graph)
-        return graph
-
-    @property
-    def element_spec(self) -> Any:
-        """The kinds of the tensors in the element, in its structure."""
-        return self._spec.structure
 
 
 def optional_of(graph: Graph, handle: SymbolicTensor, spec: Spec, where: Device | None) -> OptionalTensor:

@@ -69,9 +69,7 @@ class _Fields:
         """These values, with those of another in their place where it has some."""
         made = type(self)()
         for name in self._names:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            chosen = mine._merged(theirs) if isinstance(mine, _Fields) else mine if theirs is None else theirs
-            object.__setattr__(made, name, chosen)
+            object.__setattr__(made, name, _merged_value(getattr(self, name), getattr(other, name)))
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -83,6 +81,12 @@ class _Fields:
         values = [(name, getattr(self, name)) for name in self._names]
         said = [f"{name}={value!r}" for name, value in values if not _is_empty(value)]
         return f"{type(self).__name__}({', '.join(said)})"
+
+
+def _merged_value(mine: Any, theirs: Any) -> Any:
+    if theirs is None:
+        return mine
+    return mine._merged(theirs) if isinstance(mine, _Fields) else theirs
 
 
 def _is_empty(value: Any) -> bool:
@@ -150,7 +154,6 @@ class Options(_Fields):
         "autotune": AutotuneOptions,
         "dataset_name": str,
         "deterministic": bool,
-        "experimental_deterministic": bool,
         "experimental_distribute": DistributeOptions,
         "experimental_external_state_policy": ExternalStatePolicy,
         "experimental_optimization": OptimizationOptions,
@@ -164,6 +167,11 @@ class Options(_Fields):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__("deterministic" if name == "experimental_deterministic" else name, value)
+
+    @property
+    def experimental_deterministic(self) -> bool | None:
+        """An older name of ``deterministic``."""
+        return getattr(self, "deterministic", None)
 
     @property
     def keeps_order(self) -> bool:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from situs import dtype as dt
-from situs.data.batching import check_tensors, groups, leading, number_of_batches
+from situs.data.batching import check_tensors, checked_size, groups, leading, number_of_batches
 from situs.data.columns import padded
 from situs.data.element import Element, Leaf, Spec, matched
 from situs.data.face import Face
-from situs.data.node import Binding, Node, Number, Stream, Transformation, as_number, guarded, positive
+from situs.data.node import Binding, Node, Number, Stream, Transformation, as_number, guarded
 from situs.dtype import DType
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
@@ -107,8 +107,9 @@ def _fills(spec: Spec, values: Any) -> list[Any]:
 def _fill(value: Any, dtype: DType) -> Any:
     if value is None:
         return b"" if dtype is dt.string else 0
-    tensor = to_tensor(value, device=host())
-    if tensor.dtype is not dtype and not (type(value) in (int, float) and _fits(value, dtype)):
+    weak = type(value) in (int, float) and _fits(value, dtype)
+    tensor = to_tensor(value, dtype if weak else None, host())
+    if tensor.dtype is not dtype:
         raise DTypeError(
             f"Invalid `padding_values`. `padding_values` values type {tensor.dtype!r} does not match type {dtype!r} of "
             "the corresponding input component."
@@ -137,14 +138,14 @@ class PaddedBatch(Transformation):
             for shape, leaf in zip(sizes, input.spec.leaves, strict=True)
         ]
         super().__init__(input, input.spec.with_leaves(leaves), (size,))
-        self._size = _checked(size) if isinstance(size, int) else size
+        self._size = checked_size(size) if isinstance(size, int) else size
         self._drops = drops
         self.where = None
         self._components = list(zip(sizes, fills, [leaf.dtype for leaf in leaves], strict=True))
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        items, size = self.input.start(binding).elements(), _checked(binding.number(self._size))
+        items, size = self.input.start(binding).elements(), checked_size(binding.number(self._size))
         return Stream(map(guarded(self._joined), groups(items, size, self._drops)))
 
     def _joined(self, group: Sequence[Element]) -> Element:
@@ -154,7 +155,3 @@ class PaddedBatch(Transformation):
     def cardinality(self, binding: Binding) -> int:
         """How many batches there are."""
         return number_of_batches(self.input.cardinality(binding), binding.known(self._size), self._drops)
-
-
-def _checked(size: int) -> int:
-    return positive(size, "Batch size must be greater than zero")

@@ -119,6 +119,9 @@ def interrupted(wait: Callable[[], None], life: Life) -> Failure | None:
     return None
 
 
+_MOST_JOBS = 2**12  # waiting at a time: a buffer of a billion items is filled as the program takes from it
+
+
 class _Ahead:
     """The jobs of one thread that takes items."""
 
@@ -135,7 +138,7 @@ class _Ahead:
     def fill(self, held: int) -> None:
         """Gives out jobs until as many items are on their way, or held already, as the limit allows."""
         most = self._limit.size
-        while (room := most - held - self._pending) > 0:
+        while (room := most - held - self._pending) > 0 and len(self._jobs) < _MOST_JOBS:
             count = min(self._pace.size, max(most // 2, 1), room)
             self._jobs.append((self._crew.submit(_taker(self._items, self._pace, count)), count))
             self._pending += count
@@ -159,9 +162,7 @@ class _Ahead:
 # Mapping.
 
 
-def mapped(
-    items: Items, call: Callable[[Any], Any], workers: int, ordered: bool, life: Life, purpose: str = "map"
-) -> Items:
+def mapped(items: Items, call: Callable[[Any], Any], workers: int, ordered: bool, life: Life) -> Items:
     """What a function makes of the items, several at a time.
 
     Args:
@@ -170,9 +171,8 @@ def mapped(
         workers: How many threads take items and call it.
         ordered: Whether the results come in the order of the items, rather than as they are done.
         life: Says when to give up.
-        purpose: A word for the names of the threads.
     """
-    crew, work = Crew(workers, purpose), _Work(items, call)
+    crew, work = Crew(workers, "map"), _Work(items, call)
     line = _InOrder(life) if ordered else _AsDone(life)
     ended = False
     try:

@@ -21,7 +21,7 @@ from situs.data.cursor import Cursor
 from situs.data.function import ElementFunction
 from situs.data.generator import Generator
 from situs.data.mapping import Map
-from situs.data.node import Binding, Node
+from situs.data.node import Binding, Node, stages_of
 from situs.data.options import options_of
 from situs.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, shown
 
@@ -76,7 +76,7 @@ def position_of(cursor: Cursor, node: Node) -> Position:
         FailedPreconditionError: it could not be brought back there.
     """
     _check_repeatable(node)
-    stages = _stages(node)
+    stages = stages_of(node)
     with cursor.standing() as (taken, failed, binding):
         if binding.lost is not None:
             raise FailedPreconditionError(
@@ -89,8 +89,8 @@ def position_of(cursor: Cursor, node: Node) -> Position:
 
 def go_to(cursor: Cursor, node: Node, position: Position) -> None:
     """Makes an iteration go on from a position, which `check_fits` has found to fit."""
-    stages, planned = _stages(node), {}
-    for stage, (epoch, seeds) in zip(stages, position.draws, strict=True):
+    planned = {}
+    for stage, (epoch, seeds) in zip(stages_of(node), position.draws, strict=True):
         planned[id(stage)] = deque(seeds)
         if stage.memory is not None:
             stage.memory.go_to_epoch(epoch)
@@ -105,24 +105,12 @@ def check_fits(node: Node, position: Position) -> None:
         FailedPreconditionError: the dataset has no positions.
     """
     _check_repeatable(node)
-    stages = [stage.title for stage in _stages(node)]
+    stages = [stage.title for stage in stages_of(node)]
     if stages != position.stages or len(stages) != len(position.draws):
         raise InvalidArgumentError(
             f"The iterator was saved of another dataset: one of {' <- '.join(position.stages)}; this one is of "
             f"{' <- '.join(stages)}."
         )
-
-
-def _stages(node: Node) -> list[Node]:
-    """A node and all below it, each once, in an order that depends on nothing else."""
-    found = {id(node): node}
-    pending = [node]
-    while pending:
-        for below in pending.pop(0).inputs:
-            if id(below) not in found:
-                found[id(below)] = below
-                pending.append(below)
-    return list(found.values())
 
 
 # What can be done again.

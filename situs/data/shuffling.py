@@ -38,7 +38,7 @@ class Shuffling(Face):
             reshuffle_each_iteration: Whether every iteration has an order of its own, as it has by default.
             name: Accepted for TensorFlow's programs.
         """
-        again = True if reshuffle_each_iteration is None else as_bool(reshuffle_each_iteration, "reshuffle")
+        again = reshuffle_each_iteration is None or as_bool(reshuffle_each_iteration, "reshuffle_each_iteration")
         return self._of(Shuffle(self._node, as_number(buffer_size, "buffer_size"), seed_for(seed), again))
 
 
@@ -51,12 +51,13 @@ class Shuffle(Transformation):
         super().__init__(input, None, (size,))
         self._size = _checked(size) if isinstance(size, int) else size
         self._again = again
-        self._seed = unpredictable() if seed is None and not again else seed
+        self._seed = seed
+        self._drawn = None if again else unpredictable()
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, in an order of its own."""
         stream, size = self.input.start(binding), _checked(binding.number(self._size))
-        draw = random.Random(binding.order(self, self._seed, self._again)).random
+        draw = random.Random(binding.order(self, self._seed, self._again, self._drawn)).random
         return Stream(_shuffled(stream.items, size, draw), stream.table)
 
     def cardinality(self, binding: Binding) -> int:
@@ -82,14 +83,14 @@ def _shuffled(items: Iterator[Any], size: int, draw: Any) -> Iterator[Any]:
             buffer.append(item)
         else:
             buffer.append(item)
-            yield _drawn(buffer, draw)
+            yield _taken(buffer, draw)
     while buffer:
-        yield _drawn(buffer, draw)
+        yield _taken(buffer, draw)
 
 
-def _drawn(buffer: list[Any], draw: Any) -> Any:
-    """Takes an item out of the buffer; the last one takes its place."""
+def _taken(buffer: list[Any], draw: Any) -> Any:
+    """Takes an item out of the buffer at random; the last one takes its place."""
     number = int(draw() * len(buffer))
-    buffer[number], last = buffer[-1], buffer[number]
+    taken, buffer[number] = buffer[number], buffer[-1]
     buffer.pop()
-    return last
+    return taken

@@ -31,6 +31,7 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import unpredictable
+from situs.ops.attribute import as_bool
 from situs.ops.constant import convert_to_tensor
 from situs.ops.inner import graph_for
 from situs.shapes import SCALAR
@@ -85,10 +86,11 @@ class Sources(Face):
 
         Args:
             seed: Makes the numbers the same in every program.
-            rerandomize_each_iteration: Whether each iteration gives other numbers; only the first by default.
+            rerandomize_each_iteration: Whether each iteration gives other numbers; by default all give the same.
             name: Accepted for TensorFlow's programs.
         """
-        return cls._of(RandomNumbers(seed_for(seed), bool(rerandomize_each_iteration)))
+        again = as_bool(rerandomize_each_iteration, "rerandomize_each_iteration")
+        return cls._of(RandomNumbers(seed_for(seed), again))
 
     @classmethod
     def counter(cls, start: Any = 0, step: Any = 1, dtype: Any = dt.int64, name: str | None = None) -> Self:
@@ -195,28 +197,36 @@ class Range(Node):
             numbers[-1] if len(numbers) == 1 else numbers[1],
             numbers[2] if len(numbers) > 2 else 1,
         )
-        self._dtype = dtype
-        if not (dtype.is_integer or dtype.is_floating):
-            raise DTypeError(f"Dataset.range() gives integers or floats, not {dtype.name}.")
+        self._dtype = _checked_dtype(dtype, "range")
         if self._bounds[2] == 0:
-            raise InvalidArgumentError("step must be a non-zero integer.")
+            raise InvalidArgumentError(_NO_STEP)
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration over the positions in the sequence."""
         start, stop, step = [binding.number(bound) for bound in self._bounds]
-        size = len(_python_range(start, stop, step))
+        size = _length(start, stop, step)
         return Stream(iter(builtins.range(size)), Counting(start, step, self._dtype), size)
 
     def cardinality(self, binding: Binding) -> int:
         """How many numbers there are, if the bounds are known."""
-        known = [binding.known(bound) for bound in self._bounds]
-        return UNKNOWN if None in known else len(_python_range(*known))
+        start, stop, step = [binding.known(bound) for bound in self._bounds]
+        return UNKNOWN if start is None or stop is None or step is None else _length(start, stop, step)
 
 
-def _python_range(*bounds: Any) -> builtins.range:
-    if not bounds[2]:
-        raise InvalidArgumentError("step must be a non-zero integer.")
-    return builtins.range(*bounds)
+_NO_STEP = "step must be a non-zero integer."
+
+
+def _length(start: int, stop: int, step: int) -> int:
+    """How many numbers a range has, as far as an int64 can count them."""
+    if not step:
+        raise InvalidArgumentError(_NO_STEP)
+    return min(max(-((start - stop) // step), 0), sys.maxsize)
+
+
+def _checked_dtype(dtype: DType, what: str) -> DType:
+    if not (dtype.is_integer or dtype.is_floating):
+        raise DTypeError(f"Dataset.{what}() gives integers or floats, not {dtype.name}.")
+    return dtype
 
 
 class Counter(Node):
@@ -226,7 +236,7 @@ class Counter(Node):
 
     def __init__(self, start: Number, step: Number, dtype: DType) -> None:
         super().__init__(Spec(INT64.form, [TensorSpec(SCALAR, dtype)]), (), (start, step))
-        self._start, self._step, self._dtype = start, step, dtype
+        self._start, self._step, self._dtype = start, step, _checked_dtype(dtype, "counter")
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration over the positions in the sequence."""
@@ -244,14 +254,14 @@ class RandomNumbers(Node):
     title = "Random"
     _CHUNK = 256
 
-    def __init__(self, seed: int | None, anew: bool) -> None:
+    def __init__(self, seed: int | None, again: bool) -> None:
         super().__init__(INT64)
-        self._seed = unpredictable() if seed is None else seed
-        self._anew = anew
+        self._seed, self._drawn = seed, unpredictable()
+        self._again = again
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        seed = binding.order(self, self._seed, self._anew)
+        seed = binding.order(self, self._seed, self._again, self._drawn)
         return Stream(self._numbers(np.random.Generator(np.random.PCG64(seed))))
 
     def _numbers(self, generator: np.random.Generator) -> Any:

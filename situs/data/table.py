@@ -56,7 +56,7 @@ class Table:
 
 
 class Counting(Table):
-    """The numbers ``start, start + step, ...``, made as they are asked for."""
+    """The numbers ``start, start + step, ...``, made when asked for; what is too large for the dtype wraps around."""
 
     def __init__(self, start: int, step: int, dtype: DType) -> None:
         super().__init__(())
@@ -66,15 +66,15 @@ class Counting(Table):
 
     def row(self, number: int) -> Element:
         """One number of the sequence."""
-        return (torch.tensor(self._start + self._step * number, dtype=self._dtype),)
+        return (torch.tensor(self._start + self._step * number, dtype=torch.int64).to(self._dtype),)
 
     def rows(self, numbers: list[int]) -> Element:
         """These numbers of the sequence, as one tensor."""
         start, step = self._start, self._step
-        return (torch.tensor([start + step * number for number in numbers], dtype=self._dtype),)
+        return (torch.tensor([start + step * number for number in numbers], dtype=torch.int64).to(self._dtype),)
 
 
-class Side(Table):
+class SideBySide(Table):
     """Tables side by side: the columns of all of them."""
 
     def __init__(self, tables: Sequence[Table]) -> None:

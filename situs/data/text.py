@@ -8,6 +8,7 @@ A file that cannot be read is an error in the place of its first line, or where 
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import zlib
@@ -22,8 +23,8 @@ from situs import dtype as dt
 from situs.data.element import Spec
 from situs.data.face import Face
 from situs.data.mapping import as_calls, workers_for
-from situs.data.nesting import in_turn_ahead
-from situs.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, as_number, guarded
+from situs.data.nesting import in_turn_ahead, one_by_one
+from situs.data.node import UNKNOWN, Binding, Node, Number, Stream, as_number, guarded, guarded_items
 from situs.data.seeding import seed_for
 from situs.data.sources import Slices, Tensors, components_of
 from situs.errors import DataLossError, DTypeError, InvalidArgumentError
@@ -57,8 +58,8 @@ class Listing(Face):
         Raises:
             InvalidArgumentError: nothing fits, found out when the dataset is iterated in a graph.
         """
-        mixes = True if shuffle is None else as_bool(shuffle, "shuffle")
-        return cls._of(Files(Tensors(*components_of(_as_texts(file_pattern))), mixes, seed_for(seed)))
+        shuffles = shuffle is None or as_bool(shuffle, "shuffle")
+        return cls._of(Files(Tensors(*components_of(_as_texts(file_pattern))), shuffles, seed_for(seed)))
 
 
 class Files(Node):
@@ -87,7 +88,7 @@ class Files(Node):
         found = self._found(binding)
         if self._shuffles:
             random.Random(binding.order(self, self._seed, True)).shuffle(found)
-        return Stream(iter([(_as_value(path.encode()),) for path in found]))
+        return Stream(iter([(_as_value(os.fsencode(path)),) for path in found]))
 
     def cardinality(self, binding: Binding) -> int:
         """The number of files, as far as the patterns are known."""
@@ -104,7 +105,7 @@ def _check_strings(tensors: Tensors, name: str) -> None:
 
 def _strings(tensors: Tensors, binding: Binding) -> list[str]:
     value = next(tensors.start(binding).items)[0]
-    return [text.decode() for text in np.asarray(value, dtype=object).ravel().tolist()]
+    return [os.fsdecode(text) for text in np.asarray(value, dtype=object).ravel().tolist()]
 
 
 def _as_value(text: bytes) -> Any:
@@ -121,6 +122,7 @@ class FileReader(Node):
         names: A node that gives the names.
         reader: From a name to what is in the file.
         calls: How many files to read at a time; None for one after the other.
+        title: What its dataset is called when it is printed.
     """
 
     def __init__(self, names: Node, reader: Reader, calls: Number | None, title: str) -> None:
@@ -134,34 +136,13 @@ class FileReader(Node):
         opened = map(guarded(self._records), self.inputs[0].start(binding).elements())
         calls = None if self._calls is None else binding.number(self._calls)
         if calls is None:
-            return Stream(_one_after_the_other(opened))
+            return Stream(one_by_one(opened))
         workers = workers_for(calls)
         return Stream(in_turn_ahead(opened, workers, 1, workers, binding))
 
     def _records(self, element: Any) -> Iterator[Any]:
-        return _guarded_records(self._reader(element[0][()].decode()))
-
-
-def _guarded_records(records: Iterator[bytes]) -> Iterator[Any]:
-    while True:
-        record = guarded(lambda _: next(records, _END))(())
-        if record is _END:
-            return
-        if isinstance(record, Failure):
-            yield record
-            return
-        yield (_as_value(record),)
-
-
-_END: Any = object()
-
-
-def _one_after_the_other(opened: Iterator[Any]) -> Iterator[Any]:
-    for records in opened:
-        if type(records) is Failure:
-            yield records
-        else:
-            yield from records
+        records = self._reader(os.fsdecode(element[0][()]))
+        return guarded_items((_as_value(record),) for record in records)
 
 
 def names_node(filenames: Any, what: str) -> Node:
@@ -234,46 +215,41 @@ def opened_file(path: str, compression: str, buffering: int = -1) -> Iterator[An
 
 def _opened(path: str, compression: str, buffering: int) -> Any:
     file = local(path).open("rb", buffering)
-    return _Inflated(file, WINDOWS[compression]) if compression else file
+    return io.BufferedReader(_Inflated(file, WINDOWS[compression]), _BLOCK) if compression else file
 
 
-class _Inflated:
-    """A file of compressed bytes, read as lines or in pieces."""
+_BLOCK = 2**16  # bytes
+
+
+class _Inflated(io.RawIOBase):
+    """What is in a file of compressed bytes, as it was before."""
 
     def __init__(self, file: BinaryIO, window: int) -> None:
         self._file = file
         self._window = window
         self._pieces = zlib.decompressobj(window)
-        self._rest = b""
 
-    def __enter__(self) -> Self:
-        return self
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
 
-    def __exit__(self, *error: Any) -> None:
-        self._file.close()
+    def readinto(self, buffer: Any) -> int:
+        """Puts the next bytes into the buffer, as many as there are at hand; none at the end of the file."""
+        piece = self._next(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
 
-    def read(self, size: int) -> bytes:
-        """The next bytes, fewer at the end of the file."""
-        while len(self._rest) < size and (piece := self._next()):
-            self._rest += piece
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        return taken
-
-    def __iter__(self) -> Iterator[bytes]:
-        rest = self._rest
-        while piece := self._next():
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                yield line + b"\n"
-        if rest:
-            yield rest
-
-    def _next(self) -> bytes:
-        while block := self._pieces.unused_data or self._file.read(2**16):
+    def _next(self, most: int) -> bytes:
+        while block := self._pieces.unconsumed_tail or self._pieces.unused_data or self._file.read(_BLOCK):
             if self._pieces.eof:  # another file compressed behind the first
                 self._pieces = zlib.decompressobj(self._window)
-            if made := self._pieces.decompress(block):
+            if made := self._pieces.decompress(block, most):
                 return made
         if not self._pieces.eof:
             raise EOFError("the file ends too early")
         return b""
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+        super().close()

@@ -18,6 +18,16 @@ from situs.ops.attribute import as_int
 Transform = Callable[[Any], Any]
 
 
+def _method(name: str, *args: Any) -> Transform:
+    """The transformation that calls a method of the dataset."""
+
+    def apply(dataset: Any) -> Any:
+        node_of(dataset, f"{name}()")
+        return getattr(dataset, name)(*args)
+
+    return apply
+
+
 def cardinality(dataset: Any) -> Any:
     """The number of elements of a dataset, as ``dataset.cardinality()`` gives it."""
     node_of(dataset, "cardinality()")
@@ -79,19 +89,19 @@ class AssertCardinality(Transformation):
 
 def enumerate_dataset(start: Any = 0) -> Transform:
     """A transformation to pairs of numbers and elements."""
-    return lambda dataset: dataset.enumerate(start)
+    return _method("enumerate", start)
 
 
 def group_by_window(
     key_func: Any, reduce_func: Any, window_size: Any = None, window_size_func: Any = None
 ) -> Transform:
     """A transformation that groups elements by a key; see ``Dataset.group_by_window``."""
-    return lambda dataset: dataset.group_by_window(key_func, reduce_func, window_size, window_size_func)
+    return _method("group_by_window", key_func, reduce_func, window_size, window_size_func)
 
 
 def ignore_errors(log_warning: bool = False) -> Transform:
     """A transformation that leaves out elements which could not be made."""
-    return lambda dataset: dataset.ignore_errors(log_warning)
+    return _method("ignore_errors", log_warning)
 
 
 def map_and_batch(
@@ -117,7 +127,8 @@ def map_and_batch(
     calls = num_parallel_calls
     if num_parallel_batches is not None:
         calls = as_int(num_parallel_batches, "num_parallel_batches") * as_int(batch_size, "batch_size")
-    return lambda dataset: dataset.map(map_func, num_parallel_calls=calls).batch(batch_size, drop_remainder)
+    mapping = _method("map", map_func, calls)
+    return lambda dataset: mapping(dataset).batch(batch_size, drop_remainder)
 
 
 def parallel_interleave(
@@ -138,32 +149,33 @@ def parallel_interleave(
         buffer_output_elements: Accepted for TensorFlow's programs.
         prefetch_input_elements: Accepted for TensorFlow's programs.
     """
-    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, num_parallel_calls=cycle_length)
+    return _method("interleave", map_func, cycle_length, block_length, cycle_length)
 
 
 def scan(initial_state: Any, scan_func: Any) -> Transform:
     """A transformation by a function with a state; see ``Dataset.scan``."""
-    return lambda dataset: dataset.scan(initial_state, scan_func)
+    return _method("scan", initial_state, scan_func)
 
 
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transform:
     """A transformation that shuffles and repeats."""
-    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+    shuffling = _method("shuffle", buffer_size, seed)
+    return lambda dataset: shuffling(dataset).repeat(count)
 
 
 def take_while(predicate: Any) -> Transform:
     """A transformation to the elements before the first that a predicate does not hold for."""
-    return lambda dataset: dataset.take_while(predicate)
+    return _method("take_while", predicate)
 
 
 def unbatch() -> Transform:
     """A transformation to the rows of elements."""
-    return lambda dataset: dataset.unbatch()
+    return _method("unbatch")
 
 
 def unique() -> Transform:
     """A transformation to elements that were not there before."""
-    return lambda dataset: dataset.unique()
+    return _method("unique")
 
 
 def get_next_as_optional(iterator: Any) -> Any:

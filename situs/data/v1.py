@@ -22,7 +22,6 @@ from situs.data.fixed_length import slices_of
 from situs.data.graph_iterator import Iterator as Iterator
 from situs.data.graph_iterator import classes_of, dtypes_of, shapes_of
 from situs.data.iterator import IteratorBase, OwnedIterator
-from situs.data.mapping import Map, as_calls, as_order
 from situs.data.records import records_of
 from situs.data.text import lines_of, reading
 from situs.devices.scope import here
@@ -78,9 +77,7 @@ class DatasetV1(Dataset):
         self, map_func: Any, num_parallel_calls: Any = None, deterministic: bool | None = None
     ) -> Any:
         """The same as ``map``."""
-        with _in_default_graph():
-            function = self._function(map_func, "map")
-            return self._of(Map(self._node, function, as_calls(num_parallel_calls), as_order(deterministic)))
+        return self.map(map_func, num_parallel_calls, deterministic)
 
     def filter_with_legacy_function(self, predicate: Any) -> Any:
         """The same as ``filter``."""
@@ -244,5 +241,5 @@ def _spec_of(dataset_or_iterator: Any, what: Callable[[Any], Any]) -> Any:
     if isinstance(dataset_or_iterator, Face):
         return what(dataset_or_iterator._node.spec)
     if isinstance(dataset_or_iterator, IteratorBase):
-        return what(dataset_or_iterator._spec)  # type: ignore[attr-defined]
+        return what(dataset_or_iterator._spec)
     raise DTypeError(f"Expected a tf.data.Dataset or an iterator of one, got {dataset_or_iterator!r}.")

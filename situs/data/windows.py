@@ -212,12 +212,13 @@ class GroupByWindow(Computed):
         groups: dict[int, list[Element]] = {}
         for item in items:
             key = key_of(item)
-            if type(key) is Failure:
-                yield key
+            size = size_of(key)
+            if type(size) is Failure:
+                yield size
                 continue
             group = groups.setdefault(int(key[0]), [])
             group.append(item)
-            if len(group) >= size_of(key):
+            if len(group) >= size:
                 yield from reduce(key, groups.pop(int(key[0])))
         for number, group in groups.items():
             yield from reduce((_scalar(number),), group)
@@ -234,12 +235,17 @@ class GroupByWindow(Computed):
 
         return reduce
 
-    def _sizes(self, binding: Binding) -> Callable[[Element], int]:
+    def _sizes(self, binding: Binding) -> Callable[[Any], Any]:
+        """From a key to the size of its groups; a `Failure` if the key is one, or the size cannot be told."""
         if not isinstance(self._size, ElementFunction):
-            fixed = positive(binding.number(self._size), "Window size must be greater than zero")
-            return lambda key: fixed
+            fixed = _checked_size(binding.number(self._size))
+            return guarded(lambda key: fixed)
         call = self._size.bind(binding)
-        return lambda key: positive(int(call(key)[0]), "Window size must be greater than zero")
+        return guarded(lambda key: _checked_size(int(call(key)[0])))
+
+
+def _checked_size(size: int) -> int:
+    return positive(size, "Window size must be greater than zero")
 
 
 def _scalar(number: int) -> torch.Tensor:

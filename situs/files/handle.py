@@ -11,12 +11,13 @@ bytes, in text too; a character is never cut in two. Lines end with a line feed 
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, Any
 
-from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, PermissionDeniedError
+from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, PermissionDeniedError, shown
 from situs.files.paths import local, translated
 from situs.files.tree import stat
 
@@ -62,8 +63,9 @@ class GFile:
     def read(self, n: int = -1) -> Any:
         """What follows the current position: all of it, or `n` bytes, or a few more to complete a character."""
         file = self._readable()
+        count = -1 if n is None else max(_as_int(n, "n"), -1)
         with translated(self._name):
-            read = file.read(-1 if n is None or n < 0 else n)
+            read = file.read(count)
             read += b"" if "b" in self._mode else _rest_of_character(read, file)
         return self._given(read)
 
@@ -108,8 +110,9 @@ class GFile:
         if not isinstance(file_content, (str, bytes, bytearray, memoryview)):
             raise DTypeError(f"Expected binary or unicode string, got {file_content!r}")
         file = self._writable()
+        content = _encoded(file_content) if isinstance(file_content, str) else file_content
         with translated(self._name):
-            file.write(file_content.encode() if isinstance(file_content, str) else file_content)
+            file.write(content)
 
     def flush(self) -> None:
         """Hands what was written to the operating system, so that others can read it."""
@@ -130,6 +133,7 @@ class GFile:
         distance = position if offset is None else offset
         if distance is None or whence not in (0, 1, 2):
             raise InvalidArgumentError(f"seek takes an offset and a whence of 0, 1 or 2, got {offset!r} and {whence!r}")
+        distance = _as_int(distance, "offset")
         file = self._readable()
         target = distance + (0, file.tell(), self.size())[whence]
         if target < 0:
@@ -185,6 +189,20 @@ class GFile:
         if self._plain == "r":
             raise PermissionDeniedError(f"{os.fspath(self._name)!r} isn't open for writing: its mode is {self._mode!r}")
         return self._opened()
+
+
+def _as_int(value: Any, name: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise DTypeError(f"Expected int for argument '{name}' not {shown(value)}.") from None
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"This text has no UTF-8 ({error}); write bytes instead") from None
 
 
 def _rest_of_character(read: bytes, file: IO[bytes]) -> bytes:

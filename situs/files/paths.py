@@ -11,7 +11,7 @@ import errno
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from situs.errors import (
     ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
+    shown,
 )
 
 
@@ -52,6 +53,21 @@ def as_text(path: Any) -> str:
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise DTypeError(f"Expected binary or unicode string, got {path!r}")
     return os.fsdecode(path)
+
+
+def as_texts(paths: Any, what: str) -> list[str]:
+    """Paths as strings.
+
+    Args:
+        paths: A list of them, or anything else that gives them one by one.
+        what: What they are, for the message.
+
+    Raises:
+        TypeError: this is no list, or something else is in it.
+    """
+    if isinstance(paths, (str, bytes, os.PathLike)) or not isinstance(paths, Iterable):
+        raise DTypeError(f"{what} are given as a list of paths, got {shown(paths)}.")
+    return [as_text(path) for path in paths]
 
 
 def local(path: Any) -> Path:

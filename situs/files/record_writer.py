@@ -38,13 +38,18 @@ class TFRecordOptions:
 
     Args:
         compression_type: ``"GZIP"``, ``"ZLIB"``, or ``""`` for none.
-        options: Accepted for TensorFlow's programs, as those are that tell zlib how to work.
-        compression_level: From 0 to 9, how hard to compress.
+        compression_level: How hard to compress, from 0 to 9; -1 leaves it to zlib.
+        **options: Accepted for TensorFlow's programs: more that zlib can be told.
+
+    Raises:
+        InvalidArgumentError: there is no such kind or level.
     """
 
     def __init__(self, compression_type: Any = None, compression_level: int | None = None, **options: Any) -> None:
         self.compression_type = as_compression(compression_type)
         self.compression_level = -1 if compression_level is None else compression_level
+        if self.compression_level not in range(-1, 10):
+            raise InvalidArgumentError(f"`compression_level` is from -1 to 9, got {shown(compression_level)}.")
 
 
 def as_compression(compression: Any) -> str:

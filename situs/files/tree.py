@@ -99,9 +99,10 @@ def walk(top: Any, topdown: bool = True, onerror: Any = None) -> Iterator[tuple[
             onerror(as_op_error(error, error.filename))
 
     start = without_scheme(as_text(top))
-    for path, folders, files in os.walk(start, topdown, report):
-        folders.sort()
-        yield path, folders, sorted(files)
+    with translated(start):
+        for path, folders, files in os.walk(start, topdown, report):
+            folders.sort()
+            yield path, folders, sorted(files)
 
 
 # Changes.

@@ -652,3 +652,29 @@ def test_a_root_that_is_a_variable_is_refused():
     with pytest.raises(InvalidArgumentError, match="A variable has no children: give it a name"):
         Checkpoint(tf.Variable(1.0))
     assert [key for key, _ in walk(tf.Variable(1.0)).variables] == [VALUE[1:]]
+
+
+def test_a_value_of_another_dtype_is_refused_by_name_too(tmp_path):
+    path = Saver([tf.Variable([1.0, 2.0], name="v", dtype=tf.float64)]).save(None, tmp_path / "m")
+    variable = tf.Variable([0.0, 0.0], name="v")
+    with pytest.raises(InvalidArgumentError, match="expected dtype float does not equal original dtype double"):
+        Checkpoint(v=variable).read(path)
+    assert variable.numpy().tolist() == [0.0, 0.0]
+
+
+def test_private_slots_are_followed(tmp_path):
+    class Hidden:
+        __slots__ = ("__dict__", "__w", "__weakref__")
+
+        def __init__(self):
+            self.__w = tf.Variable(1.0)
+            self.plain = tf.Variable(2.0)
+
+    path = Checkpoint(h=Hidden()).write(tmp_path / "c")
+    assert {name for name, _ in list_variables(path)} == {GRAPH_KEY, f"h/_Hidden__w{VALUE}", f"h/plain{VALUE}"}
+
+
+@pytest.mark.parametrize("name", ["save_counter", "_base", "_counter"])
+def test_names_that_a_checkpoint_has_itself_are_refused(name):
+    with pytest.raises(InvalidArgumentError, match=f"has a {name} of its own"):
+        Checkpoint(**{name: tf.Variable(1)})

@@ -29,7 +29,7 @@ from situs.checkpoints.messages import CheckpointState
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.state import generate_checkpoint_state_proto, get_checkpoint_state, update_checkpoint_state
 from situs.checkpoints.waiting import checkpoints_iterator, wait_for_new_checkpoint
-from situs.errors import InvalidArgumentError, NotFoundError
+from situs.errors import DTypeError, InvalidArgumentError, NotFoundError
 from tests.unit.checkpoints.samples import VALUES, is_sample, read_all, write_sample
 
 
@@ -308,3 +308,30 @@ def test_times_are_numbers(tmp_path, arguments):
     saved(tmp_path, "m-1")
     with pytest.raises(TypeError):
         list(checkpoints_iterator(tmp_path, **{"timeout": 0, **arguments}))
+
+
+def test_lists_of_paths_are_lists(tmp_path):
+    for wrong in (5, "model"):
+        with pytest.raises(DTypeError, match="Checkpoints are given as a list of paths"):
+            get_checkpoint_mtimes(wrong)
+        with pytest.raises(DTypeError, match="Checkpoints are given as a list of paths"):
+            update_checkpoint_state(tmp_path, "model", wrong)
+    state = CheckpointState(all_model_checkpoint_paths=[str(tmp_path / "none")])
+    assert get_checkpoint_mtimes(state.all_model_checkpoint_paths) == []
+
+
+def test_what_cannot_be_a_name_is_an_error_of_ours(tmp_path):
+    with pytest.raises(DTypeError, match="Expected binary or unicode string"):
+        latest_checkpoint(tmp_path, 5)
+    for ask in (load_checkpoint, lambda path: get_checkpoint_mtimes([path])):
+        with pytest.raises(InvalidArgumentError, match="File name too long"):
+            ask(tmp_path / ("a" * 5000))
+
+
+@pytest.mark.parametrize("name", [["w"], None, 5])
+def test_a_variable_is_asked_for_by_a_string(tmp_path, name):
+    write_sample(tmp_path / "m")
+    reader = CheckpointReader(tmp_path / "m")
+    assert not reader.has_tensor(name)
+    with pytest.raises(NotFoundError, match="not found in checkpoint"):
+        reader.get_tensor(name)

@@ -16,10 +16,10 @@ import torch
 
 from situs import dtype as dt
 from situs.checkpoints import writer
-from situs.checkpoints.drafts import Draft, sweep, write_whole
 from situs.checkpoints.finding import remove_checkpoint
 from situs.checkpoints.layout import index_path, prefix_path, shard_file, shard_path, shards_on_disk
 from situs.checkpoints.reader import CheckpointReader
+from situs.checkpoints.sweeping import sweep
 from situs.checkpoints.writer import Saved, write
 from situs.errors import (
     AbortedError,
@@ -30,6 +30,7 @@ from situs.errors import (
     ResourceExhaustedError,
     UnknownError,
 )
+from situs.files.drafts import Draft, write_whole
 from tests.unit.checkpoints.samples import forge, is_sample, read_all, write_sample
 
 ROOT = Path(__file__).parents[3]

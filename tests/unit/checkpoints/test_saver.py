@@ -19,6 +19,7 @@ from situs.checkpoints.state import get_checkpoint_state
 from situs.dtype import FIXED
 from situs.errors import (
     DataLossError,
+    DTypeError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -667,3 +668,17 @@ def test_eager_variables_go_where_they_are(tmp_path):
 
     gpu = "/job:localhost/replica:0/task:0/device:GPU:2"
     assert _eager(program) == (gpu, gpu, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("step", [1.5, [1], True])
+def test_a_step_is_an_integer_or_holds_one(tmp_path, step):
+    saver = Saver([tf.Variable(1.0, name="v")])
+    with initialized() as sess, pytest.raises(DTypeError, match="A step is an integer"):
+        saver.save(sess, tmp_path / "m", global_step=step)
+
+
+def test_checkpoints_to_recover_are_a_list():
+    saver = Saver([tf.Variable(1.0, name="v")])
+    for wrong in (5, "model"):
+        with pytest.raises(DTypeError, match="Checkpoints are given as a list of paths"):
+            saver.recover_last_checkpoints(wrong)

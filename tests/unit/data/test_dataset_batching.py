@@ -159,3 +159,34 @@ def test_padding_of_several_components(values):
 def test_what_cannot_be_padded_is_refused(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+@pytest.mark.parametrize("batch", [lambda ds: ds.batch(2), lambda ds: ds.padded_batch(2)], ids=["batch", "padded"])
+def test_any_number_of_elements_may_fail(batch):
+    ds = batch(Dataset.range(2001).map(lambda x: [tf.debugging.assert_equal(x, np.int64(2000)), x][1]))
+    iterator = iter(ds)
+    for _ in range(2000):
+        with pytest.raises(errors.InvalidArgumentError):
+            next(iterator)
+    assert next(iterator).numpy().tolist() == [2000]
+    assert list(iterator) == []
+
+
+def test_a_batch_has_at_most_as_many_elements_as_can_be_counted(values):
+    assert values(Dataset.range(3).batch(2**63 - 1)) == [[0, 1, 2]]
+    for make in (Dataset.range(3).batch, Dataset.range(3).take, Dataset.range(3).prefetch, Dataset.range):
+        with pytest.raises(errors.InvalidArgumentError, match="must fit into an int64"):
+            make(2**63)
+
+
+@pytest.mark.parametrize("elements", [([1], [[1, 2]]), ([[1, 2]], [[1, 2]])], ids=["two ranks", "another rank"])
+def test_elements_of_another_rank_are_not_padded(elements):
+    ds = Dataset.from_generator(lambda: iter(elements), tf.int32).padded_batch(2, padded_shapes=[None])
+    with pytest.raises(errors.InvalidArgumentError, match="expected rank 1 but got an element with rank 2"):
+        next(iter(ds))
+
+
+def test_a_padding_value_must_fit_the_dtype():
+    ds = Dataset.from_tensors(np.zeros(2, np.uint8))
+    with pytest.raises((errors.InvalidArgumentError, errors.DTypeError)):
+        ds.padded_batch(2, padding_values=300)

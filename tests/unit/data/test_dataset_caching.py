@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import numpy as np
@@ -187,3 +188,13 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, values):
 def test_what_cannot_be_cached_is_refused(make, error, text, tmp_path):
     with pytest.raises(error, match=text):
         make(Dataset.range(3), str(tmp_path / "c"))
+
+
+def test_a_full_disk_is_an_error_of_ours_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(number):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(errors.ResourceExhaustedError, match=r"train\.dataset; No space left"):
+        list(Dataset.range(3).cache(str(tmp_path / "train")))
+    assert list(tmp_path.iterdir()) == []

@@ -238,3 +238,43 @@ def test_grouping_by_a_key(values):
         ds.group_by_window(lambda x: tf.cast(x, tf.int32), lambda key, group: group, window_size=2)
     with pytest.raises(TypeError, match="must return a `Dataset`"):
         ds.group_by_window(lambda x: x, lambda key, group: key, window_size=2)
+
+
+@pytest.mark.parametrize("nothing", [(), {}, (None,)])
+def test_zip_takes_at_least_one_dataset(nothing):
+    with pytest.raises(errors.DTypeError, match="at least one dataset"):
+        Dataset.zip(nothing)
+
+
+@pytest.mark.parametrize("datasets", [5, None, Dataset.range(2)])
+def test_datasets_to_take_from_are_a_list(datasets):
+    with pytest.raises(errors.DTypeError, match="takes a list of datasets"):
+        Dataset.choose_from_datasets(datasets, Dataset.range(2))
+    with pytest.raises(errors.DTypeError, match="takes a list of datasets"):
+        Dataset.sample_from_datasets(datasets)
+
+
+@pytest.mark.parametrize("weights", [["a"], 5, [[1.0, 2.0]], [float("inf")], [float("nan")], [-1.0], [0.0]])
+def test_weights_are_finite_numbers(weights):
+    with pytest.raises((errors.DTypeError, errors.InvalidArgumentError), match="weight"):
+        Dataset.sample_from_datasets([Dataset.range(2)], weights)
+
+
+def test_an_element_whose_window_has_no_size_is_an_error_and_the_next_follow():
+    ds = Dataset.range(4).group_by_window(
+        lambda x: x % 2, lambda key, group: group.batch(2), window_size_func=lambda key: 2 * key
+    )
+    iterator = iter(ds)
+    for _ in range(2):  # the even ones
+        with pytest.raises(errors.InvalidArgumentError, match="Window size must be greater than zero"):
+            next(iterator)
+    assert next(iterator).numpy().tolist() == [1, 3]
+    assert list(iterator) == []
+
+
+@pytest.mark.parametrize("name", ["enumerate_dataset", "ignore_errors", "unbatch", "unique"])
+def test_transformations_are_of_datasets(name):
+    with pytest.raises(errors.DTypeError, match=r"takes a tf\.data\.Dataset, got 5"):
+        getattr(tf.data.experimental, name)()(5)
+    with pytest.raises(errors.DTypeError, match="must be a function, got 5"):
+        Dataset.range(3).apply(5)

@@ -174,3 +174,13 @@ def test_a_generator_that_is_left_is_closed():
     next(elements)
     del elements
     assert closed == [True]
+
+
+def test_arguments_are_given_one_by_one(values):
+    def add(x, y):
+        yield x + y
+
+    for args in ((1, 2), [1, 2], np.array([1, 2]), tf.constant([1, 2])):
+        assert values(Dataset.from_generator(add, tf.int32, args=args)) == [3]
+    with pytest.raises(errors.DTypeError, match=r"`args` of from_generator\(\) is a tuple of tensors, got 5"):
+        Dataset.from_generator(add, tf.int32, args=5)

@@ -313,6 +313,17 @@ def test_initializing_again_ends_the_threads_of_the_iteration_before(ended):
     assert ended()
 
 
+def test_a_run_that_goes_through_a_dataset_without_end_gives_up():
+    total = Dataset.range(9).repeat().reduce(tf.placeholder_with_default(np.int64(0), []), lambda state, x: state + x)
+    before = set(threading.enumerate())
+    with tf.Session() as sess, pytest.raises(errors.DeadlineExceededError):
+        sess.run(total, options=tf.RunOptions(timeout_in_ms=100))
+    end = time.monotonic() + LIMIT
+    while set(threading.enumerate()) - before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not set(threading.enumerate()) - before
+
+
 @pytest.mark.parametrize("how", ["closed", "timed out"])
 def test_a_run_that_waits_gives_up(how, ended):
     going_on = threading.Event()

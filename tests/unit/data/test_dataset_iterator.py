@@ -191,3 +191,18 @@ def test_options_refuse_what_they_do_not_know():
     with pytest.raises(TypeError, match=r"takes tf\.data\.Options"):
         Dataset.range(3).with_options({"deterministic": True})
     assert "deterministic=True" in repr(options)
+
+
+def test_options_that_were_taken_away_change_nothing_when_they_are_merged():
+    options = data.Options()
+    options.threading = None
+    merged = data.Options().merge(options)
+    assert merged.threading == data.ThreadingOptions()
+    assert Dataset.range(3).with_options(options).options() == data.Options()
+
+
+def test_determinism_has_an_older_name():
+    options = data.Options()
+    assert options.experimental_deterministic is None
+    options.experimental_deterministic = False
+    assert options.deterministic is options.experimental_deterministic is False

@@ -461,3 +461,8 @@ def test_a_stream_that_raises_raises_in_the_consumer(ended):
         next(items)
     del items
     assert ended()
+
+
+def test_a_buffer_or_a_crew_may_be_asked_for_that_no_machine_has_room_for(values):
+    assert values(Dataset.range(300).prefetch(2**62)) == list(range(300))
+    assert values(Dataset.range(300).map(lambda x: x, num_parallel_calls=2**40)) == list(range(300))

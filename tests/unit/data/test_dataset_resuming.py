@@ -173,8 +173,17 @@ def test_an_iterator_of_a_graph_is_refused(tmp_path):
             v1.train.Checkpoint(iterator=it).write(str(tmp_path / "ckpt"))
 
 
-def test_a_shuffle_without_a_seed_inside_of_a_function_is_refused(tmp_path):
-    it = iter(Range(9).flat_map(lambda x: Range(3).shuffle(3)))
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda x: Range(3).shuffle(3),
+        lambda x: Range(3).shuffle(3, reshuffle_each_iteration=False),
+        lambda x: tf.data.Dataset.random().take(3),
+    ],
+    ids=["another order each time", "one order", "random numbers"],
+)
+def test_what_draws_without_a_seed_inside_of_a_function_is_refused(tmp_path, inner):
+    it = iter(Range(9).flat_map(inner))
     next(it)
     with pytest.raises(tf.errors.FailedPreconditionError, match="Give it a seed"):
         tf.train.Checkpoint(iterator=it).save(tmp_path / "ckpt")
@@ -191,10 +200,20 @@ def test_a_position_in_another_dataset_is_refused_and_nothing_is_restored(tmp_pa
     assert numbers(it, 2) == [0, 1]
 
 
+def saved(**others: Any) -> bytes:
+    """A position as it is saved, with other values in some places."""
+    return json.dumps({"taken": 1, "failed": False, "stages": ["Range"], "draws": [[0, [5]]], **others}).encode()
+
+
+def test_a_position_is_read_as_it_was_saved():
+    assert Position.from_bytes(saved()) == Position(1, False, ["Range"], [(0, [5])])
+    assert Position.from_bytes(saved(taken=2**63 - 1)).taken == 2**63 - 1
+
+
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[]", b"{}", b"\xff", b'{"taken":-1,"failed":false,"stages":[],"draws":[]}', b'{"taken":true}', b"[" * 99]
-    + [json.dumps({"taken": 1, "failed": False, "stages": ["Range"], "draws": [[0, ["x"]]]}).encode()],
+    [b"", b"[]", b"{}", b"\xff", b"[" * 99, saved(draws=[[0, ["x"]]]), saved(draws=[[0.5, []]])]
+    + [saved(taken=number) for number in (-1, 2**63, 1.5, True, "1", None)],
 )
 def test_a_state_that_is_none_is_an_error(content):
     with pytest.raises(tf.errors.DataLossError, match="position of an iterator"):

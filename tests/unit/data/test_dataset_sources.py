@@ -173,3 +173,25 @@ def test_printing():
         "<_BatchDataset element_spec=TensorSpec(shape=(None,), dtype=tf.int64, name=None)>"
     )
     assert repr(Dataset.range(3)).startswith("<_RangeDataset")
+
+
+def test_numbers_too_large_for_their_dtype_wrap_around(values):
+    ds = Dataset.range(254, 258, output_type=tf.uint8)
+    assert values(ds) == [254, 255, 0, 1]
+    assert values(ds.batch(3)) == [[254, 255, 0], [1]]
+
+
+def test_a_range_may_be_longer_than_can_be_counted():
+    ds = Dataset.range(-(2**63), 2**63 - 1)
+    assert int(next(iter(ds))) == -(2**63)
+    assert int(ds.cardinality()) == 2**63 - 1
+
+
+@pytest.mark.parametrize(("bounds", "length"), [((0, 5, 2), 3), ((5, 0, -2), 3), ((0, 6, 3), 2), ((3, 0, 1), 0)])
+def test_the_length_of_a_range_is_pythons(bounds, length, values):
+    assert len(Dataset.range(*bounds)) == len(values(Dataset.range(*bounds))) == len(range(*bounds)) == length
+
+
+def test_what_counts_is_a_number():
+    with pytest.raises(errors.DTypeError, match="gives integers or floats, not string"):
+        Dataset.counter(dtype=tf.string)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -170,3 +172,26 @@ def test_a_writer_refuses_what_is_no_record(tmp_path):
         writer.write(b"late")
     with pytest.raises(errors.NotFoundError):
         TFRecordWriter(str(tmp_path / "no" / "such"))
+
+
+def test_names_of_files_may_be_any_bytes(tmp_path, values):
+    name = bytes(tmp_path) + b"/\xff.txt"
+    try:
+        Path(os.fsdecode(name)).write_bytes(b"line")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
+    assert values(Dataset.list_files(str(tmp_path / "*"))) == [name]
+    assert values(TextLineDataset(Dataset.list_files(str(tmp_path / "*")))) == [b"line"]
+    assert values(TextLineDataset(name)) == [b"line"]
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+def test_small_records_of_a_file_that_is_compressed_well(tmp_path, kind, values):
+    """Of each block, a thousand times as many bytes come out."""
+    path = str(tmp_path / "records")
+    with TFRecordWriter(path, kind) as writer:
+        for _ in range(3):
+            writer.write(b"x" * 1000)
+        writer.write(b"y" * 5_000_000)
+        writer.write(b"z")
+    assert [len(record) for record in values(TFRecordDataset(path, kind))] == [1000, 1000, 1000, 5_000_000, 1]
