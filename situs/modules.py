@@ -22,7 +22,7 @@ from situs.checkpoints.cells import is_variable
 from situs.checkpoints.trackable import Trackable
 from situs.errors import FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.context import name_scope as _name_scope
-from situs.graph.structure import flatten
+from situs.graph.structure import deeper
 
 _IDENTIFIER = re.compile(r"^[a-zA-Z_]\w*$")
 
@@ -138,14 +138,19 @@ def _walk(
         yield from _walk(value, recursive, predicate, key, seen)
 
 
-def _leaves(name: str, value: Any) -> list[tuple[tuple[Any, ...], Any]]:
+def _leaves(name: Any, value: Any, depth: int = 0) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """The values of an attribute with the ways to them: one, unless it is a list, tuple or dictionary."""
     if isinstance(value, dict):
-        return [((name, *key), leaf) for part in _ordered(value) for key, leaf in _leaves(part, value[part])]
-    if isinstance(value, (list, tuple)):
-        flatten(value)  # refuses a list that contains itself
-        return [((name, *key), leaf) for n, part in enumerate(value) for key, leaf in _leaves(n, part)]  # type: ignore[arg-type]
-    return [((name,), value)]
+        parts = [(key, value[key]) for key in _ordered(value)]
+    elif isinstance(value, (list, tuple)):
+        parts = list(enumerate(value))
+    else:
+        yield (name,), value
+        return
+    below = deeper(depth)
+    for place, part in parts:
+        for way, leaf in _leaves(place, part, below):
+            yield (name, *way), leaf
 
 
 def _ordered(mapping: dict[Any, Any]) -> list[Any]:

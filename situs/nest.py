@@ -9,7 +9,8 @@ Strings, arrays, tensors, sets and None are no structures: they stand in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
+from copy import copy
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
@@ -115,8 +116,12 @@ def _like(structure: Any, items: list[Any]) -> Any:
 
 
 def _mapping_like(structure: Mapping[Any, Any], pairs: list[tuple[Any, Any]]) -> Any:
-    factory = getattr(structure, "default_factory", None)
-    return type(structure)(pairs) if factory is None else type(structure)(factory, pairs)  # type: ignore[call-arg]
+    if not isinstance(structure, MutableMapping):
+        return type(structure)(dict(pairs))  # type: ignore[call-arg]
+    made = copy(structure)  # a constructor may take something else than pairs, as those of defaultdict and Counter do
+    for key, item in pairs:
+        made[key] = item
+    return made
 
 
 def _is_named(structure: Any) -> bool:

@@ -7,11 +7,11 @@ shelf.serialize(Zeros())            plain data, from which `shelf.deserialize` m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from situs.errors import InvalidArgumentError, shown
+from situs.losses.naming import in_words
 from situs.optimizers.configuration import deserialize_object, serialize_object
 
 
@@ -58,19 +58,16 @@ class Shelf:
             custom_objects: Classes and functions of the program's own, by name.
         """
         if not isinstance(config, str):
-            return deserialize_object(config, {**self.classes, **(custom_objects or {})}, self.what)
-        found = {**self.names, **(custom_objects or {})}.get(config)
-        if found is None:
+            return deserialize_object(config, self.classes, self.what, custom_objects)
+        if custom_objects and config in custom_objects:
+            found = custom_objects[config]
+            return found() if isinstance(found, type) else found
+        if config not in self.names:
             raise InvalidArgumentError(f"Could not interpret {self.what} identifier: {shown(config)}")
-        return found() if isinstance(found, type) or config in self.names else found
+        return self.names[config]()
 
     def serialize(self, value: Any) -> Any:
         """An object as plain data; a function by its name."""
         if not hasattr(value, "get_config"):
             return getattr(value, "__name__", None) or shown(value)
         return serialize_object(value, self.module, self.classes)
-
-
-def in_words(class_name: str) -> str:
-    """The name of a class as layers are named: ``MaxPooling2D`` becomes ``max_pooling2d``."""
-    return re.sub("([a-z])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", class_name)).lower()

@@ -10,15 +10,14 @@ loss([[0., 1.]], [[0., 3.]])      2.0
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, UnimplementedError, shown
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import name_scope
 from situs.losses.formulas import floating, same_rank
+from situs.losses.naming import unique_name
 from situs.ops.array import size
 from situs.ops.cast import cast
 from situs.ops.math import divide_no_nan, multiply
@@ -68,7 +67,7 @@ class Loss:
         if name in Reduction.all() and reduction == "sum_over_batch_size":  # Keras 2 had the reduction first
             name, reduction = None, name
         Reduction.validate(reduction)
-        self.name = unique_name(type(self).__name__) if name is None else name
+        self.name = unique_name(type(self).__name__) if name is None else str(name)
         self.reduction = "sum_over_batch_size" if reduction == Reduction.AUTO else reduction
         self._dtype = dt.float32 if dtype is None else dt.as_dtype(dtype)
 
@@ -174,6 +173,8 @@ class LossFunctionWrapper(Loss):
         **kwargs: Any,
     ) -> None:
         super().__init__(name, reduction, dtype)
+        if not callable(fn):
+            raise DTypeError(f"{type(self).__name__} is made of a function of labels and predictions, got {shown(fn)}.")
         self.fn = fn
         self._fn_kwargs = kwargs
 
@@ -208,13 +209,3 @@ class FormulaLoss(LossFunctionWrapper):
     def get_config(self) -> dict[str, Any]:
         """The arguments it was made with."""
         return {**Loss.get_config(self), **self._fn_kwargs}
-
-
-_names: Counter[str] = Counter()
-
-
-def unique_name(class_name: str) -> str:
-    """A name made of a class's, with a number if there has been one."""
-    words = re.sub("([a-z])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", class_name)).lower()
-    _names[words] += 1
-    return words if _names[words] == 1 else f"{words}_{_names[words] - 1}"

@@ -70,7 +70,7 @@ def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
         if found is None:
             raise InvalidArgumentError(f"Could not interpret loss identifier: {shown(name)}")
         return found() if isinstance(found, type) else found
-    return deserialize_object(name, {**_CLASSES, **(custom_objects or {})}, "loss")
+    return deserialize_object(name, _CLASSES, "loss", custom_objects)
 
 
 def get(identifier: Any) -> Any:

@@ -8,8 +8,9 @@ from situs import dtype as dt
 from situs.errors import InvalidArgumentError, shown
 from situs.losses.formulas import floating, same_rank
 from situs.metrics.base import Metric
-from situs.metrics.confusion import NAMES, Thresholds
+from situs.metrics.confusion import Thresholds, checked_thresholds
 from situs.ops.array import broadcast_to, expand_dims, reshape, shape, transpose
+from situs.ops.attribute import as_int
 from situs.ops.cast import cast
 from situs.ops.compare import equal
 from situs.ops.constant import constant, ones_like, zeros_like
@@ -19,7 +20,7 @@ from situs.ops.gather import where
 from situs.ops.math import divide_no_nan, maximum, multiply, sigmoid
 from situs.ops.reduce import reduce_mean, reduce_sum
 from situs.streaming.area import even_thresholds
-from situs.streaming.buckets import Kind
+from situs.streaming.buckets import NAMES, Kind
 from situs.streaming.curves import interpolated_precision, intervals
 from situs.tensor import Tensor, read
 
@@ -66,11 +67,11 @@ class AUC(Metric):
         super().__init__(dtype, name)
         self.curve = _one_of(curve, str.upper, _CURVES, "AUC curve value")
         self.summation_method = _one_of(summation_method, str.lower, _METHODS, "AUC summation method value")
-        if thresholds is None and num_thresholds <= 1:
+        if thresholds is None and as_int(num_thresholds, "num_thresholds") <= 1:
             raise InvalidArgumentError(
                 f"Argument `num_thresholds` must be an integer > 1. Received: num_thresholds={num_thresholds}"
             )
-        inner = even_thresholds(num_thresholds) if thresholds is None else sorted(thresholds)
+        inner = even_thresholds(num_thresholds) if thresholds is None else sorted(checked_thresholds(thresholds))
         self._given = None if thresholds is None else inner
         self._thresholds = Thresholds([-_TINY, *inner, 1.0 + _TINY])
         self.num_thresholds = self._thresholds.number

@@ -18,10 +18,14 @@ from situs import dtype as dt
 from situs.checkpoints.trackable import Trackable
 from situs.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import init_scope
-from situs.losses.base import unique_name
+from situs.losses.naming import unique_name
+from situs.metrics.weight_arguments import by_name
 from situs.ops.constant import constant, fill, zeros
 from situs.variables.eager import Variable
 from situs.variables.symbolic import RefVariable
+
+_KERAS2 = ("name", "shape", "aggregation", "synchronization", "initializer", "dtype")
+_KERAS3 = ("shape", "initializer", "dtype", "name")
 
 
 class Metric(Trackable):
@@ -51,7 +55,7 @@ class Metric(Trackable):
             dtype, name = name, dtype  # Keras 2 had the name first
         self._variables: list[Any] = []
         self._metrics: list[Metric] = []
-        self.name = unique_name(type(self).__name__) if name is None else name
+        self.name = unique_name(type(self).__name__) if name is None else str(name)
         self._dtype = dt.float32 if dtype is None else dt.as_dtype(dtype)
 
     # What it does.
@@ -89,6 +93,7 @@ class Metric(Trackable):
     @property
     def variables(self) -> list[Any]:
         """Its variables, and those of metrics that it is made of."""
+        self._check_made()
         return self._variables + [variable for metric in self._metrics for variable in metric.variables]
 
     @property
@@ -98,6 +103,7 @@ class Metric(Trackable):
 
     def get_config(self) -> dict[str, Any]:
         """The arguments it was made with."""
+        self._check_made()
         return {"name": self.name, "dtype": self.dtype}
 
     @classmethod
@@ -106,15 +112,17 @@ class Metric(Trackable):
         return cls(**config)
 
     def __repr__(self) -> str:
+        self._check_made()
         return f"<{type(self).__name__} name={self.name}>"
 
     # Its variables.
 
-    def add_weight(self, shape: Any = (), initializer: Any = None, dtype: Any = None, name: str | None = None) -> Any:
-        """A new variable; the arguments are those of `add_variable`."""
-        if isinstance(shape, str):  # Keras 2 had the name first
-            shape, name = (), shape
-        return self.add_variable(shape, initializer, dtype, name=name)
+    def add_weight(self, *args: Any, **kwargs: Any) -> Any:
+        """A new variable; the arguments are those of `add_variable`, with the name first in the order of Keras 2."""
+        given = by_name(args, kwargs, _KERAS2, _KERAS3)
+        return self.add_variable(
+            given.get("shape", ()), given.get("initializer"), given.get("dtype"), name=given.get("name")
+        )
 
     def add_variable(
         self,
@@ -171,10 +179,12 @@ def _is_dtype(name: str) -> bool:
 
 def _first(initializer: Any, shape: Any, dtype: dt.DType) -> Any:
     """What a variable begins with."""
-    if initializer is None or initializer == "zeros":
+    if isinstance(initializer, str):
+        initializer = {"zeros": 0, "ones": 1}.get(initializer, initializer)
+    if initializer is None:
         return zeros(shape, dtype)
-    if initializer == "ones" or isinstance(initializer, (int, float)):
-        return fill(shape, constant(1 if initializer == "ones" else initializer, dtype))
+    if isinstance(initializer, (int, float)):
+        return fill(shape, constant(initializer, dtype))
     if isinstance(initializer, type):
         initializer = initializer()
     if not callable(initializer):

@@ -22,17 +22,10 @@ from situs.ops.gather import one_hot, where
 from situs.ops.math import ceil, clip_by_value, divide_no_nan, is_nan, maximum
 from situs.ops.reduce import reduce_sum
 from situs.ops.search import top_k as top_k_of
-from situs.streaming.buckets import Kind, bucket_of, count_kinds, in_given_order, order_of
+from situs.streaming.buckets import NAMES, Kind, bucket_of, count_kinds, in_given_order, order_of
 from situs.tensor import Tensor, read
 
 _NEVER = -1e10  # the score of what is not among the highest
-
-NAMES: dict[Kind, str] = {
-    "tp": "true_positives",
-    "fp": "false_positives",
-    "tn": "true_negatives",
-    "fn": "false_negatives",
-}
 
 
 class Thresholds:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.losses import finding as losses
+from situs.losses.naming import in_words
 from situs.metrics import accuracies, area, confusion, means, overlap, rates, reduction, scores
 from situs.metrics.base import Metric
 from situs.optimizers.configuration import deserialize_object, serialize_object
@@ -55,7 +55,7 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
         if found is None:
             raise InvalidArgumentError(f"Could not interpret metric identifier: {shown(config)}")
         return found() if isinstance(found, type) else found
-    return deserialize_object(config, {**_CLASSES, **(custom_objects or {})}, "metric")
+    return deserialize_object(config, _CLASSES, "metric", custom_objects)
 
 
 def get(identifier: Any) -> Any:
@@ -77,9 +77,5 @@ def _by_name(name: str, custom: dict[str, Any]) -> Any:
     """A class by its name, in either spelling; else a function."""
     if name in custom:
         return custom[name]
-    spelled = {_with_underscores(known): kind for known, kind in _CLASSES.items()}
+    spelled = {in_words(known): kind for known, kind in _CLASSES.items()}
     return _CLASSES.get(name) or spelled.get(name) or _ACCURACIES.get(name) or losses.FUNCTIONS.get(name)
-
-
-def _with_underscores(name: str) -> str:
-    return re.sub("([a-z])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)).lower()

@@ -7,6 +7,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.errors import InvalidArgumentError, shown
+from situs.graph.structure import listed
 from situs.losses.formulas import floating
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, reshape, shape
@@ -52,11 +53,13 @@ class IoU(Metric):
     ) -> None:
         super().__init__(dtype, name)
         num_classes = _checked_count(num_classes)
-        if not target_class_ids or max(target_class_ids) >= num_classes or min(target_class_ids) < 0:
-            wrong = max(target_class_ids, default=None, key=abs)
-            raise InvalidArgumentError(f"Target class id {wrong} is out of range, which is [0, {num_classes}).")
         self.num_classes = num_classes
-        self.target_class_ids = list(target_class_ids)
+        self.target_class_ids = [as_int(number, "target_class_ids") for number in listed(target_class_ids, "classes")]
+        wrong = [number for number in self.target_class_ids if not 0 <= number < num_classes]
+        if wrong or not self.target_class_ids:
+            raise InvalidArgumentError(
+                f"Target class id {wrong[0] if wrong else None} is out of range, which is [0, {num_classes})."
+            )
         self.ignore_class = ignore_class
         self.sparse_y_true = sparse_y_true
         self.sparse_y_pred = sparse_y_pred

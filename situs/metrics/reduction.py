@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from situs import dtype as dt
-from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.losses.formulas import floating, same_rank
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, shape
@@ -38,7 +38,9 @@ def by_sample(values: Any, sample_weight: Any, reduce: Reduce, dtype: dt.DType) 
     if sample_weight is None:
         return _reduced(found, 1, reduce), None
     found, weight = same_rank(found, floating(sample_weight, dtype))
-    depth = weight.shape.rank or 0
+    depth = weight.shape.rank
+    if depth is None:
+        raise InvalidArgumentError("A metric needs weights whose rank is known when the function is traced.")
     found = _reduced(found, depth, reduce)
     weight = _spread(weight, found)
     return _reduced(multiply(found, weight), 1, reduce), _reduced(weight, 1, reduce) if depth > 1 else weight
@@ -122,6 +124,8 @@ class MeanMetricWrapper(Mean):
 
     def __init__(self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(name, dtype)
+        if not callable(fn):
+            raise DTypeError(f"{type(self).__name__} is made of a function of labels and predictions, got {shown(fn)}.")
         self._fn = fn
         self._fn_kwargs = kwargs
 

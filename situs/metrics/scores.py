@@ -9,6 +9,7 @@ from situs.errors import InvalidArgumentError, shown
 from situs.losses.formulas import floating, same_rank
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, expand_dims, shape, size
+from situs.ops.attribute import as_int
 from situs.ops.cast import cast
 from situs.ops.compare import greater, greater_equal, logical_and
 from situs.ops.constant import constant, zeros_like
@@ -164,7 +165,7 @@ class R2Score(Metric):
                 f"Invalid value for argument `class_aggregation`. Expected one of {known}. Received: "
                 f"class_aggregation={shown(class_aggregation)}"
             )
-        if num_regressors < 0:
+        if as_int(num_regressors, "num_regressors") < 0:
             raise InvalidArgumentError(
                 "Invalid value for argument `num_regressors`. Expected a value >= 0. Received: "
                 f"num_regressors={num_regressors}"

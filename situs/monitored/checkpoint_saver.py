@@ -15,17 +15,18 @@ from typing import Any
 from situs.errors import FailedPreconditionError, InvalidArgumentError
 from situs.files.paths import as_text
 from situs.graph.graph import Graph
-from situs.graph.structure import listed
 from situs.importing import write_graph
 from situs.monitored.events import checkpoint_saved, event_writer
-from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
-from situs.monitored.scaffold import Scaffold, saver_of_graph
+from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues, objects_with
+from situs.monitored.scaffold import Scaffold, as_saver, as_scaffold, saver_of_graph
 from situs.monitored.steps import SecondOrStepTimer, StepReader
+from situs.ops.attribute import as_word
 from situs.summaries.wire import graph_message
 from situs.training.coordinator import Coordinator
 from situs.variables.collections import GraphKeys
 
 _logger = logging.getLogger("situs")
+_METHODS = ("begin", "before_save", "after_save", "end")
 
 
 class CheckpointSaverListener:
@@ -76,12 +77,15 @@ class CheckpointSaverHook(SessionRunHook):
         _logger.info("Create CheckpointSaverHook.")
         if saver is not None and scaffold is not None:
             raise InvalidArgumentError("You cannot provide both saver and scaffold.")
-        self._saver = saver
-        self._scaffold = scaffold
+        self._saver = as_saver(saver)
+        self._scaffold = as_scaffold(scaffold)
         self._checkpoint_dir = as_text(checkpoint_dir)
-        self._save_path = os.path.join(self._checkpoint_dir, checkpoint_basename)  # noqa: PTH118 - as it was written
+        basename = as_word(checkpoint_basename, "checkpoint_basename")
+        self._save_path = os.path.join(self._checkpoint_dir, basename)  # noqa: PTH118 - as it was written
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
-        self._listeners = [] if listeners is None else listed(listeners, "listeners")
+        self._listeners: list[CheckpointSaverListener] = objects_with(
+            _METHODS, listeners, "listeners", "tf.train.CheckpointSaverListener"
+        )
         self._save_graph_def = save_graph_def
 
     def begin(self) -> None:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.graph.context import get_collection
 from situs.summaries import messages
 from situs.summaries.cache import FileWriterCache
 from situs.summaries.file_writer import FileWriter
-from situs.variables.collections import GraphKeys
+from situs.summaries.graph_summaries import merge_all
 
 
 def event_writer(folder: Any) -> Any:
@@ -26,10 +25,6 @@ def own_event_writer(folder: Any) -> Any:
 
 def merged_summaries() -> Any:
     """A string tensor with all summaries of the default graph; None if it has none."""
-    if not get_collection(GraphKeys.SUMMARIES):
-        return None
-    from situs.summaries.graph_summaries import merge_all
-
     return merge_all()
 
 

@@ -9,8 +9,11 @@ end(sess)                          the loop ended well: not called after an exce
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from situs.errors import DTypeError, shown
+from situs.graph.structure import listed
 from situs.training.coordinator import Coordinator
 
 
@@ -81,3 +84,16 @@ class SessionRunHook:
 
     def end(self, session: Any) -> None:
         """Called once, when the session is about to be closed and no exception was raised."""
+
+
+def objects_with(methods: Sequence[str], values: Any, what: str, example: str) -> list[Any]:
+    """A list that a program gave of objects with some methods; None stands for an empty one.
+
+    Raises:
+        DTypeError: one of them lacks a method, or is a class.
+    """
+    given = [] if values is None else listed(values, what)
+    for value in given:
+        if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+            raise DTypeError(f"{what.capitalize()} are objects of classes such as {example}, got {shown(value)}.")
+    return given

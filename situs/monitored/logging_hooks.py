@@ -27,7 +27,7 @@ class LoggingTensorHook(SessionRunHook):
     """Logs the values of tensors.
 
     Args:
-        tensors: The tensors, or their names: a list, or a dictionary of the words to log them under.
+        tensors: The tensors, or their names: a list, one name, or a dictionary of the words to log them under.
         every_n_iter: Runs between two logs.
         every_n_secs: Seconds between two logs, instead.
         at_end: Whether to log at the end of the loop too, or only there.
@@ -55,7 +55,7 @@ class LoggingTensorHook(SessionRunHook):
         if isinstance(tensors, Mapping):
             self._tags, self._tensors = sorted(tensors, key=str), dict(tensors)
         else:
-            self._tags = listed(tensors, "tensors to log")
+            self._tags = [tensors] if isinstance(tensors, str) else listed(tensors, "tensors to log")
             self._tensors = _by_themselves(self._tags)
         self._formatter = formatter
         self._at_end = at_end
@@ -127,13 +127,20 @@ class NanTensorHook(SessionRunHook):
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Looks at it."""
-        if not np.isnan(run_values.results).any():
+        if not _has_nan(run_values.results):
             return
         if self._fail_on_nan_loss:
             _logger.error("Model diverged with loss = NaN.")
             raise NanLossDuringTrainingError
         _logger.warning("Model diverged with loss = NaN.")
         run_context.request_stop()
+
+
+def _has_nan(loss: Any) -> bool:
+    try:
+        return bool(np.isnan(loss).any())
+    except TypeError:
+        raise DTypeError(f"NanTensorHook looks at a tensor of numbers, whose value was {shown(loss)}.") from None
 
 
 class StepCounterHook(SessionRunHook):

@@ -66,6 +66,7 @@ class Scaffold:
             raise DTypeError(f"copy_from_scaffold is not a Scaffold instance: {shown(copy_from_scaffold)}.")
         if init_fn is not None and not callable(init_fn):
             raise DTypeError(f"init_fn is a function of a scaffold and a session, got {shown(init_fn)}.")
+        as_saver(saver)
         source = copy_from_scaffold
 
         def chosen(given: Any, attribute: str) -> Any:
@@ -191,6 +192,28 @@ def _found(given: Any, name: str, key: str, make: Callable[[], Any]) -> Any:
 
 def _default_init_op() -> Any:
     return group(global_variables_initializer())
+
+
+def as_scaffold(scaffold: Any) -> Scaffold | None:
+    """A scaffold that a program gave, or None.
+
+    Raises:
+        DTypeError: it is neither.
+    """
+    if scaffold is not None and not isinstance(scaffold, Scaffold):
+        raise DTypeError(f"scaffold must be a tf.train.Scaffold, got {shown(scaffold)}.")
+    return scaffold
+
+
+def as_saver(saver: Any) -> Any:
+    """A saver that a program gave, or None.
+
+    Raises:
+        DTypeError: it is neither.
+    """
+    if saver is not None and not all(hasattr(saver, method) for method in ("build", "save", "restore")):
+        raise DTypeError(f"saver must be a tf.train.Saver, got {shown(saver)}.")
+    return saver
 
 
 def saver_of_graph() -> Any:

@@ -19,8 +19,7 @@ from typing import Any, NoReturn
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OutOfRangeError, shown
 from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
-from situs.graph.structure import listed
-from situs.monitored.hook import SessionRunHook
+from situs.monitored.hook import SessionRunHook, objects_with
 from situs.monitored.layers import CoordinatedSession, HookedSession, RecoverableSession
 from situs.monitored.scaffold import Scaffold
 from situs.monitored.session_creator import ChiefSessionCreator, SessionCreator
@@ -60,7 +59,7 @@ class _BaseMonitoredSession:
     StepContext = StepContext
 
     def __init__(self, creator: Any, hooks: Any, stop_grace_period_secs: float, recovers: bool) -> None:
-        self._hooks = _as_hooks(hooks)
+        self._hooks: list[SessionRunHook] = objects_with(_METHODS, hooks, "hooks", "tf.train.SessionRunHook")
         self._graph = get_default_graph()
         self._graph_was_finalized = self._graph.finalized
         grace = as_float(stop_grace_period_secs, "stop_grace_period_secs")
@@ -248,14 +247,6 @@ def _as_creator(creator: Any) -> Any:
     if not callable(getattr(creator, "create_session", None)):
         raise DTypeError(f"session_creator has a method create_session(); {shown(creator)} has none.")
     return creator
-
-
-def _as_hooks(hooks: Any) -> list[SessionRunHook]:
-    found = [] if hooks is None else listed(hooks, "hooks")
-    for hook in found:
-        if isinstance(hook, type) or not all(callable(getattr(hook, method, None)) for method in _METHODS):
-            raise DTypeError(f"Hooks are objects of classes such as tf.train.SessionRunHook, got {shown(hook)}.")
-    return found
 
 
 def _check_step_fn(step_fn: Any) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import DTypeError, UnimplementedError, shown
+from situs.errors import UnimplementedError
 from situs.graph.context import get_default_graph
-from situs.monitored.scaffold import Scaffold
+from situs.monitored.scaffold import Scaffold, as_scaffold
 from situs.monitored.session_manager import SessionManager, as_master
 from situs.ops.attribute import as_float
 from situs.proto.config import ConfigProto
@@ -29,9 +29,7 @@ class _ScaffoldedCreator(SessionCreator):
     """What both creators do: complete the graph, and leave the rest to a session manager."""
 
     def __init__(self, scaffold: Scaffold | None, master: Any, config: ConfigProto | None) -> None:
-        if scaffold is not None and not isinstance(scaffold, Scaffold):
-            raise DTypeError(f"scaffold must be a tf.train.Scaffold, got {shown(scaffold)}.")
-        self._scaffold = Scaffold() if scaffold is None else scaffold
+        self._scaffold = as_scaffold(scaffold) or Scaffold()
         self._master = as_master(master)
         self._config = config
         self._session_manager: SessionManager | None = None

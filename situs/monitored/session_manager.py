@@ -102,6 +102,8 @@ class SessionManager:
         Raises:
             RuntimeError: there is nothing to initialize with, or the model is not ready after it.
         """
+        if init_fn is not None and not callable(init_fn):
+            raise DTypeError(f"init_fn is a function of a session, got {shown(init_fn)}.")
         session, restored = self._restored(
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs, config
         )
@@ -155,12 +157,10 @@ class SessionManager:
         session, restored = self._restored(
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs, config
         )
-        ready, why = self._run_local_init_op(session)
-        if ready:
-            ready, why = _is_ready(session, self._ready_op)
+        ready, why_not_local, why = self._make_ready(session)
         if restored and not ready:
             place = checkpoint_dir or checkpoint_filename_with_path
-            _logger.info("Restoring model from %s did not make model ready: %s", place, why)
+            _logger.info("Restoring model from %s did not make model ready: %s", place, why_not_local or why)
         elif restored:
             _logger.info("Restored model from %s", checkpoint_dir or checkpoint_filename_with_path)
         return session, restored and ready
@@ -182,8 +182,7 @@ class SessionManager:
         end = time.monotonic() + limit
         while True:
             session = self._session(master, config)
-            local, why_not_local = self._run_local_init_op(session)
-            ready, why = _is_ready(session, self._ready_op) if local else (False, None)
+            ready, why_not_local, why = self._make_ready(session)
             if ready:
                 return session
             session.close()
@@ -223,6 +222,19 @@ class SessionManager:
         return wait
 
     # Being ready.
+
+    def _make_ready(self, session: Session) -> tuple[bool, str | None, str | None]:
+        """Whether a model is ready after its local initializers; why they cannot run, or why it is not.
+
+        A failure closes the session.
+        """
+        try:
+            local, why_not_local = self._run_local_init_op(session)
+            ready, why = _is_ready(session, self._ready_op) if local else (False, None)
+            return ready, why_not_local, why
+        except BaseException:
+            session.close()
+            raise
 
     def _run_local_init_op(self, session: Session) -> Readiness:
         if self._local_init_op is None:

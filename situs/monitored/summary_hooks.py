@@ -7,7 +7,7 @@ from typing import Any
 from situs.errors import InvalidArgumentError
 from situs.monitored.events import event_writer, session_started
 from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
-from situs.monitored.scaffold import Scaffold
+from situs.monitored.scaffold import Scaffold, as_scaffold
 from situs.monitored.steps import SecondOrStepTimer, StepReader
 
 
@@ -40,7 +40,7 @@ class SummarySaverHook(SessionRunHook):
         self._summary_op = summary_op
         self._summary_writer = summary_writer
         self._output_dir = output_dir
-        self._scaffold = scaffold
+        self._scaffold = as_scaffold(scaffold)
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
 
     def begin(self) -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs.checkpoints.saver import Saver
-from situs.errors import FailedPreconditionError
+from situs.errors import DTypeError, FailedPreconditionError, shown
 from situs.files.paths import as_text
 from situs.graph.context import get_collection, get_default_graph
 from situs.graph.graph import Graph
@@ -27,7 +27,7 @@ from situs.monitored.events import merged_summaries, own_event_writer, session_s
 from situs.monitored.services import StepCounterThread, SummaryThread, TimerCheckpointThread
 from situs.monitored.session_manager import SessionManager
 from situs.monitored.tables import tables_initializer
-from situs.ops.attribute import as_float
+from situs.ops.attribute import as_float, as_word
 from situs.ops.placeholder import group
 from situs.optimizers.global_step import get_global_step
 from situs.proto.config import ConfigProto
@@ -98,6 +98,10 @@ class Supervisor:
         init_fn: Callable[[Any], Any] | None = None,
         local_init_run_options: Any = None,
     ) -> None:
+        if graph is not None and not isinstance(graph, Graph):
+            raise DTypeError(f"graph must be a tf.Graph, got {shown(graph)}.")
+        if session_manager is not None and not hasattr(session_manager, "prepare_session"):
+            raise DTypeError(f"session_manager must be a tf.train.SessionManager, got {shown(session_manager)}.")
         self._graph = get_default_graph() if graph is None else graph
         self._is_chief = bool(is_chief)
         self._coord = Coordinator()
@@ -121,7 +125,8 @@ class Supervisor:
     def _place(self, logdir: Any, basename: str, summary_writer: Any) -> None:
         """Only the chief writes; without a folder nobody does."""
         self._logdir = as_text(logdir) if logdir and self._is_chief else None
-        self._save_path = None if self._logdir is None else os.path.join(self._logdir, basename)  # noqa: PTH118
+        name = as_word(basename, "checkpoint_basename")
+        self._save_path = None if self._logdir is None else os.path.join(self._logdir, name)  # noqa: PTH118
         given = summary_writer is not Supervisor.USE_DEFAULT
         self._summary_writer = summary_writer if given and self._is_chief else None
         if not given and self._logdir is not None:
@@ -255,18 +260,29 @@ class Supervisor:
             self._summary_writer.reopen()
         if self._is_chief:
             session = self._prepared(master, config, wait_for_checkpoint, max_wait_secs)
-            if start_standard_services:
-                _logger.info("Starting standard services.")
-                self.start_standard_services(session)
         else:
             session = self._session_manager.wait_for_session(master, config, max_wait_secs)
-        if start_standard_services:
-            _logger.info("Starting queue runners.")
-            self.start_queue_runners(session)
+        try:
+            self._start(session, start_standard_services)
+        except BaseException:
+            self._coord.request_stop()
+            session.close()
+            raise
         return session
 
+    def _start(self, session: Any, services: bool) -> None:
+        if self._is_chief:
+            self._write_graph()
+        if not services:
+            return
+        if self._is_chief:
+            _logger.info("Starting standard services.")
+            self.start_standard_services(session)
+        _logger.info("Starting queue runners.")
+        self.start_queue_runners(session)
+
     def _prepared(self, master: str, config: ConfigProto | None, waits: bool, most: float) -> Any:
-        session = self._session_manager.prepare_session(
+        return self._session_manager.prepare_session(
             master,
             init_op=self._init_op,
             saver=self._saver,
@@ -277,8 +293,6 @@ class Supervisor:
             init_feed_dict=self._init_feed_dict,
             init_fn=self._init_fn,
         )
-        self._write_graph()
-        return session
 
     def _write_graph(self) -> None:
         if self._logdir is not None:

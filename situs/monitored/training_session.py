@@ -21,6 +21,7 @@ from situs.monitored.scaffold import Scaffold
 from situs.monitored.session import MonitoredSession
 from situs.monitored.session_creator import ChiefSessionCreator, WorkerSessionCreator
 from situs.monitored.summary_hooks import SummarySaverHook
+from situs.ops.attribute import as_float
 from situs.proto.config import ConfigProto
 
 USE_DEFAULT: Any = object()  # as None means never
@@ -98,7 +99,9 @@ def _period(steps: Any, secs: Any, default: tuple[int | None, float | None]) -> 
 
 def _positive(number: Any) -> Any:
     """A number above zero; None for those that mean never."""
-    return None if number is USE_DEFAULT or number is None or number <= 0 else number
+    if number is USE_DEFAULT or number is None:
+        return None
+    return number if as_float(number, "number of steps or seconds") > 0 else None
 
 
 def _observers(folder: Any, scaffold: Scaffold, count_steps: Any, steps: Any, secs: Any) -> list[SessionRunHook]:

@@ -25,6 +25,12 @@ from situs.ops.search import searchsorted
 from situs.tensor import Tensor
 
 Kind = Literal["tp", "fn", "tn", "fp"]
+NAMES: dict[Kind, str] = {
+    "tp": "true_positives",
+    "fn": "false_negatives",
+    "tn": "true_negatives",
+    "fp": "false_positives",
+}
 
 
 def bucket_of(predictions: Tensor, thresholds: Any) -> Tensor:

@@ -20,17 +20,11 @@ from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.ops.debug import assert_greater_equal, assert_less_equal
 from situs.ops.math import divide
-from situs.streaming.buckets import Kind, bucket_of, count_kinds, in_given_order, order_of
+from situs.streaming.buckets import NAMES, Kind, bucket_of, count_kinds, in_given_order, order_of
 from situs.streaming.stream import Metric, collected, fitted, metric_variable, refuse_eager
 from situs.tensor import Tensor
 from situs.variables.scope import variable_scope
 
-_NAMES: dict[Kind, str] = {
-    "tp": "true_positives",
-    "fn": "false_negatives",
-    "tn": "true_negatives",
-    "fp": "false_positives",
-}
 ALL_KINDS: tuple[Kind, ...] = ("tp", "fn", "tn", "fp")
 
 
@@ -52,7 +46,7 @@ def streamed_counts(
     values: dict[str, Any] = {}
     updates: dict[str, Any] = {}
     for kind, counts in count_kinds(kinds, *batch, len(wanted)).items():
-        values[kind] = metric_variable([len(wanted)], dt.float32, _NAMES[kind])
+        values[kind] = metric_variable([len(wanted)], dt.float32, NAMES[kind])
         updates[kind] = values[kind].assign_add(in_given_order(counts, order))
     return values, updates
 
@@ -93,7 +87,7 @@ def _batch(labels: Any, predictions: Any, thresholds: np.ndarray[Any, Any], weig
 
 def _counter(kind: Kind) -> Callable[..., Metric]:
     """Makes the function that counts one kind of predictions at thresholds."""
-    default = _NAMES[kind]
+    default = NAMES[kind]
 
     def count(
         labels: Any,

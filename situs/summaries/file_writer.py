@@ -82,11 +82,12 @@ class FileWriter:
             TypeError: it is neither.
             DataLossError: the bytes are no summary.
         """
-        found = _as_summary(summary)
+        found, step = _as_summary(summary), _step_or_none(global_step)
         with self._lock:
-            for value in found.value:
-                self._describe_once(value)
-        self._add(global_step, summary=found)
+            if not self._file.closed:
+                for value in found.value:
+                    self._describe_once(value)
+            self._add(step, summary=found)
 
     def _describe_once(self, value: Any) -> None:
         """Leaves out the metadata of a tag that the file has them of."""
@@ -132,13 +133,14 @@ class FileWriter:
         """
         if not isinstance(tag, str):
             raise DTypeError(f"The tag of a run is a string, got {shown(tag)}.")
+        step = _step_or_none(global_step)
         with self._lock:
             if tag in self._run_tags:
                 raise InvalidArgumentError(f"The provided tag was already used for this event type: {tag!r}.")
             report = _run_metadata_bytes(run_metadata)
             self._run_tags.add(tag)
         tagged = messages.proto("event_pb2").TaggedRunMetadata(tag=tag, run_metadata=report)
-        self._add(global_step, tagged_run_metadata=tagged)
+        self._add(step, tagged_run_metadata=tagged)
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
         """Adds a ``SessionLog``: that a session started, stopped or saved a checkpoint.
@@ -163,9 +165,10 @@ class FileWriter:
                 self._file.add(event)
 
     def _add(self, global_step: Any, **what: Any) -> None:
+        step = _step_or_none(global_step)
         event = messages.proto("event_pb2").Event(wall_time=time.time(), **what)
-        if global_step is not None:
-            event.step = as_step(global_step)
+        if step is not None:
+            event.step = step
         self.add_event(event)
 
     # Its life.
@@ -228,6 +231,10 @@ def as_step(step: Any) -> int:
     if not -(2**63) <= step < 2**63:  # which is not so for NaN either
         raise InvalidArgumentError(f"A step is a whole number of 64 bits, got {shown(step)}.")
     return int(step)
+
+
+def _step_or_none(step: Any) -> int | None:
+    return None if step is None else as_step(step)
 
 
 def _as_summary(summary: Any) -> Any:

@@ -18,7 +18,7 @@ from situs.devices.scope import here
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.context import get_collection, name_scope
 from situs.graph.structure import listed
-from situs.ops.attribute import as_int
+from situs.ops.attribute import as_int, as_word
 from situs.ops.constant import convert_to_tensor
 from situs.proto.node import NodeDef
 from situs.summaries import messages, ops
@@ -132,8 +132,9 @@ def tensor_summary(
         if not isinstance(summary_metadata, type(made)):
             raise DTypeError(f"summary_metadata is a SummaryMetadata message, got {shown(summary_metadata)}.")
         made.CopyFrom(summary_metadata)
-    made.display_name = display_name or made.display_name
-    made.summary_description = summary_description or made.summary_description
+    for field, words in (("display_name", display_name), ("summary_description", summary_description)):
+        if words:
+            setattr(made, field, as_word(words, field))
     with graph_scope(name, family) as (tag, scope):
         return _collected(ops.tensor_summary(tag, tensor, made.SerializeToString(), name=scope or None), collections)
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.files.paths import as_text
 from situs.graph.graph import Graph
 from situs.ops.attribute import as_float, as_word
@@ -35,11 +35,11 @@ class SummaryWriter:
 
     def set_as_default(self, step: Any = None) -> None:
         """Makes this the default writer of the thread, and `step` its step if it is given."""
-        raise NotImplementedError
+        raise UnimplementedError(f"{type(self).__name__} has no method `set_as_default`.")
 
     def as_default(self, step: Any = None) -> Any:
         """A context in which this is the default writer of the thread, and `step` its step if it is given."""
-        raise NotImplementedError
+        raise UnimplementedError(f"{type(self).__name__} has no method `as_default`.")
 
     def init(self) -> None:
         """Does nothing: a writer is ready when it is made."""

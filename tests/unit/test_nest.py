@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import Counter, OrderedDict, defaultdict, namedtuple
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -63,6 +64,8 @@ def test_the_kinds_and_the_order_of_what_is_packed():
     kept = nest.pack_sequence_as(defaultdict(list, a=1), [5])
     assert (kept["a"], kept["new"]) == (5, [])
     assert type(nest.pack_sequence_as(OrderedDict(a=1), [5])) is OrderedDict
+    assert nest.pack_sequence_as(Counter(b=1, a=2), [5, 6]) == Counter(a=5, b=6)
+    assert nest.pack_sequence_as(MappingProxyType({"a": 1}), [5]) == {"a": 5}
 
 
 def test_map_structure():

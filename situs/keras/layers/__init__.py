@@ -1,5 +1,6 @@
 """``tf.keras.layers``."""
 
+import situs.keras.layers.operators  # gives the tensors of drawn models Python's operators
 from situs.keras.layers.attention import MultiHeadAttention as MultiHeadAttention
 from situs.keras.layers.base import Layer as Layer
 from situs.keras.layers.borders import Cropping1D as Cropping1D

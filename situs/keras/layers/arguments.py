@@ -7,6 +7,7 @@ from typing import Any
 
 from situs.dtype import DType
 from situs.errors import DTypeError
+from situs.graph.structure import listed
 
 _SHAPES = ("input_shape", "batch_input_shape", "input_dim", "batch_shape", "batch_size", "input_dtype", "input_length")
 
@@ -61,9 +62,9 @@ def split_legacy(kwargs: dict[str, Any], kind: str) -> tuple[Any, ...] | None:
         raise DTypeError(f"Unrecognized keyword arguments passed to {kind}: {', '.join(unknown)}")
     whole = kwargs.get("batch_input_shape") or kwargs.get("batch_shape")
     if whole is not None:
-        return tuple(whole)[1:]
+        return tuple(listed(whole, "sizes"))[1:]
     if kwargs.get("input_dim") is not None:
         length = kwargs.get("input_length")
         return (kwargs["input_dim"],) if length is None else (length, kwargs["input_dim"])
     shape = kwargs.get("input_shape")
-    return None if shape is None else tuple(shape)
+    return None if shape is None else tuple(listed(shape, "sizes"))

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import InvalidArgumentError, UnimplementedError, shown
 from situs.keras import activations
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import check_input, known_size, positive
@@ -62,13 +62,13 @@ class MultiHeadAttention(Layer):
         self.num_heads, self.key_dim = positive(num_heads, "num_heads"), positive(key_dim, "key_dim")
         self.value_dim = self.key_dim if value_dim is None else positive(value_dim, "value_dim")
         self.dropout, self.use_bias = dropout, use_bias
-        self._output_size = output_shape[0] if isinstance(output_shape, (list, tuple)) else output_shape
+        self._output_size = _single(output_shape)
         self._initializers = {"kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer}
         self._dropout_layer = Dropout(dropout, dtype=self.dtype_policy, name="dropout")
 
     def build(self, query_shape: Any, value_shape: Any = None, key_shape: Any = None) -> None:
         """Makes the four products."""
-        wide = known_size(self, query_shape)
+        wide = known_size(self, query_shape, rank=3)
         per_head = "abc,cde->abde"
         bias = "de" if self.use_bias else None
         self._query_dense = self._product("query", per_head, (None, self.num_heads, self.key_dim), bias)
@@ -110,9 +110,9 @@ class MultiHeadAttention(Layer):
             training: Whether to drop scores.
             use_causal_mask: Whether a query looks only at positions up to its own.
         """
-        for each in (query, value):
-            check_input(self, each, rank=3)
         key = value if key is None else key
+        for each in (query, value, key):
+            check_input(self, each, rank=3)
         mask = self._mask(query, value, (query_mask, value_mask, key_mask), attention_mask, use_causal_mask)
         q = multiply(self._query_dense(query), 1.0 / math.sqrt(self.key_dim))
         scores = einsum("aecd,abcd->acbe", self._key_dense(key), q)
@@ -136,6 +136,18 @@ class MultiHeadAttention(Layer):
         for mask in found:
             whole = mask if whole is None else logical_and(whole, mask)
         return whole
+
+
+def _single(output_shape: Any) -> int | None:
+    """The size of the outputs, which may come as a shape with one dimension."""
+    if isinstance(output_shape, (list, tuple)):
+        if len(output_shape) != 1:
+            raise UnimplementedError(
+                f"The outputs of MultiHeadAttention have one dimension more than batch and positions, got "
+                f"output_shape={shown(output_shape)}."
+            )
+        output_shape = output_shape[0]
+    return None if output_shape is None else positive(output_shape, "output_shape")
 
 
 def _over_heads(mask: Any) -> Any:

@@ -13,7 +13,7 @@ built.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -21,21 +21,23 @@ from situs.autograph.calls import converted
 from situs.checkpoints.restoration import arrived, is_waiting
 from situs.devices.scope import here
 from situs.dtype import as_dtype
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import name_scope
 from situs.graph.structure import flatten, pack_like
 from situs.graph.tensor import SymbolicTensor
 from situs.keras import constraints, initializers, regularizers
 from situs.keras.layers.arguments import Arguments, plain, split_legacy
 from situs.keras.layers.calling import call_form, calls, path
-from situs.keras.layers.holding import Holder, leaves
+from situs.keras.layers.holding import Holder
 from situs.keras.layers.symbolic import Node, as_tuple, has_symbols, remember, scratch
 from situs.keras.policy import AutoCastVariable, DTypePolicy, as_policy, reading_as
-from situs.losses.base import unique_name
+from situs.losses.naming import unique_name
+from situs.metrics.weight_arguments import by_name
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
+from situs.tracing.trace import TracedGraph
 from situs.variables.eager import Variable
 from situs.variables.symbolic import makes_graph_variables
 
@@ -130,7 +132,14 @@ class Layer(Holder):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """A layer made with the arguments that `get_config` returned."""
-        return cls(**config)
+        return cls(**{key: _from_plain(value) for key, value in config.items()})
+
+    def _made_again(self) -> Any:
+        """A layer made with the same arguments, layers among them made again too: with variables of its own."""
+        made_with: Arguments = self.__dict__["_made_with"]
+        made = type(self)(*map(_again, made_with.args), **{key: _again(item) for key, item in made_with.kwargs.items()})
+        made._name = self.name
+        return made
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
@@ -172,8 +181,7 @@ class Layer(Holder):
                 variable to one of `losses`; ``constraint``, which optimizers apply; ``name``.
         """
         self._check_made()
-        names = _KERAS2 if args and isinstance(args[0], str) else _KERAS3
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        given = by_name(args, kwargs, _KERAS2, _KERAS3)
         name = given.get("name") or "variable"
         variable = self._make_variable(name, given)
         self._added.append(variable)
@@ -236,11 +244,12 @@ class Layer(Holder):
         kwargs.pop("training", None)
         if form.takes_training and training is not None and not by_position:
             kwargs["training"] = training
-        if not calls.names:
-            self._called_at = calls.number + 1
         if not self.built and "_path" not in self.__dict__:
             self._path = path(self.name)
+        outermost = not calls.names
         before = calls.enter(self._name, training)
+        if outermost and not calls.drawn:
+            self._called_at = calls.number
         try:
             if here.graph is None and not self._casts():
                 return self._call_inside(args, kwargs)
@@ -275,10 +284,10 @@ class Layer(Holder):
     def _as_input(self, value: Any) -> Any:
         """A value as `call` gets it: arrays as tensors, floating-point ones in the compute dtype."""
         if isinstance(value, (list, tuple, dict)) and not is_tensor(value):
-            leaves = flatten(value)
-            if leaves and all(isinstance(leaf, (int, float)) and not isinstance(leaf, bool) for leaf in leaves):
+            parts = flatten(value)
+            if parts and all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in parts):
                 return self._as_input(convert_to_tensor(value))
-            return pack_like(value, [self._as_input(leaf) for leaf in leaves])
+            return pack_like(value, [self._as_input(part) for part in parts])
         if hasattr(value, "__array__") and not is_tensor(value):
             value = convert_to_tensor(value)
         if isinstance(value, Tensor) and self.autocast and value.dtype.is_floating:
@@ -289,8 +298,7 @@ class Layer(Holder):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the outputs for inputs of a shape."""
         with scratch() as graph:
-            tensors = [graph.add_argument(self.dtype_policy.compute, TensorShape(s)) for s in _shape_list(input_shape)]
-            return _shapes(self(tensors if _is_many(input_shape) else tensors[0]))
+            return _shapes(self(tensors_of(graph, self.dtype_policy.compute, input_shape)))
 
     def _check_made(self) -> None:
         if "_added" not in self.__dict__:
@@ -323,12 +331,34 @@ def _noting(build: Callable[..., Any]) -> Callable[..., Any]:
     return noted
 
 
+def _again(value: Any) -> Any:
+    """An argument of a layer for another one like it."""
+    if type(value) in (list, tuple):
+        return type(value)(_again(item) for item in value)
+    return value._made_again() if isinstance(value, Layer) else value
+
+
+def _from_plain(value: Any) -> Any:
+    """An argument that `plain` made data of: layers are made again, if the program knows their classes."""
+    if type(value) in (list, tuple):
+        return type(value)(_from_plain(item) for item in value)
+    if not isinstance(value, dict) or value.keys() != {"module", "class_name", "config"}:
+        return value
+    known = {(kind.__module__, kind.__name__): kind for kind in _subclasses(Layer)}
+    kind = known.get((value["module"], value["class_name"]))
+    return value if kind is None else kind.from_config(value["config"])
+
+
+def _subclasses(kind: Any) -> Iterator[Any]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _subclasses(below)
+
+
 def _graph_of(args: tuple[Any, ...]) -> Any:
-    for value in args[:1]:
-        for leaf in leaves(value):
-            if isinstance(leaf, SymbolicTensor):
-                return leaf.graph
-    return None
+    """The graph of the first argument, if it is, or contains, a tensor of a graph."""
+    symbols = (leaf for leaf in flatten(list(args[:1])) if isinstance(leaf, SymbolicTensor))
+    return next((symbol.graph for symbol in symbols), None)
 
 
 def _shapes(value: Any) -> Any:
@@ -341,11 +371,10 @@ def _shapes(value: Any) -> Any:
     return None if shape.rank is None else as_tuple(shape)
 
 
-def _is_many(shape: Any) -> bool:
-    return isinstance(shape, list) and bool(shape) and isinstance(shape[0], (list, tuple, TensorShape))
-
-
-def _shape_list(shape: Any) -> list[Any]:
-    if not _is_many(shape) and not isinstance(shape, (list, tuple, TensorShape)):
-        raise DTypeError(f"A shape is a tuple of sizes, or a list of such, got {shape!r}.")
-    return list(shape) if _is_many(shape) else [shape]
+def tensors_of(graph: TracedGraph, dtype: Any, shape: Any) -> Any:
+    """A tensor of a graph that has no value, of one shape; a list of them, for a list of shapes."""
+    if not isinstance(shape, (list, tuple, TensorShape)):
+        raise DTypeError(f"A shape is a tuple of sizes, or a list of such, got {shown(shape)}.")
+    if isinstance(shape, list) and shape and isinstance(shape[0], (list, tuple, TensorShape)):
+        return [graph.add_argument(dtype, TensorShape(each)) for each in shape]
+    return graph.add_argument(dtype, TensorShape(shape))

@@ -6,7 +6,7 @@ from typing import Any
 
 from situs.errors import InvalidArgumentError, UnimplementedError, shown
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import channels_first, check_input, sizes
+from situs.keras.layers.checks import check_input, layout, sizes
 from situs.ops.attribute import as_int
 from situs.ops.join import pad, repeat
 from situs.tensor import Tensor
@@ -32,7 +32,7 @@ class _Borders(Layer):
 
     def __init__(self, data_format: str | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.data_format = "channels_first" if channels_first(data_format) else "channels_last"
+        self.data_format = layout(data_format)
 
     def _around(self, spatial: list[Any], other: Any) -> list[Any]:
         """The spatial entries in their places, with another one for the batch and the channels."""

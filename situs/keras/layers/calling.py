@@ -1,18 +1,22 @@
 """What holds while layers are called: whether it is training, and inside which layer it happens.
 
-with inside(model, training=True):          what `Layer.__call__` does
-    training()                              True, in every layer that the model calls
-    path("dense")                           "model/dense": how the variables of a layer made here begin
+before = calls.enter("model", True)         what `Layer.__call__` does
+calls.training                              True, in every layer that the model calls
+path("dense")                               "model/dense": how the variables of a layer made here begin
+calls.leave(before)
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
+
+_numbers = itertools.count(1)
 
 
 class Calls(threading.local):
@@ -21,7 +25,8 @@ class Calls(threading.local):
     Attributes:
         names: The names of the layers being called, from the outermost.
         training: What the innermost of them that was told about it was told.
-        number: Counts the outermost calls.
+        number: The number of the outermost call, which no other call of any thread has.
+        drawn: Whether they build into a graph that is thrown away.
         shapes: The shapes of the outputs of layers, by their ids, where somebody wants to know them.
     """
 
@@ -29,13 +34,14 @@ class Calls(threading.local):
         self.names: list[str] = []
         self.training: Any = None
         self.number = 0
+        self.drawn = False
         self.shapes: dict[int, Any] | None = None
 
     def enter(self, name: str, training: Any) -> Any:
         """Begins the call of a layer; returns what `leave` needs."""
         before = self.training
         if not self.names:
-            self.number += 1
+            self.number = next(_numbers)
         self.names.append(name)
         self.training = training
         return before
@@ -50,9 +56,9 @@ calls = Calls()
 
 
 @contextmanager
-def inside(name: str, training: Any) -> Iterator[None]:
-    """A context in which a layer is called."""
-    before = calls.enter(name, training)
+def inside(name: str) -> Iterator[None]:
+    """A context in which a layer is called, without being told about training."""
+    before = calls.enter(name, None)
     try:
         yield
     finally:

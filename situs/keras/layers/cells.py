@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import UnimplementedError
+from situs.errors import InvalidArgumentError, UnimplementedError, shown
 from situs.keras import activations
 from situs.keras.initializers import get as get_initializer
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import known_size, positive
+from situs.keras.layers.checks import check_input, known_size, positive
 from situs.keras.layers.dense import add_with
 from situs.ops.array import shape as shape_of
 from situs.ops.constant import ones, zeros
@@ -103,14 +103,13 @@ class Cell(Layer):
     def get_initial_state(self, batch_size: Any = None, inputs: Any = None, dtype: Any = None) -> list[Tensor]:
         """Zeros, for a number of examples."""
         count = shape_of(inputs)[0] if batch_size is None else batch_size
-        sizes = self.state_size if isinstance(self.state_size, list) else [self.state_size]
         wanted = dtype or self.dtype_policy.compute
-        return [zeros(stack([count, size]), wanted) for size in sizes]
+        return [zeros(stack([count, size]), wanted) for size in state_sizes(self)]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
         """One step: the outputs, and the next states in the form of `states`."""
-        given = list(states) if isinstance(states, (list, tuple)) else [states]
-        output, made = self.step(self.project(self._floating(inputs)), given)
+        check_input(self, inputs)
+        output, made = self.step(self.project(self._floating(inputs)), as_states(self, states))
         return output, made if isinstance(states, (list, tuple)) else made[0]
 
     def project(self, inputs: Any) -> Tensor:
@@ -125,6 +124,20 @@ class Cell(Layer):
     def step(self, projected: Any, states: list[Any]) -> tuple[Tensor, list[Tensor]]:
         """The part of a step that needs the state."""
         raise NotImplementedError
+
+
+def state_sizes(cell: Any) -> list[Any]:
+    """The sizes of the states of a cell, of which it may have one or several."""
+    return list(cell.state_size) if isinstance(cell.state_size, (list, tuple)) else [cell.state_size]
+
+
+def as_states(cell: Any, states: Any) -> list[Any]:
+    """The states that a program gave to a cell, as a list."""
+    given = list(states) if isinstance(states, (list, tuple)) else [states]
+    wanted = len(state_sizes(cell))
+    if len(given) != wanted:
+        raise InvalidArgumentError(f"{type(cell).__name__} has {wanted} states, got {len(given)}: {shown(states)}.")
+    return given
 
 
 class SimpleRNNCell(Cell):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.ops.attribute import as_int
-from situs.shapes import TensorShape
+from situs.shapes import TensorShape, normalize_axis
 
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
@@ -34,15 +34,15 @@ def sizes(value: Any, n: int, name: str, least: int = 1) -> tuple[int, ...]:
     return found
 
 
-def channels_first(data_format: Any) -> bool:
-    """Whether the channels stand before the spatial dimensions; None is ``"channels_last"``."""
+def layout(data_format: Any) -> str:
+    """Where the channels stand: ``"channels_first"``, or ``"channels_last"``, which None stands for too."""
     found = "channels_last" if data_format is None else data_format
     if found not in ("channels_last", "channels_first"):
         raise InvalidArgumentError(
             "The `data_format` argument must be one of 'channels_first', 'channels_last'. Received: "
             f"{shown(data_format)}"
         )
-    return bool(found == "channels_first")
+    return str(found)
 
 
 def padding_word(padding: Any, allowed: tuple[str, ...] = ("valid", "same")) -> str:
@@ -53,10 +53,23 @@ def padding_word(padding: Any, allowed: tuple[str, ...] = ("valid", "same")) -> 
     return str(found)
 
 
-def known_size(layer: Any, input_shape: Any, axis: int = -1) -> int:
-    """The size of one dimension of the input, which a layer needs to make its variables."""
-    rank = None if input_shape is None else len(input_shape)
-    size = None if rank is None or not -rank <= axis < rank else input_shape[axis]
+def known_shape(layer: Any, input_shape: Any, rank: int | None = None, least: int = 0) -> TensorShape:
+    """The shape of the one tensor that a layer makes its variables for; see `check_input` for the arguments."""
+    parts = input_shape if isinstance(input_shape, (list, tuple, TensorShape)) else None
+    if parts is None or any(isinstance(part, (list, tuple, dict, TensorShape)) for part in parts):
+        raise InvalidArgumentError(
+            f"Layer {layer.name} ({type(layer).__name__}) takes one tensor, and needs to know the number of its "
+            f"dimensions to make its variables; the shape of its inputs is {shown(input_shape)}."
+        )
+    shape = TensorShape(parts)
+    _check_rank(layer, shape, rank, least)
+    return shape
+
+
+def known_size(layer: Any, input_shape: Any, axis: int = -1, rank: int | None = None, least: int = 0) -> int:
+    """The size of one dimension of the input, which a layer needs to make its variables; see `check_input`."""
+    shape = known_shape(layer, input_shape, rank, least)
+    size = shape[axis] if -len(shape) <= axis < len(shape) else None
     if size is None:
         raise InvalidArgumentError(
             f"Layer {layer.name} ({type(layer).__name__}) needs to know dimension {axis} of its inputs to make its "
@@ -66,31 +79,48 @@ def known_size(layer: Any, input_shape: Any, axis: int = -1) -> int:
 
 
 def check_input(
-    layer: Any, value: Any, rank: int | None = None, least: int | None = None, axis: int = -1, size: int | None = None
+    layer: Any, value: Any, rank: int | None = None, least: int = 0, axis: int = -1, size: int | None = None
 ) -> None:
     """Refuses an input that does not fit a layer.
 
     Args:
         layer: The layer.
         value: The input.
-        rank: How many dimensions it must have.
+        rank: How many dimensions it must have; None for any number.
         least: How many it must have at least.
         axis: A dimension whose size is settled.
         size: That size; None if it is not settled.
     """
-    shape: TensorShape = value.shape
+    shape = getattr(value, "shape", None)
+    if not isinstance(shape, TensorShape):
+        raise DTypeError(f'Layer "{layer.name}" ({type(layer).__name__}) takes a tensor, got {shown(value)}.')
     if shape.rank is None:
         return
-    start = f'Input 0 of layer "{layer.name}" is incompatible with the layer: '
-    if rank is not None and shape.rank != rank:
-        raise InvalidArgumentError(
-            f"{start}expected ndim={rank}, found ndim={shape.rank}. Full shape received: {shape}"
-        )
-    if least is not None and shape.rank < least:
-        raise InvalidArgumentError(
-            f"{start}expected min_ndim={least}, found ndim={shape.rank}. Full shape received: {shape}"
-        )
+    _check_rank(layer, shape, rank, least)
     if size is not None and shape[axis] not in (None, size):
         raise InvalidArgumentError(
-            f"{start}expected axis {axis} of input shape to have value {size}, but received input with shape {shape}"
+            f"{_misfit(layer)}expected axis {axis} of input shape to have value {size}, but received input with shape "
+            f"{shape}"
         )
+
+
+def _check_rank(layer: Any, shape: TensorShape, rank: int | None, least: int) -> None:
+    found = len(shape)
+    if rank is not None and found != rank:
+        raise InvalidArgumentError(
+            f"{_misfit(layer)}expected ndim={rank}, found ndim={found}. Full shape received: {shape}"
+        )
+    if found < least:
+        raise InvalidArgumentError(
+            f"{_misfit(layer)}expected min_ndim={least}, found ndim={found}. Full shape received: {shape}"
+        )
+
+
+def _misfit(layer: Any) -> str:
+    return f'Input 0 of layer "{layer.name}" is incompatible with the layer: '
+
+
+def known_axes(layer: Any, axes: Any, rank: int) -> list[int]:
+    """The places of one axis or several, of inputs with `rank` dimensions, in order."""
+    given = axes if isinstance(axes, (list, tuple)) else [axes]
+    return sorted(normalize_axis(as_int(axis, f"axis of {type(layer).__name__}"), rank) for axis in given)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, UnimplementedError
 from situs.keras import activations
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import FORMATS, channels_first, check_input, known_size, padding_word, positive, sizes
+from situs.keras.layers.checks import FORMATS, check_input, known_size, layout, padding_word, positive, sizes
 from situs.keras.layers.dense import add_with
 from situs.ops.array import shape as shape_of
 from situs.ops.join import pad, stack
@@ -75,7 +75,7 @@ class Convolution(Layer):
         self.strides = sizes(strides, self.rank, "strides")
         self.padding = padding_word(padding, self._paddings)
         self.dilation_rate = sizes(dilation_rate, self.rank, "dilation_rate")
-        self.data_format = "channels_first" if channels_first(data_format) else "channels_last"
+        self.data_format = layout(data_format)
         self.activation = activations.get(activation)
         self.use_bias = use_bias
         self._kernel_options = (kernel_initializer, kernel_regularizer, kernel_constraint)
@@ -106,7 +106,7 @@ class Convolution(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the kernel and the bias."""
-        self._channels = known_size(self, input_shape, self._axis)
+        self._channels = known_size(self, input_shape, self._axis, self.rank + 2)
         self.kernel = add_with(self, "kernel", self._kernel_shape(self._channels), self._kernel_options)
         self.bias = add_with(self, "bias", (self.filters,), self._bias_options) if self.use_bias else None
 
@@ -177,6 +177,8 @@ class ConvolutionTranspose(Convolution):
         **kwargs: Any,
     ) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs)
+        if self.groups != 1:
+            raise UnimplementedError(f"{type(self).__name__} has no groups, got groups={self.groups}.")
         self.output_padding = None if output_padding is None else sizes(output_padding, self.rank, "output_padding", 0)
 
     def _kernel_shape(self, channels: int) -> tuple[int, ...]:

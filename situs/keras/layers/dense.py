@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from situs.errors import InvalidArgumentError
+from situs.graph.structure import listed
 from situs.keras import activations
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import check_input, known_size, positive
+from situs.keras.layers.checks import check_input, known_shape, known_size, positive
+from situs.ops.attribute import as_word
 from situs.ops.contract import einsum, tensordot
 from situs.ops.linalg import matmul
 from situs.ops.math import add
@@ -60,7 +62,7 @@ class Dense(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the matrix and the bias."""
-        size = known_size(self, input_shape)
+        size = known_size(self, input_shape, least=2)
         self.kernel = add_with(self, "kernel", (size, self.units), self._kernel_options)
         self.bias = add_with(self, "bias", (self.units,), self._bias_options) if self.use_bias else None
 
@@ -106,8 +108,9 @@ class EinsumDense(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.equation = equation
-        self.partial_output_shape = (output_shape,) if isinstance(output_shape, int) else tuple(output_shape)
+        self.equation = as_word(equation, "equation")
+        given = [output_shape] if isinstance(output_shape, int) else listed(output_shape, "sizes")
+        self.partial_output_shape = tuple(given)
         self.activation = activations.get(activation)
         self.bias_axes = bias_axes
         self._initializers = (kernel_initializer, bias_initializer)
@@ -117,31 +120,54 @@ class EinsumDense(Layer):
     def build(self, input_shape: Any) -> None:
         """Makes the kernel and the bias."""
         inputs, kernel, outputs = _terms(self.equation)
-        known = dict(zip(reversed(outputs), reversed((None, *self.partial_output_shape)), strict=False))
-        known.update((k, v) for k, v in zip(reversed(inputs), reversed(tuple(input_shape)), strict=False) if v)
+        shape = known_shape(self, input_shape)
+        known = _sizes(outputs, (None, *self.partial_output_shape))
+        known.update((letter, size) for letter, size in _sizes(inputs, tuple(shape)).items() if size is not None)
         lacking = [letter for letter in kernel if known.get(letter) is None]
         if lacking:
             raise InvalidArgumentError(
-                f"The sizes of {lacking} in {self.equation!r} are unknown for inputs of shape {tuple(input_shape)}."
+                f"The sizes of {lacking} in {self.equation!r} are unknown for inputs of shape {shape}."
             )
         self.kernel = self.add_weight(
             name="kernel", shape=[known[letter] for letter in kernel], initializer=self._initializers[0]
         )
         if self.bias_axes:
-            first = min(map(outputs.index, self.bias_axes))
-            shape = [known[letter] if letter in self.bias_axes else 1 for letter in outputs[first:]]
-            self.bias = self.add_weight(name="bias", shape=shape, initializer=self._initializers[1])
+            outputs = outputs.replace(".", "." * (len(shape) - len(inputs.replace(".", ""))))
+            bias_shape = self._bias_shape(outputs, known)
+            self.bias = self.add_weight(name="bias", shape=bias_shape, initializer=self._initializers[1])
+
+    def _bias_shape(self, outputs: str, known: dict[str, Any]) -> list[Any]:
+        """The sizes of the outputs from the bias's first letter on, with 1 for what it does not have."""
+        axes = as_word(self.bias_axes, "bias_axes")
+        strange = sorted(set(axes) - {letter for letter in outputs if known.get(letter) is not None})
+        if strange:
+            raise InvalidArgumentError(
+                f"The bias has the letters {strange}, which are no letters of known size in the outputs of "
+                f"{self.equation!r}."
+            )
+        first = min(map(outputs.index, axes))
+        return [known[letter] if letter in axes else 1 for letter in outputs[first:]]
 
     def call(self, inputs: Any) -> Tensor:
         """Applies the layer."""
+        check_input(self, inputs)
         outputs = einsum(self.equation, self._floating(inputs), self.kernel)
         return self.activation(outputs if self.bias is None else add(outputs, self.bias))  # type: ignore[no-any-return]
 
 
 def _terms(equation: str) -> tuple[str, str, str]:
-    """The letters of the inputs, the kernel and the outputs, without dots."""
+    """The letters of the inputs, the kernel and the outputs; a dot stands for any number of dimensions."""
     left, arrow, outputs = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     if not arrow or len(parts) != 2:
         raise InvalidArgumentError(f"An equation of EinsumDense is like 'ab,bc->ac', got {equation!r}.")
-    return parts[0].replace(".", ""), parts[1], outputs.replace(".", "")
+    return parts[0].replace("...", "."), parts[1], outputs.replace("...", ".")
+
+
+def _sizes(letters: str, sizes: tuple[Any, ...]) -> dict[str, Any]:
+    """The sizes of letters: of those before the dot from the first on, of the others from the last on."""
+    before, _, after = letters.rpartition(".")
+    return {
+        **dict(zip(before, sizes, strict=False)),
+        **dict(zip(reversed(after), reversed(sizes), strict=False)),
+    }

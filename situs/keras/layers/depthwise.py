@@ -6,7 +6,7 @@ from typing import Any
 
 from situs.keras import activations
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import channels_first, check_input, known_size, padding_word, positive, sizes
+from situs.keras.layers.checks import check_input, known_size, layout, padding_word, positive, sizes
 from situs.keras.layers.dense import add_with
 from situs.ops.nn.bias import bias_add
 from situs.ops.nn.depthwise import depthwise_conv2d, separable_conv2d
@@ -33,7 +33,7 @@ class _Depthwise(Layer):
         self.strides = sizes(strides, 2, "strides")
         self.padding = padding_word(padding)
         self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
-        self.data_format = "channels_first" if channels_first(data_format) else "channels_last"
+        self.data_format = layout(data_format)
         self.dilation_rate = sizes(dilation_rate, 2, "dilation_rate")
         self.activation = activations.get(activation)
         self.use_bias = use_bias
@@ -97,7 +97,7 @@ class DepthwiseConv2D(_Depthwise):
 
     def build(self, input_shape: Any) -> None:
         """Makes the kernel and the bias."""
-        self._channels = known_size(self, input_shape, self._axis)
+        self._channels = known_size(self, input_shape, self._axis, rank=4)
         shape = (*self.kernel_size, self._channels, self.depth_multiplier)
         self.kernel = add_with(self, "kernel", shape, self._kernel_options)
         if self.use_bias:
@@ -150,7 +150,7 @@ class SeparableConv2D(_Depthwise):
 
     def build(self, input_shape: Any) -> None:
         """Makes both kernels and the bias."""
-        self._channels = known_size(self, input_shape, self._axis)
+        self._channels = known_size(self, input_shape, self._axis, rank=4)
         shape = (*self.kernel_size, self._channels, self.depth_multiplier)
         self.depthwise_kernel = add_with(self, "depthwise_kernel", shape, self._depthwise_options)
         point = (1, 1, self._channels * self.depth_multiplier, self.filters)

@@ -8,7 +8,7 @@ from situs import dtype as dt
 from situs.errors import UnimplementedError
 from situs.keras import constraints, initializers, regularizers
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import positive
+from situs.keras.layers.checks import check_input, positive
 from situs.ops.cast import cast
 from situs.ops.nn.embedding import embedding_lookup
 from situs.tensor import Tensor
@@ -63,6 +63,7 @@ class Embedding(Layer):
 
     def call(self, inputs: Any) -> Tensor:
         """The rows of the inputs."""
+        check_input(self, inputs)
         ids = inputs if inputs.dtype in (dt.int32, dt.int64) else cast(inputs, dt.int32)
         found = embedding_lookup(self.embeddings, ids)
         return cast(found, self.dtype_policy.compute)

@@ -38,6 +38,7 @@ class Holder(Module):
     @property
     def trainable(self) -> bool:
         """Whether optimizers should change its variables."""
+        self._check_made()
         return self._trainable
 
     @trainable.setter
@@ -58,13 +59,14 @@ class Holder(Module):
         for name, value in list(vars(self).items()):
             if name in _BOOKS or type(value) in _PLAIN:
                 continue
-            for leaf in leaves(value):
+            for leaf in flatten(value):
                 if id(leaf) not in seen and (isinstance(leaf, Module) or is_variable(leaf)):
                     seen.add(id(leaf))
                     yield leaf
 
     def _own_weights(self) -> list[Any]:
         """The variables that no layer inside has, the trainable first."""
+        self._check_made()
         found = list(self._added)
         for part in self._parts():
             if not isinstance(part, Holder):
@@ -83,7 +85,7 @@ class Holder(Module):
     @property
     def trainable_weights(self) -> list[Any]:
         """The variables that optimizers should change."""
-        if not self._trainable:
+        if not self.trainable:
             return []
         found = [variable for variable in self._own_weights() if variable.trainable]
         for layer in self._sublayers():
@@ -134,6 +136,7 @@ class Holder(Module):
     @property
     def losses(self) -> list[Any]:
         """The losses of its variables' regularizers, and those that the last call has added; layers inside too."""
+        self._check_made()
         return self._losses_of(self._called_at)
 
     def _losses_of(self, call: int | None) -> list[Any]:
@@ -146,7 +149,9 @@ class Holder(Module):
         return found
 
     def add_loss(self, loss: Any) -> None:
-        """Adds losses that depend on the inputs, during `call`."""
+        """Adds losses that depend on the inputs, during `call`; those of a graph that is thrown away are not kept."""
+        if calls.drawn:
+            return
         when, added = self._losses
         if when != calls.number:
             added = []
@@ -154,11 +159,6 @@ class Holder(Module):
             value = value() if callable(value) and not is_tensor(value) else value
             added.append(value if is_tensor(value) else convert_to_tensor(value))
         self._losses = calls.number, added
-
-
-def leaves(value: Any) -> list[Any]:
-    """The values in a list, tuple or dictionary, at any depth; a value of another kind by itself."""
-    return flatten(value) if isinstance(value, (list, tuple, dict)) else [value]
 
 
 def _last(variable: Any) -> str:

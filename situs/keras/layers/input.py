@@ -53,7 +53,7 @@ class InputLayer(Layer):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, **kwargs)
+        super().__init__(name=name, dtype=dtype or "float32", **kwargs)
         shape = self._input_shape_arg if shape is None and batch_shape is None else shape
         if (shape is None) == (batch_shape is None):
             raise InvalidArgumentError(
@@ -63,7 +63,7 @@ class InputLayer(Layer):
         sizes = TensorShape(given if batch_shape is None else batch_shape).as_list()
         whole = tuple(sizes) if batch_shape is not None else (batch_size, *sizes)
         node = Node(self, (), {})
-        node.outputs = KerasTensor(whole, dtype or "float32", self.name, node)
+        node.outputs = KerasTensor(whole, self.dtype, self.name, node)
         self.nodes.append(node)
         self.built = True
 

@@ -9,12 +9,15 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, shown
 from situs.keras.layers.base import Layer
+from situs.keras.layers.checks import check_input
 from situs.ops import math
+from situs.ops.attribute import as_int
 from situs.ops.contract import einsum
 from situs.ops.join import concat
 from situs.ops.nn.normalize import l2_normalize
+from situs.shapes import normalize_axis
 from situs.tensor import Tensor
 
 
@@ -38,6 +41,7 @@ class _Merge(Layer):
 
 
 def _all(function: Callable[[Any, Any], Tensor], inputs: list[Any]) -> Tensor:
+    """What a function of two tensors makes of all of them, from the first on."""
     return reduce(function, inputs)  # type: ignore[no-any-return]
 
 
@@ -68,7 +72,7 @@ class Average(_Merge):
     """The mean of tensors."""
 
     def _merged(self, inputs: list[Any]) -> Tensor:
-        return math.divide(reduce(math.add, inputs), float(len(inputs)))
+        return math.divide(_all(math.add, inputs), float(len(inputs)))
 
 
 class Maximum(_Merge):
@@ -104,20 +108,32 @@ class Dot(_Merge):
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axes, self.normalize = axes, normalize
+        self._pair = tuple(as_int(axis, "axes") for axis in (axes if isinstance(axes, (list, tuple)) else (axes, axes)))
+        if len(self._pair) != 2:
+            raise InvalidArgumentError(f"`axes` of Dot is one axis, or one for each of two tensors, got {shown(axes)}.")
 
     def _merged(self, inputs: list[Any]) -> Tensor:
         if len(inputs) != 2:
             raise InvalidArgumentError(f"A `Dot` layer should be called on exactly 2 inputs, got {len(inputs)}.")
-        pair = [self.axes] * 2 if isinstance(self.axes, int) else list(self.axes)
-        axes = [axis % x.shape.rank for axis, x in zip(pair, inputs, strict=True)]
+        axes = [self._axis(x, axis) for x, axis in zip(inputs, self._pair, strict=True)]
         if self.normalize:
             inputs = [l2_normalize(x, axis=axis) for axis, x in zip(axes, inputs, strict=True)]
         left = ["a", *"bcdefgh"[: inputs[0].shape.rank - 1]]
         right = ["a", *"mnopqrs"[: inputs[1].shape.rank - 1]]
         left[axes[0]] = right[axes[1]] = "z"
         rest = [letter for letter in left if letter != "z"] + [letter for letter in right[1:] if letter != "z"]
-        found = einsum(f"{''.join(left)},{''.join(right)}->{''.join(rest)}", *inputs)
-        return found[:, None] if found.shape.rank == 1 else found
+        products = einsum(f"{''.join(left)},{''.join(right)}->{''.join(rest)}", *inputs)
+        return products[:, None] if products.shape.rank == 1 else products
+
+    def _axis(self, x: Any, axis: int) -> int:
+        """The place of an axis, which is not that of the batch."""
+        check_input(self, x, least=2)
+        if x.shape.rank is None:
+            raise InvalidArgumentError(f"Dot '{self.name}' needs to know the number of dimensions of its inputs.")
+        place = normalize_axis(axis, x.shape.rank)
+        if place == 0:
+            raise InvalidArgumentError("A `Dot` layer cannot sum over axis 0, which is the batch.")
+        return place
 
 
 def add(inputs: Any, **kwargs: Any) -> Any:

@@ -13,22 +13,23 @@ from __future__ import annotations
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError
+from situs.errors import InvalidArgumentError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.keras import regularizers
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import check_input, known_size
+from situs.keras.layers.checks import check_input, known_axes, known_shape, known_size
 from situs.keras.layers.choosing import choose
 from situs.keras.layers.dense import add_with
-from situs.ops.array import reshape, size
-from situs.ops.attribute import as_float
+from situs.ops.array import identity, reshape, size
+from situs.ops.attribute import as_float, as_int
 from situs.ops.cast import cast
 from situs.ops.constant import ones, zeros
 from situs.ops.math import add, multiply, rsqrt, square
 from situs.ops.nn.normalize import batch_normalization, fused_batch_norm, layer_norm, moments
 from situs.ops.reduce import reduce_mean
 from situs.shapes import normalize_axis
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
+from situs.variables.symbolic import makes_graph_variables
 
 _NARROW = frozenset({dt.float16, dt.bfloat16})
 
@@ -89,8 +90,10 @@ class BatchNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the factors and the moving moments."""
-        (axis,) = self.axis if isinstance(self.axis, (list, tuple)) else (self.axis,)
-        self._axis = normalize_axis(axis, len(input_shape))
+        axes = known_axes(self, self.axis, len(known_shape(self, input_shape)))
+        if len(axes) != 1:
+            raise InvalidArgumentError(f"BatchNormalization has one axis of channels, got axis={shown(self.axis)}.")
+        self._axis = axes[0]
         self._channels = known_size(self, input_shape, self._axis)
         shape = (self._channels,)
         if self.scale:
@@ -110,23 +113,38 @@ class BatchNormalization(Layer):
             raise InvalidArgumentError(f"Layer {self.name} was given a mask; Situs normalises whole batches.")
         check_input(self, inputs, axis=self._axis, size=self._channels)
         inputs = self._floating(inputs)
-        if not self.trainable or training is None:
-            training = training if self.trainable and training is not None else False
+        training = training if self.trainable else False
+        if isinstance(read(training), SymbolicTensor) and makes_graph_variables():
+            return self._trained_if(training, inputs)
         return choose(training, lambda: self._trained(inputs), lambda: self._inferred(inputs))
 
     def _trained(self, inputs: Tensor) -> Tensor:
-        outputs, mean, variance = self._with_batch_moments(inputs)
-        self._updates = [self._move("moving_mean", mean), self._move("moving_variance", variance)]
+        outputs, mean, variance = self._with_moved_moments(inputs)
+        self._updates = [self.moving_mean.assign(mean), self.moving_variance.assign(variance)]
         return outputs
+
+    def _trained_if(self, training: Any, inputs: Tensor) -> Tensor:
+        """The same for a session, which runs the updates by themselves: they cannot stand in a branch."""
+        outputs, mean, variance = choose(
+            training,
+            lambda: self._with_moved_moments(inputs),
+            lambda: [self._inferred(inputs), identity(self.moving_mean), identity(self.moving_variance)],
+        )
+        self._updates = [self.moving_mean.assign(mean), self.moving_variance.assign(variance)]
+        return outputs  # type: ignore[no-any-return]
 
     @property
     def updates(self) -> list[Any]:
         """The operations that move the moments, in a graph for a session, which runs what it is told to run."""
         return [update for update in self._updates if isinstance(update, SymbolicTensor)]
 
-    def _move(self, name: str, value: Tensor) -> Any:
-        moving = getattr(self, name)
-        return moving.assign(moving * self.momentum + cast(value, moving.dtype) * (1.0 - self.momentum))
+    def _with_moved_moments(self, inputs: Tensor) -> list[Tensor]:
+        """The outputs, and what the moving moments become."""
+        outputs, mean, variance = self._with_batch_moments(inputs)
+        return [outputs, self._moved_value(self.moving_mean, mean), self._moved_value(self.moving_variance, variance)]
+
+    def _moved_value(self, moving: Any, value: Tensor) -> Any:
+        return moving * self.momentum + cast(value, moving.dtype) * (1.0 - self.momentum)
 
     def _with_batch_moments(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The outputs, and the moments of the batch to keep."""
@@ -220,8 +238,7 @@ class LayerNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the factors."""
-        given = self.axis if isinstance(self.axis, (list, tuple)) else [self.axis]
-        self._axes = sorted(normalize_axis(axis, len(input_shape)) for axis in given)
+        self._axes = known_axes(self, self.axis, len(known_shape(self, input_shape)))
         self._sizes = tuple(known_size(self, input_shape, axis) for axis in self._axes)
         if self.scale:
             self.gamma = add_with(self, "gamma", self._sizes, self._gamma_options)
@@ -230,6 +247,7 @@ class LayerNormalization(Layer):
 
     def call(self, inputs: Any) -> Tensor:
         """Normalises the inputs."""
+        check_input(self, inputs)
         inputs = self._floating(inputs)
         gamma = ones(self._sizes, inputs.dtype) if self.gamma is None else cast(self.gamma, inputs.dtype)
         beta = zeros(self._sizes, inputs.dtype) if self.beta is None else cast(self.beta, inputs.dtype)
@@ -246,13 +264,15 @@ class RMSNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the factor."""
-        self._axis = normalize_axis(self.axis, len(input_shape))
+        rank = len(known_shape(self, input_shape))
+        self._axis = normalize_axis(as_int(self.axis, "axis"), rank)
         shape = [known_size(self, input_shape, self._axis)]
         self.scale = self.add_weight(name="scale", shape=shape, initializer="ones")
-        self._shape = [-1] + [1] * (len(input_shape) - self._axis - 1)
+        self._shape = [-1] + [1] * (rank - self._axis - 1)
 
     def call(self, inputs: Any) -> Tensor:
         """Normalises the inputs."""
+        check_input(self, inputs)
         wide = cast(inputs, dt.float32) if inputs.dtype in _NARROW else self._floating(inputs)
         factor = rsqrt(add(reduce_mean(square(wide), self._axis, keepdims=True), self.epsilon))
         scale = reshape(cast(self.scale, wide.dtype), self._shape)

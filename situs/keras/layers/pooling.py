@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import FORMATS, channels_first, check_input, padding_word, sizes
+from situs.keras.layers.checks import FORMATS, check_input, layout, padding_word, sizes
 from situs.ops.nn.pool import avg_pool, max_pool
 from situs.ops.reduce import reduce_max, reduce_mean
 from situs.tensor import Tensor
@@ -42,7 +42,7 @@ class Pooling(Layer):
         self.pool_size = sizes(pool_size, self.rank, "pool_size")
         self.strides = self.pool_size if strides is None else sizes(strides, self.rank, "strides")
         self.padding = padding_word(padding)
-        self.data_format = "channels_first" if channels_first(data_format) else "channels_last"
+        self.data_format = layout(data_format)
 
     def call(self, inputs: Any) -> Tensor:
         """Pools the inputs."""
@@ -106,7 +106,7 @@ class GlobalPooling(Layer):
 
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.data_format = "channels_first" if channels_first(data_format) else "channels_last"
+        self.data_format = layout(data_format)
         self.keepdims = keepdims
 
     def call(self, inputs: Any) -> Tensor:

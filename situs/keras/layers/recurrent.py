@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
-from situs.keras.layers.arguments import Arguments
+from situs.graph.structure import flatten, pack_like
 from situs.keras.layers.base import Layer
-from situs.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell
-from situs.keras.layers.checks import check_input
+from situs.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, as_states, state_sizes
+from situs.keras.layers.checks import check_input, known_shape
 from situs.keras.layers.choosing import choose
 from situs.ops.array import reshape, transpose
 from situs.ops.array import shape as shape_of
@@ -64,9 +64,10 @@ class RNN(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Builds the cell."""
+        batch, _, size = known_shape(self, input_shape, rank=3)
         if isinstance(self.cell, Layer) and not self.cell.built:
             self.cell._path = f"{self.path}/{self.cell.name}"
-            self.cell.build((input_shape[0], *input_shape[2:]))
+            self.cell.build((batch, size))
             self.cell.built = True
 
     def call(self, inputs: Any, initial_state: Any = None, mask: Any = None, training: Any = False) -> Any:
@@ -82,20 +83,16 @@ class RNN(Layer):
             given = inputs
             inputs = choose(training, lambda: dropout(given, rate, shared), lambda: given)
         outputs, states = self._walk(inputs, states)
-        if not self.return_sequences:
-            outputs = outputs[-1]
-        else:
-            outputs = transpose(outputs, [1, 0, *range(2, outputs.shape.rank)])
+        outputs = transpose(outputs, [1, 0, *range(2, outputs.shape.rank)]) if self.return_sequences else outputs[-1]
         return [outputs, *states] if self.return_state else outputs
 
     def _first_states(self, inputs: Any, given: Any) -> list[Any]:
         if given is not None:
-            return list(given) if isinstance(given, (list, tuple)) else [given]
+            return as_states(self.cell, given)
         if isinstance(self.cell, Cell):
             return self.cell.get_initial_state(inputs=inputs)
-        sizes = self.cell.state_size
         count = shape_of(inputs)[0]
-        return [zeros(stack([count, size]), inputs.dtype) for size in (sizes if isinstance(sizes, list) else [sizes])]
+        return [zeros(stack([count, size]), inputs.dtype) for size in state_sizes(self.cell)]
 
     def _walk(self, inputs: Any, states: list[Any]) -> tuple[Any, list[Any]]:
         """The outputs of all steps, steps first, and the last states."""
@@ -120,7 +117,7 @@ class RNN(Layer):
         if isinstance(self.cell, Cell):
             output, states = self.cell.step(row, before[1:])
         else:
-            many = isinstance(self.cell.state_size, list)
+            many = isinstance(self.cell.state_size, (list, tuple))
             output, states = self.cell(row, before[1:] if many else before[1])
             states = states if isinstance(states, (list, tuple)) else [states]
         return [output, *states]
@@ -147,10 +144,12 @@ class _Recurrent(RNN):
 
     def __init__(self, units: int, **kwargs: Any) -> None:
         own = {key: kwargs.pop(key) for key in _OF_LAYER if key in kwargs}
-        for unused in ("implementation", "use_cudnn", "time_major", "seed", "reset_state"):
+        if kwargs.pop("time_major", False):
+            raise UnimplementedError("time_major=True is not supported: transpose the inputs to batch x steps x size.")
+        for unused in ("implementation", "use_cudnn", "seed", "reset_state"):
             kwargs.pop(unused, None)
-        dtype = kwargs.get("dtype")
-        super().__init__(self._cell(units, name=f"{self._cell.__name__}".lower(), **kwargs), dtype=dtype, **own)
+        cell = self._cell(units, name=self._cell.__name__.lower(), **kwargs)
+        super().__init__(cell, dtype=kwargs.get("dtype"), **own)
         self.units = self.cell.units
 
     def __getattr__(self, name: str) -> Any:
@@ -201,13 +200,18 @@ class Bidirectional(Layer):
         self.merge_mode = merge_mode
         self.forward_layer = layer
         self.backward_layer = _turned(layer) if backward_layer is None else backward_layer
+        back = self.backward_layer
+        if not isinstance(back, RNN) or back.go_backwards == layer.go_backwards:
+            raise InvalidArgumentError(
+                f"`backward_layer` is a recurrent layer that goes the other way, with "
+                f"go_backwards={not layer.go_backwards}; got {shown(back)}."
+            )
 
     def call(self, inputs: Any, initial_state: Any = None, training: Any = None) -> Any:
         """Goes both ways."""
-        half = 0 if initial_state is None else len(initial_state) // 2
-        states = (None, None) if initial_state is None else (initial_state[:half], initial_state[half:])
-        there = self.forward_layer(inputs, initial_state=states[0], training=training)
-        back = self.backward_layer(inputs, initial_state=states[1], training=training)
+        first, second = _halves(initial_state)
+        there = self.forward_layer(inputs, initial_state=first, training=training)
+        back = self.backward_layer(inputs, initial_state=second, training=training)
         kept: list[Any] = []
         if self.forward_layer.return_state:
             kept = [*there[1:], *back[1:]]
@@ -228,10 +232,23 @@ class Bidirectional(Layer):
 
 
 def _turned(layer: RNN) -> RNN:
-    """A layer made like another one, which goes the other way."""
-    made_with: Arguments = layer.__dict__["_made_with"]
-    changed = {**made_with.kwargs, "go_backwards": not layer.go_backwards, "name": f"backward_{layer.name}"}
-    return type(layer)(*made_with.args, **changed)
+    """A layer made like another one, with variables of its own, which goes the other way."""
+    turned: RNN = layer._made_again()
+    turned.go_backwards, turned._name = not layer.go_backwards, f"backward_{layer.name}"
+    return turned
+
+
+def _halves(states: Any) -> tuple[Any, Any]:
+    """The states of the two directions, which a program gives one after the other."""
+    if states is None:
+        return None, None
+    if not isinstance(states, (list, tuple)) or len(states) % 2:
+        raise InvalidArgumentError(
+            f"initial_state of Bidirectional is a list: the states of one direction, then of the other; got "
+            f"{shown(states)}."
+        )
+    half = len(states) // 2
+    return states[:half], states[half:]
 
 
 class TimeDistributed(Layer):
@@ -239,6 +256,8 @@ class TimeDistributed(Layer):
 
     def __init__(self, layer: Layer, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        if not isinstance(layer, Layer):
+            raise DTypeError(f"TimeDistributed goes around a layer, got {shown(layer)}.")
         self.layer = layer
 
     def call(self, inputs: Any, training: Any = None) -> Any:
@@ -246,8 +265,12 @@ class TimeDistributed(Layer):
         check_input(self, inputs, least=3)
         rest = list(inputs.shape)[2:]
         outputs = self.layer(reshape(inputs, [-1, *rest]), training=training)
-        steps = inputs.shape[1]
-        batch = shape_of(inputs)[0] if inputs.shape[0] is None or steps is None else inputs.shape[0]
-        first = [-1, steps] if steps is not None else stack([batch, shape_of(inputs)[1]])
-        after = list(outputs.shape)[1:]
-        return reshape(outputs, [*first, *after] if isinstance(first, list) else concat([first, after], 0))
+        return pack_like(outputs, [_in_steps(output, inputs) for output in flatten(outputs)])
+
+
+def _in_steps(rows: Any, like: Any) -> Tensor:
+    """Rows with their first dimension parted into the batch and the steps of another tensor."""
+    steps, rest = like.shape[1], list(rows.shape)[1:]
+    if steps:
+        return reshape(rows, [-1, steps, *rest])
+    return reshape(rows, concat([shape_of(like)[:2], rest], 0))

@@ -10,18 +10,20 @@ from collections.abc import Callable
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.graph.structure import listed
 from situs.keras import activations
-from situs.keras.layers import symbolic
 from situs.keras.layers.base import Layer
-from situs.keras.layers.checks import channels_first, check_input, positive
+from situs.keras.layers.checks import check_input, layout, positive
 from situs.keras.layers.choosing import choose
 from situs.ops.array import expand_dims, identity, reshape, transpose
 from situs.ops.array import shape as shape_of
-from situs.ops.attribute import as_float
+from situs.ops.attribute import as_float, as_int
+from situs.ops.cast import cast
 from situs.ops.join import stack, tile
 from situs.ops.math import add, multiply
 from situs.ops.nn.dropout import dropout
 from situs.ops.random import normal
+from situs.ops.reduce import reduce_prod
 from situs.tensor import Tensor
 
 
@@ -91,8 +93,6 @@ class Softmax(Layer):
 
 def masked(scores: Any, mask: Any) -> Tensor:
     """Scores that are very small where a mask is False."""
-    from situs.ops.cast import cast
-
     smallest = -3e4 if scores.dtype.name == "float16" else -1e9
     return add(scores, multiply(1.0 - cast(mask, scores.dtype), smallest))
 
@@ -135,6 +135,7 @@ class SpatialDropout1D(Dropout):
         super().__init__(rate, None, seed, **kwargs)
 
     def _noise_shape(self, inputs: Any) -> Any:
+        check_input(self, inputs, least=2)
         return [None, *[1] * (inputs.shape.rank - 2), None]
 
 
@@ -151,6 +152,7 @@ class Rescaling(Layer):
 
     def call(self, inputs: Any) -> Tensor:
         """Rescales the inputs."""
+        check_input(self, inputs)
         inputs = self._floating(inputs)
         return add(multiply(inputs, self.scale), self.offset)
 
@@ -167,6 +169,7 @@ class GaussianNoise(Layer):
         return choose(training, lambda: add(inputs, self._noise(inputs)), lambda: identity(inputs))
 
     def _noise(self, inputs: Any) -> Tensor:
+        check_input(self, inputs)
         return normal(shape_of(inputs), stddev=self.stddev, dtype=inputs.dtype, seed=self.seed)
 
 
@@ -178,7 +181,7 @@ class Flatten(Layer):
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._first = channels_first(data_format)
+        self._first = layout(data_format) == "channels_first"
 
     def call(self, inputs: Any) -> Tensor:
         """Flattens the inputs."""
@@ -188,10 +191,17 @@ class Flatten(Layer):
             return expand_dims(inputs, 1)
         if self._first and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])
-        rest = [None] if rank is None else list(inputs.shape)[1:]
-        if None in rest:
-            return reshape(inputs, stack([shape_of(inputs)[0], -1]))
-        return reshape(inputs, [-1 if inputs.shape[0] is None else inputs.shape[0], math.prod(rest)])
+        count = None if rank is None else inputs.shape[1:].num_elements()
+        if count is None:
+            sizes = shape_of(inputs)
+            return reshape(inputs, stack([sizes[0], reduce_prod(sizes[1:])]))
+        return reshape(inputs, [_batch_of(inputs, count), count])
+
+
+def _batch_of(inputs: Any, count: int) -> Any:
+    """The size of the batch as `reshape` takes it: -1 where it is unknown, unless there is nothing to find it from."""
+    known = inputs.shape[0]
+    return known if known is not None else -1 if count else shape_of(inputs)[0]
 
 
 class Reshape(Layer):
@@ -199,19 +209,32 @@ class Reshape(Layer):
 
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.target_shape = tuple(target_shape) if isinstance(target_shape, (list, tuple)) else (target_shape,)
+        given = target_shape if isinstance(target_shape, (list, tuple)) else (target_shape,)
+        self.target_shape = tuple(as_int(size, "target_shape") for size in given)
+        if any(size < -1 for size in self.target_shape) or self.target_shape.count(-1) > 1:
+            raise InvalidArgumentError(
+                f"`target_shape` of Reshape holds sizes, one of which may be -1, got {shown(target_shape)}."
+            )
 
     def call(self, inputs: Any) -> Tensor:
         """Reshapes the inputs."""
-        batch = inputs.shape[0]
-        if batch is None and -1 in self.target_shape:
-            rest = inputs.shape[1:]
-            if rest.is_fully_defined():
-                known = -math.prod(self.target_shape)
-                sizes = [rest.num_elements() // known if size == -1 else size for size in self.target_shape]
-                return reshape(inputs, [-1, *sizes])
+        check_input(self, inputs, least=1)
+        count = None if inputs.shape.rank is None else inputs.shape[1:].num_elements()
+        if count is None:
             return reshape(inputs, stack([shape_of(inputs)[0], *self.target_shape]))
-        return reshape(inputs, [-1 if batch is None else batch, *self.target_shape])
+        return reshape(inputs, [_batch_of(inputs, count), *self._sizes(count)])
+
+    def _sizes(self, count: int) -> list[int]:
+        """The target shape of `count` elements, without -1."""
+        known = math.prod(size for size in self.target_shape if size != -1)
+        open_size = count // known if known else 0
+        sizes = [open_size if size == -1 else size for size in self.target_shape]
+        if math.prod(sizes) != count:
+            raise InvalidArgumentError(
+                f"The total size of the tensor must be unchanged: Reshape '{self.name}' got {count} elements an "
+                f"example for the shape {self.target_shape}."
+            )
+        return sizes
 
 
 class Permute(Layer):
@@ -219,7 +242,7 @@ class Permute(Layer):
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.dims = tuple(dims)
+        self.dims = tuple(as_int(axis, "dims") for axis in listed(dims, "dimensions"))
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
             raise InvalidArgumentError(
                 f"Invalid permutation argument `dims` for Permute Layer: the indices in `dims` must be 1 to "
@@ -277,29 +300,10 @@ class Lambda(Layer):
         super().__init__(**kwargs)
         if not callable(function):
             raise DTypeError(f"A Lambda layer is made of a function, got {shown(function)}.")
+        if arguments is not None and not isinstance(arguments, dict):
+            raise DTypeError(f"`arguments` of Lambda is a dictionary, got {shown(arguments)}.")
         self.function, self.arguments = function, arguments or {}
 
     def call(self, inputs: Any) -> Any:
         """Applies the function."""
         return self.function(inputs, **self.arguments)
-
-
-class Operation(Layer):
-    """A Python operator between tensors of a model that is being drawn."""
-
-    def __init__(self, function: Callable[..., Any], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.function = function
-
-    def call(self, *inputs: Any) -> Any:
-        """Applies the operator."""
-        return self.function(*inputs)
-
-
-def _operation(name: str, function: Callable[..., Any]) -> Operation:
-    from situs.losses.base import unique_name
-
-    return Operation(function, name=unique_name(name), autocast=False)
-
-
-symbolic.make_operation.append(_operation)

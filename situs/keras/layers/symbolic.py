@@ -5,23 +5,24 @@
     tf.keras.Model(x, y)                        runs the calls on the way from x to y
 
 A call with such tensors builds the layer, finds the shapes of its outputs by running it in a graph that is thrown away,
-and is remembered. Python's operators are remembered in the same way; functions of ``tf`` are not, so they go into a
-``Lambda`` or into a layer.
+and is remembered. Python's operators are remembered in the same way (operators.py); functions of ``tf`` are not, so
+they go into a ``Lambda`` or into a layer.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError
+from situs.errors import DTypeError, shown
 from situs.graph.context import as_default
 from situs.graph.structure import flatten, pack_like
+from situs.keras.layers.calling import calls
 from situs.shapes import TensorShape
+from situs.tensor import is_tensor
 from situs.tracing.trace import TracedGraph
 
 
@@ -136,6 +137,9 @@ def remember(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return stand_ins[id(tensor)]
 
         found = layer(*replaced(list(args), stand_in), **replaced(kwargs, stand_in))
+    for leaf in flatten(found):
+        if not is_tensor(leaf):
+            raise DTypeError(f"A layer of a drawn model returns tensors; '{layer.name}' returned {shown(leaf)}.")
     made = [KerasTensor(leaf.shape, leaf.dtype, layer.name, node) for leaf in flatten(found)]
     node.outputs = pack_like(found, made)
     layer.nodes.append(node)
@@ -147,32 +151,9 @@ def scratch() -> Iterator[TracedGraph]:
     """A context that builds into a graph that nobody runs; variables made in it are eager ones, and stay."""
     graph = TracedGraph(None, True)
     graph.called_under, graph.runs_effects = here.scope, True
-    with as_default(graph):
-        yield graph
-
-
-# Operators; `situs.keras.layers.operation` makes layers of them.
-
-make_operation: list[Callable[[str, Callable[..., Any]], Any]] = []
-_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
-_COMPARE = ("lt", "le", "gt", "ge")
-
-
-def _install(name: str, function: Callable[..., Any]) -> None:
-    def apply(self: KerasTensor, *others: Any) -> Any:
-        return make_operation[0](name.strip("_"), function)(self, *others)
-
-    setattr(KerasTensor, name, apply)
-
-
-def _swapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, y: function(y, x)
-
-
-for _name in _BINARY:
-    _install(f"__{_name}__", getattr(operator, f"__{_name}__"))
-    _install(f"__r{_name}__", _swapped(getattr(operator, f"__{_name}__")))
-for _name in _COMPARE:
-    _install(f"__{_name}__", getattr(operator, f"__{_name}__"))
-for _name in ("neg", "abs", "getitem"):
-    _install(f"__{_name}__", getattr(operator, f"__{_name}__"))
+    before, calls.drawn = calls.drawn, True
+    try:
+        with as_default(graph):
+            yield graph
+    finally:
+        calls.drawn = before

@@ -27,7 +27,7 @@ def set_values(layer: Any, variables: list[Any], values: Any) -> None:
             f"You called `set_weights(weights)` on layer '{layer.name}' with {count}; the layer expects a list of "
             f"{len(variables)} weights."
         )
-    arrays = [np.asarray(value) for value in given]
+    arrays = [_array(variable, value) for variable, value in zip(variables, given, strict=True)]
     for variable, array in zip(variables, arrays, strict=True):
         if not variable.shape.is_compatible_with(array.shape):
             raise InvalidArgumentError(
@@ -36,6 +36,16 @@ def set_values(layer: Any, variables: list[Any], values: Any) -> None:
             )
     for variable, array in zip(variables, arrays, strict=True):
         if isinstance(variable, RefVariable):
-            variable.load(array.astype(variable.dtype.as_numpy_dtype))
+            variable.load(array)
         else:
-            variable.assign(array.astype(variable.dtype.as_numpy_dtype))
+            variable.assign(array)
+
+
+def _array(variable: Any, value: Any) -> Any:
+    """A value as an array of a variable's dtype."""
+    try:
+        return np.asarray(value).astype(variable.dtype.as_numpy_dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"The weight '{variable.name}' is an array of {variable.dtype.name}, got {shown(value)}: {error}"
+        ) from None

@@ -12,17 +12,22 @@ tf.keras.Model(inputs, outputs)                 drawn with keras.Input and layer
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from situs.checkpoints.checkpoint import Checkpoint
-from situs.errors import InvalidArgumentError, UnimplementedError
-from situs.keras.layers.base import Layer
-from situs.keras.layers.symbolic import KerasTensor, as_tuple, scratch
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.graph.structure import flatten, pack_like
+from situs.keras.layers.arguments import Arguments
+from situs.keras.layers.base import Layer, tensors_of
+from situs.keras.layers.symbolic import KerasTensor, scratch
 from situs.keras.models.network import Network
 from situs.keras.models.summary import summary_lines
+from situs.ops.attribute import as_int
 from situs.shapes import TensorShape
+from situs.tensor import is_tensor
 
 
 class Model(Layer):
@@ -37,19 +42,21 @@ class Model(Layer):
 
     def __init__(self, *args: Any, inputs: Any = None, outputs: Any = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        given = [*args, inputs, outputs] if args else [inputs, outputs]
-        inputs, outputs = given[0], given[1] if len(args) != 1 else outputs
+        if len(args) > 2 or (args and inputs is not None) or (len(args) == 2 and outputs is not None):
+            raise DTypeError("A drawn model is made of inputs and outputs: tf.keras.Model(inputs, outputs, name=...).")
+        inputs = args[0] if args else inputs
+        outputs = args[1] if len(args) == 2 else outputs
         if (inputs is None) != (outputs is None):
             raise InvalidArgumentError("A drawn model has both inputs and outputs: tf.keras.Model(inputs, outputs).")
         self._network = None if inputs is None else Network(inputs, outputs)
         self._drawn = [] if self._network is None else self._network.layers
-        self._first_shapes: Any = None
+        self._first_call: Arguments | None = None  # with tensors that have no values
         if self._network is not None:
             self.built = True
 
     def _checkpoint_children(self) -> dict[str, Any]:
         found = super()._checkpoint_children()
-        for book in ("_network", "_first_shapes", "_drawn"):
+        for book in ("_network", "_first_call", "_drawn"):
             found.pop(book, None)
         return {**found, **{f"layer-{number}": layer for number, layer in enumerate(self.__dict__.get("_drawn", []))}}
 
@@ -77,6 +84,7 @@ class Model(Layer):
         """The layer of a name, or at a place."""
         layers = self.layers
         if index is not None:
+            index = as_int(index, "index")
             if not -len(layers) <= index < len(layers):
                 raise InvalidArgumentError(f"Was asked to retrieve layer at index {index} but model has {len(layers)}.")
             return layers[index]
@@ -116,21 +124,20 @@ class Model(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the variables of all layers, for inputs of a shape; nothing is computed."""
-        shapes = input_shape if isinstance(input_shape, list) else [input_shape]
-        many = isinstance(input_shape, list) and isinstance(input_shape[0], (list, tuple, TensorShape))
         with scratch() as graph:
-            dtype = self.dtype_policy.compute
-            tensors = [graph.add_argument(dtype, TensorShape(shape)) for shape in (shapes if many else [input_shape])]
-            self(tensors if many else tensors[0])
+            self(tensors_of(graph, self.dtype_policy.compute, input_shape))
 
     def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        shape = getattr(args[0], "shape", None) if args else None
-        if shape is not None and TensorShape(shape).rank:
-            self._first_shapes = (None, *as_tuple(TensorShape(shape))[1:]), args[0].dtype
+        self._first_call = _without_values(args, kwargs)
         if type(self).build is Model.build:
             self.built = True
         else:
             super()._build_for(args, kwargs)
+
+    def _made_again(self) -> Any:
+        if type(self) is Model and self._network is not None:
+            return Model(*self._network.made_again(), name=self.name)
+        return super()._made_again()
 
     # Showing.
 
@@ -165,7 +172,7 @@ class Model(Layer):
             filepath: The path that the names of the files begin with.
             overwrite: Whether a checkpoint that is there may be replaced.
         """
-        path = str(filepath)
+        path = _path(filepath)
         if not overwrite and Path(f"{path}.index").exists():
             raise InvalidArgumentError(f"There is a checkpoint {path} already. Choose another path, or overwrite=True.")
         Checkpoint(model=self).write(path)
@@ -175,12 +182,13 @@ class Model(Layer):
 
         Variables that the model has not made yet are restored when they are made.
         """
-        if Path(str(filepath)).is_file() and Path(str(filepath)).read_bytes()[:4] == b"\x89HDF":
+        path = _path(filepath)
+        if _is_hdf5(path):
             raise UnimplementedError(
-                f"{filepath} is an HDF5 file of Keras, which Situs does not read. Load it with Keras, and carry the "
+                f"{path} is an HDF5 file of Keras, which Situs does not read. Load it with Keras, and carry the "
                 "weights over: model.set_weights(keras_model.get_weights())."
             )
-        status = Checkpoint(model=self).read(str(filepath))
+        status = Checkpoint(model=self).read(path)
         return status if skip_mismatch else status.assert_existing_objects_matched()
 
     # What is left to the program.
@@ -211,6 +219,33 @@ class Model(Layer):
             "Model.save writes the program of a model beside its variables, which Situs does not do. Keep the code, "
             "and save the variables: model.save_weights(path), or tf.train.Checkpoint(model=model).save(path)."
         )
+
+
+def _without_values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """The arguments of a call, with tensors that have no values and batches of any size in place of its tensors."""
+    given = [list(args), {key: value for key, value in kwargs.items() if key != "training"}]
+    leaves = [_without_value(leaf) if is_tensor(leaf) else leaf for leaf in flatten(given)]
+    by_position, by_name = pack_like(given, leaves)
+    return Arguments(tuple(by_position), by_name)
+
+
+def _without_value(tensor: Any) -> KerasTensor:
+    shape = TensorShape(tensor.shape)
+    return KerasTensor([None, *tuple(shape)[1:]] if shape.rank else shape, tensor.dtype)
+
+
+def _path(filepath: Any) -> str:
+    try:
+        return os.fspath(filepath) if not isinstance(filepath, bytes) else os.fsdecode(filepath)
+    except TypeError:
+        raise DTypeError(f"The path of weights is a string or a path, got {shown(filepath)}.") from None
+
+
+def _is_hdf5(path: str) -> bool:
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(4) == b"\x89HDF"
 
 
 _LOOP = """    with tf.GradientTape() as tape:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
-from situs.graph.structure import flatten, pack_like
+from situs.graph.structure import flatten
 from situs.keras.layers.base import Layer
-from situs.keras.layers.input import InputLayer
+from situs.keras.layers.input import Input, InputLayer
 from situs.keras.layers.symbolic import KerasTensor, Node, replaced
 
 
@@ -45,6 +45,21 @@ class Network:
         begin = [node.layer for node in made_by if node is not None and isinstance(node.layer, InputLayer)]
         return list({id(layer): layer for layer in [*begin, *(node.layer for node in self.nodes)]}.values())
 
+    def made_again(self) -> tuple[Any, Any]:
+        """Inputs and outputs of a model like this one, whose layers are made again."""
+        layers = {id(node.layer): node.layer._made_again() for node in self.nodes}
+        tensors: dict[int, Any] = {
+            id(tensor): Input(dtype=tensor.dtype, name=tensor.name, batch_shape=tensor.shape) for tensor in self._inputs
+        }
+
+        def new(tensor: KerasTensor) -> Any:
+            return tensors[id(tensor)]
+
+        for node in self.nodes:
+            made = layers[id(node.layer)](*replaced(list(node.args), new), **replaced(node.kwargs, new))
+            tensors.update(zip(map(id, flatten(node.outputs)), flatten(made), strict=True))
+        return replaced(self.inputs, new), replaced(self.outputs, new)
+
     def run(self, inputs: Any) -> Any:
         """Calls the layers with tensors that have values."""
         given = self._given(inputs)
@@ -56,14 +71,11 @@ class Network:
         for node in self.nodes:
             made = node.layer(*replaced(list(node.args), value_of), **replaced(node.kwargs, value_of))
             values.update(zip(map(id, flatten(node.outputs)), flatten(made), strict=True))
-        return pack_like(self.outputs, [values[id(tensor)] for tensor in flatten(self.outputs)])
+        return replaced(self.outputs, value_of)
 
     def _given(self, inputs: Any) -> list[Any]:
-        if isinstance(inputs, dict) and not isinstance(self.inputs, dict):
-            lacking = [tensor.name for tensor in self._inputs if tensor.name not in inputs]
-            if lacking:
-                raise InvalidArgumentError(f"The model has inputs that were not given: {', '.join(lacking)}.")
-            return [inputs[tensor.name] for tensor in self._inputs]
+        if isinstance(inputs, dict):
+            inputs = self._by_name(inputs)
         given = flatten(inputs)
         if len(given) != len(self._inputs):
             names = ", ".join(tensor.name for tensor in self._inputs)
@@ -71,6 +83,15 @@ class Network:
         for tensor, value in zip(self._inputs, given, strict=True):
             _check(tensor, value)
         return given
+
+    def _by_name(self, inputs: dict[Any, Any]) -> Any:
+        """The inputs of the model in a dictionary: under the keys that it was drawn with, or the tensors' names."""
+        keys = list(self.inputs) if isinstance(self.inputs, dict) else [tensor.name for tensor in self._inputs]
+        lacking = [str(key) for key in keys if key not in inputs]
+        if lacking:
+            raise InvalidArgumentError(f"The model has inputs that were not given: {', '.join(lacking)}.")
+        chosen = {key: inputs[key] for key in keys}
+        return chosen if isinstance(self.inputs, dict) else list(chosen.values())
 
 
 def _check(tensor: KerasTensor, value: Any) -> None:

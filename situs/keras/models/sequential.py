@@ -53,6 +53,7 @@ class Sequential(Model):
             raise DTypeError(
                 f"Only instances of keras layers can be added to a Sequential model. Received: {shown(layer)}"
             )
+        layer._check_made()
         if any(layer.name == other.name for other in self._list):
             raise InvalidArgumentError(
                 "All layers added to a Sequential model should have unique names. Name "
@@ -60,8 +61,8 @@ class Sequential(Model):
             )
         if not self._list and self._ends is None and layer._input_shape_arg is not None:
             self._begin(Input(layer._input_shape_arg))
-        self._list.append(layer)
         self._extend(layer)
+        self._list.append(layer)
 
     def _begin(self, start: KerasTensor) -> None:
         if self._list or self._ends is not None:
@@ -69,11 +70,11 @@ class Sequential(Model):
         self._ends = (start, start)
 
     def _extend(self, layer: Layer) -> None:
-        """Builds a layer that has been added, if the shape of its input is known."""
+        """Builds a layer that is to be added, if the shape of its input is known."""
         if self._ends is None:
             self.built = False
             return
-        with inside(self.name, None):
+        with inside(self.name):
             self._ends = (self._ends[0], layer(self._ends[1]))
         self.built = True
 
@@ -109,7 +110,8 @@ class Sequential(Model):
         """The tensor that it ends with, where its shape is known."""
         return None if self._ends is None else self._ends[1]
 
-    @property
-    def output_shape(self) -> Any:
-        """The shape of the output, where it is known."""
-        return None if self._ends is None else self._ends[1].shape
+    def _made_again(self) -> Any:
+        if type(self) is not Sequential:
+            return super()._made_again()
+        begin = [Input(dtype=each.dtype, name=each.name, batch_shape=each.shape) for each in self.inputs]
+        return Sequential([*begin, *(layer._made_again() for layer in self._list)], name=self.name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from situs.keras.layers.arguments import Arguments
 from situs.keras.layers.base import Layer
 from situs.keras.layers.calling import noting_shapes
-from situs.keras.layers.symbolic import KerasTensor, scratch
-from situs.shapes import TensorShape
+from situs.keras.layers.symbolic import KerasTensor, replaced, scratch
 
 _TITLES = ["Layer (type)", "Output Shape", "Param #"]
 
@@ -69,15 +69,15 @@ def _bytes(size: float) -> str:
 
 
 def _output_shapes(model: Any) -> dict[int, Any]:
-    """The shapes of the outputs of layers, as far as the shape of the model's inputs is known."""
-    specs: list[Any] = [tensor.spec() for tensor in model.inputs if isinstance(tensor, KerasTensor)]
-    if not specs and model._first_shapes is not None:
-        shape, dtype = model._first_shapes
-        specs = [(dtype, TensorShape(shape))]
+    """The shapes of the outputs of layers, if the model is drawn or has been called."""
+    call: Arguments | None = Arguments((model.input,), {}) if model.inputs else model._first_call
     shapes: dict[int, Any] = {}
-    if not specs or not model.built:
+    if call is None or not model.built:
         return shapes
     with scratch() as graph, noting_shapes(shapes):
-        tensors = [graph.add_argument(*spec) for spec in specs]
-        model(tensors[0] if len(tensors) == 1 else tensors)
+
+        def stand_in(tensor: KerasTensor) -> Any:
+            return graph.add_argument(*tensor.spec())
+
+        model(*replaced(list(call.args), stand_in), **replaced(call.kwargs, stand_in))
     return shapes

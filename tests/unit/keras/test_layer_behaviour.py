@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,13 @@ def test_values_are_taken_out_and_put_back() -> None:
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [([np.ones((3, 2))], "expects a list of 2"), ([np.ones((2, 3)), np.ones(2)], "not compatible"), (None, "expects")],
+    [
+        ([np.ones((3, 2))], "expects a list of 2"),
+        ([np.ones((2, 3)), np.ones(2)], "not compatible"),
+        ([np.ones((3, 2)), ["a", "b"]], "array of float32"),
+        ([np.ones((3, 2)), [[1], 2]], "array of float32"),
+        (None, "expects"),
+    ],
 )
 def test_values_that_do_not_fit_change_nothing(weights: Any, message: str) -> None:
     layer = layers.Dense(2)
@@ -179,6 +186,20 @@ def test_layers_work_in_the_graph_of_a_session() -> None:
             assert session.run(y, {x: [[1.0, 2.0, 3.0]]}).tolist() == [[6.0, 6.0]]
             layer.set_weights([np.zeros((3, 2)), np.ones(2)])
             assert session.run(y, {x: [[1.0, 2.0, 3.0]]}).tolist() == [[1.0, 1.0]]
+
+
+def test_a_placeholder_says_whether_batch_normalization_is_training() -> None:
+    x = np.array([[1.0], [3.0]], "float32")
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        layer, training = layers.BatchNormalization(momentum=0.5), tf1.placeholder(tf.bool, [])
+        y = layer(tf1.constant(x), training=training)
+        session.run(tf1.global_variables_initializer())
+        wanted = x / np.sqrt(1.001)
+        np.testing.assert_allclose(session.run([y, layer.updates], {training: False})[0], wanted, rtol=1e-6)
+        assert session.run(layer.moving_mean).tolist() == [0.0]
+        session.run(layer.updates, {training: True})
+        assert session.run(layer.moving_mean).tolist() == [1.0]
+        assert session.run(layer.moving_variance).tolist() == [1.0]
 
 
 def test_a_session_runs_the_updates_of_batch_normalization() -> None:
@@ -294,6 +315,29 @@ def test_arrays_and_lists_become_tensors_of_the_layers_dtype() -> None:
     assert layers.Dense(1, dtype="float64")(np.ones((1, 2))).dtype is tf.float64
 
 
+@pytest.mark.parametrize(
+    ("layer", "known", "given", "wanted"),
+    [
+        (layers.Flatten(), [None, 3, 0], [2, 3, 0], [2, 0]),
+        (layers.Flatten(), [None, None, 3], [0, 4, 3], [0, 12]),
+        (layers.Flatten(), None, [2, 4, 3], [2, 12]),
+        (layers.Reshape((0, 3)), [None, 0], [2, 0], [2, 0, 3]),
+        (layers.Reshape((3, -1)), [None, None], [2, 6], [2, 3, 2]),
+        (layers.TimeDistributed(layers.Lambda(lambda x: x)), [None, None, 3], [2, 0, 3], [2, 0, 3]),
+    ],
+)
+def test_the_batch_stays_where_shapes_are_unknown_or_empty(
+    layer: layers.Layer, known: Any, given: Any, wanted: Any
+) -> None:
+    call = tf.function(layer, input_signature=[tf.TensorSpec(known)])
+    assert call(tf.ones(given)).shape == wanted
+
+
+def test_time_is_distributed_over_several_outputs() -> None:
+    twice = layers.TimeDistributed(layers.Lambda(lambda x: [x, x[:, :1]]))
+    assert [list(output.shape) for output in twice(tf.ones([2, 4, 3]))] == [[2, 4, 3], [2, 4, 1]]
+
+
 def test_images_are_rescaled() -> None:
     found = layers.Rescaling(1 / 127.5, offset=-1)(np.array([[0, 255]], np.uint8))
     np.testing.assert_allclose(found, [[-1.0, 1.0]])
@@ -333,6 +377,28 @@ def test_activity_regularizers() -> None:
     assert [float(loss) for loss in layer.losses] == [6.0]
 
 
+def test_looking_at_a_model_leaves_its_losses_alone() -> None:
+    model = tf.keras.Sequential([layers.Dense(2, activity_regularizer="l2")])
+    model(tf.ones([1, 3]))
+    before = [float(loss) for loss in model.losses]
+    model.summary(print_fn=lambda text: None)
+    model.compute_output_shape((5, 3))
+    assert [float(loss) for loss in model.losses] == before
+
+
+def test_losses_of_other_threads_are_not_added_up() -> None:
+    layer = layers.Dense(2, activity_regularizer="l2")
+
+    def call() -> None:
+        layer(tf.ones([1, 3]))
+
+    for _ in range(2):
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+    assert len(layer.losses) == 1
+
+
 # Configuration and dtypes.
 
 
@@ -354,6 +420,29 @@ def test_a_layer_is_made_again_from_its_configuration(layer: layers.Layer) -> No
     other = type(layer).from_config(config)
     assert other.name == layer.name
     assert other.get_config() == config
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: layers.Bidirectional(layers.LSTM(2, return_sequences=True)),
+        lambda: layers.RNN(layers.GRUCell(2), return_sequences=True),
+        lambda: layers.TimeDistributed(layers.Dense(2)),
+        lambda: tf.keras.Sequential([layers.Dense(2), layers.Dense(3)]),
+    ],
+)
+def test_layers_in_a_configuration_are_made_again(make: Any) -> None:
+    layer, x = make(), np.ones((1, 4, 3), "float32")
+    wanted = layer(x)
+    other = type(layer).from_config(layer.get_config())
+    other(x)
+    other.set_weights(layer.get_weights())
+    np.testing.assert_array_equal(other(x), wanted)
+
+
+def test_an_input_keeps_its_dtype_in_a_configuration() -> None:
+    layer = layers.InputLayer((2,), dtype="int32")
+    assert layers.InputLayer.from_config(layer.get_config()).output.dtype == "int32"
 
 
 def test_mixed_precision_computes_in_half_and_keeps_variables_whole() -> None:
@@ -454,11 +543,127 @@ def test_what_is_no_initializer_is_refused() -> None:
         (lambda: layers.Bidirectional(layers.Dense(3)), "recurrent"),
         (lambda: layers.Input(), "exactly one"),
         (lambda: layers.BatchNormalization(axis=5)(tf.ones([2, 3])), "axis"),
+        (lambda: layers.BatchNormalization(axis=[0, 1])(tf.ones([2, 3])), "one axis"),
+        (lambda: layers.LayerNormalization(axis="last")(tf.ones([2, 3])), "axis"),
+        (lambda: layers.dot([tf.ones([2, 3]), tf.ones([2, 3])], axes=5), "out of range"),
+        (lambda: layers.dot([tf.ones([2, 3]), tf.ones([2, 3])], axes=0), "the batch"),
+        (lambda: layers.Dot((1, 1, 1)), "axes"),
+        (lambda: layers.Dot("last"), "axes"),
+        (lambda: layers.Reshape((-1, -1)), "target_shape"),
+        (lambda: layers.Reshape((4,))(layers.Input((6,))), "unchanged"),
+        (lambda: layers.Reshape((0, -1))(layers.Input((6,))), "unchanged"),
+        (lambda: layers.Permute(3), "dimensions"),
+        (lambda: layers.Permute((1, "b")), "dims"),
+        (lambda: layers.EinsumDense("ab,bc->ac", 3, bias_axes="z")(tf.ones([2, 3])), "'z'"),
+        (lambda: layers.EinsumDense(3, 3), "equation"),
+        (lambda: layers.EinsumDense("ab,bc->ac", None), "sizes"),
+        (lambda: layers.LSTM(2)(tf.ones([1, 4, 3]), initial_state=[tf.ones([1, 2])]), "LSTMCell has 2 states"),
+        (lambda: layers.Bidirectional(layers.GRU(2))(tf.ones([1, 4, 3]), initial_state=tf.ones([1, 2])), "a list"),
+        (lambda: layers.Bidirectional(layers.GRU(2), backward_layer=layers.GRU(2)), "other way"),
+        (lambda: layers.TimeDistributed(lambda x: x), "around a layer"),
+        (lambda: layers.Lambda(lambda x: None)(layers.Input((3,))), "returned None"),
+        (lambda: layers.Dense(3, input_shape=4), "sizes"),
+        (lambda: Scale().add_weight(shape=[2], initialiser="zeros"), "initialiser"),
+        (lambda: Scale().add_weight([2], shape=[2]), "once"),
     ],
 )
 def test_mistakes_are_told(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("value", [None, 3.0, "text", [tf.ones([2, 3]), tf.ones([2, 3])]])
+@pytest.mark.parametrize("built", [False, True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (layers.Dense(2), [2, 3]),
+        lambda: (layers.EinsumDense("ab,bc->ac", 2), [2, 3]),
+        lambda: (layers.Conv2D(2, 1), [2, 3, 3, 1]),
+        lambda: (layers.SeparableConv2D(2, 1), [2, 3, 3, 1]),
+        lambda: (layers.MaxPooling2D(), [2, 4, 4, 1]),
+        lambda: (layers.GlobalMaxPooling2D(), [2, 4, 4, 1]),
+        lambda: (layers.ZeroPadding2D(), [2, 4, 4, 1]),
+        lambda: (layers.Embedding(3, 2), [2]),
+        lambda: (layers.LSTM(2), [2, 4, 3]),
+        lambda: (layers.Bidirectional(layers.LSTM(2)), [2, 4, 3]),
+        lambda: (layers.TimeDistributed(layers.Dense(2)), [2, 4, 3]),
+        lambda: (layers.BatchNormalization(), [2, 3]),
+        lambda: (layers.LayerNormalization(), [2, 3]),
+        lambda: (layers.RMSNormalization(), [2, 3]),
+        lambda: (layers.SpatialDropout1D(0.5), [2, 4, 3]),
+        lambda: (layers.GaussianNoise(1.0), [2, 3]),
+        lambda: (layers.Rescaling(2.0), [2, 3]),
+        lambda: (layers.Flatten(), [2, 3]),
+        lambda: (layers.Reshape((3,)), [2, 3]),
+        lambda: (layers.RepeatVector(2), [2, 3]),
+    ],
+)
+def test_what_is_no_tensor_is_refused(make: Any, built: bool, value: Any) -> None:
+    layer, shape = make()
+    if built:
+        layer(tf.ones(shape))
+    with pytest.raises((errors.DTypeError, errors.InvalidArgumentError), match="tensor"):
+        layer(value, training=True)
+
+
+def test_merging_refuses_what_is_no_tensor() -> None:
+    with pytest.raises(TypeError, match=r'Layer "products" .* takes a tensor, got None'):
+        layers.dot([None, 3], name="products")
+
+
+@pytest.mark.parametrize(
+    ("layer", "wrong", "right"),
+    [
+        (layers.Dense(2), [4], [1, 3]),
+        (layers.Conv2D(2, 1), [1, 5, 4], [1, 5, 5, 3]),
+        (layers.DepthwiseConv2D(1), [1, 5, 4], [1, 5, 5, 3]),
+        (layers.LSTM(2), [1, 5], [1, 5, 3]),
+    ],
+)
+def test_a_call_that_is_refused_builds_nothing(layer: layers.Layer, wrong: Any, right: Any) -> None:
+    with pytest.raises(ValueError, match="ndim"):
+        layer(tf.ones(wrong))
+    assert not layer.built
+    layer(tf.ones(right))
+
+
+def test_the_directions_have_cells_of_their_own() -> None:
+    both = layers.Bidirectional(layers.RNN(layers.GRUCell(2), False, False, False, name="there"))
+    both(tf.ones([1, 4, 3]))
+    assert both.backward_layer.name == "backward_there"
+    assert both.backward_layer.go_backwards
+    assert len(both.weights) == 6
+    assert both.forward_layer.cell is not both.backward_layer.cell
+
+
+def test_a_cell_may_have_a_tuple_of_states() -> None:
+    class Counting(layers.Layer):
+        state_size, output_size = (1, 1), 3
+
+        def call(self, x: Any, states: Any) -> Any:
+            return x, [states[0] + 1.0, states[1] + 2.0]
+
+    _, ones, twos = layers.RNN(Counting(), return_state=True)(tf.ones([1, 4, 3]))
+    assert (ones.numpy().item(), twos.numpy().item()) == (4.0, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("equation", "output_shape", "bias_axes", "shapes"),
+    [
+        ("...b,bc->...c", (None, 4), "c", [(5, 4), (4,)]),
+        ("ab...,bc->ac...", (4, None), "c", [(3, 4), (4, 1)]),
+        ("a...b,bc->a...c", (None, 4), None, [(5, 4)]),
+    ],
+)
+def test_dots_of_an_equation_stand_for_dimensions(
+    equation: str, output_shape: Any, bias_axes: Any, shapes: Any
+) -> None:
+    layer = layers.EinsumDense(equation, output_shape, bias_axes=bias_axes)
+    x = np.random.default_rng(0).normal(size=(2, 3, 5)).astype("float32")
+    outputs = layer(x)
+    assert [tuple(variable.shape) for variable in layer.weights] == shapes
+    np.testing.assert_allclose(outputs, np.einsum(equation, x, layer.kernel.numpy()), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -469,6 +674,9 @@ def test_mistakes_are_told(make: Any, message: str) -> None:
         lambda: layers.LSTM(3, recurrent_dropout=0.5),
         lambda: layers.UpSampling2D(interpolation="bilinear"),
         lambda: layers.MultiHeadAttention(2, 3, attention_axes=(1, 2)),
+        lambda: layers.MultiHeadAttention(2, 3, output_shape=(4, 5)),
+        lambda: layers.LSTM(3, time_major=True),
+        lambda: layers.Conv2DTranspose(4, 3, groups=2),
         lambda: layers.Layer()(tf.ones([1])),
     ],
 )
@@ -489,5 +697,12 @@ def test_a_forgotten_constructor_is_told() -> None:
         def __init__(self) -> None:
             pass
 
-    with pytest.raises(RuntimeError, match="super"):
-        Forgot()(tf.ones([1]))
+    for use in (
+        lambda: Forgot()(tf.ones([1])),
+        lambda: Forgot().weights,
+        lambda: Forgot().trainable_variables,
+        lambda: Forgot().losses,
+        lambda: tf.keras.Sequential([Forgot()]),
+    ):
+        with pytest.raises(RuntimeError, match="super"):
+            use()

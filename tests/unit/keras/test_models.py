@@ -72,6 +72,13 @@ def test_weights_are_saved_and_loaded(make: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(third(x), wanted)
 
 
+def test_weights_need_a_path() -> None:
+    with pytest.raises(TypeError, match="path of weights"):
+        Net().save_weights(None)
+    with pytest.raises(TypeError, match="path of weights"):
+        Net().load_weights(3)
+
+
 def test_weights_are_not_overwritten_unless_asked(tmp_path: Path) -> None:
     model = drawn()
     model.save_weights(tmp_path / "w")
@@ -152,7 +159,27 @@ def test_what_cannot_stand_in_a_row_is_refused(given: Any, message: str) -> None
         Sequential(given)
 
 
+def test_a_layer_that_does_not_fit_is_not_added() -> None:
+    model = Sequential([layers.Input((3,))])
+    with pytest.raises(ValueError, match="ndim=4"):
+        model.add(layers.Conv2D(2, 1))
+    assert model.layers == []
+
+
 # Drawn models.
+
+
+def test_a_dictionary_of_inputs_needs_the_names_of_the_model() -> None:
+    a, b = layers.Input((3,), name="first"), layers.Input((3,), name="second")
+    x, y = tf.ones([1, 3]), tf.zeros([1, 3])
+    named = Model({"a": a, "b": b}, layers.subtract([a, b]))
+    assert named({"b": y, "a": x, "unused": y}).numpy().tolist() == [[1.0, 1.0, 1.0]]
+    with pytest.raises(ValueError, match="not given: b"):
+        named({"a": x, "c": y})
+    listed = Model([a, b], layers.subtract([a, b]))
+    assert listed({"second": y, "first": x}).numpy().tolist() == [[1.0, 1.0, 1.0]]
+    with pytest.raises(ValueError, match="'second' of the model has shape"):
+        listed({"first": x, "second": tf.ones([1, 4])})
 
 
 def test_a_drawn_model_shares_layers_and_has_several_ends() -> None:
@@ -250,6 +277,15 @@ def test_a_clone_has_the_form_and_not_the_variables(make: Any) -> None:
     assert [layer.name for layer in clone.layers] == [layer.name for layer in model.layers]
 
 
+def test_the_clone_of_a_part_begins_with_inputs_of_its_own() -> None:
+    x = layers.Input((3,))
+    inner = layers.Dense(4, name="inner")(x)
+    part = Model(inner, layers.Dense(2, name="last")(inner))
+    clone = clone_model(part)
+    assert clone(np.ones((1, 4))).shape == [1, 2]
+    assert len(clone.weights) == 2
+
+
 @pytest.mark.parametrize(("given", "message"), [(3, "takes a model"), (Net(), r"Net\(\.\.\.\)")])
 def test_what_cannot_be_cloned_is_told(given: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -326,3 +362,18 @@ def test_the_summary_of_a_class_knows_shapes_once_it_was_called() -> None:
     model.summary(print_fn=printed.append, show_trainable=True)
     assert "(None, 4)" in printed[1]
     assert "Trainable" in printed[1]
+
+
+def test_the_summary_of_a_class_with_several_arguments() -> None:
+    class Sum(Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = layers.Dense(4)
+
+        def call(self, x: Any, more: Any, factor: float = 1.0) -> Any:
+            return self.dense(x) + more * factor
+
+    model, printed = Sum(), []
+    model(np.ones((2, 3)), tf.ones([2, 4]), factor=2.0)
+    model.summary(print_fn=printed.append)
+    assert "(None, 4)" in printed[0]

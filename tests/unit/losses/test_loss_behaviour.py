@@ -174,6 +174,7 @@ def test_losses_are_computed_where_the_scope_says(on: str) -> None:
         (lambda: losses.get("nonsense"), ValueError, "Could not interpret"),
         (lambda: losses.get(3), ValueError, "Could not interpret"),
         (lambda: losses.serialize(3), TypeError, "loss"),
+        (lambda: losses.LossFunctionWrapper(3), TypeError, "function"),
     ],
 )
 def test_bad_input_is_an_error(call: Callable[[], Any], error: type[Exception], message: str) -> None:

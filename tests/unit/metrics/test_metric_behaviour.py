@@ -116,6 +116,29 @@ def test_a_name_may_come_first_as_in_keras_2() -> None:
     assert Old("old").name == "old"
 
 
+def test_weights_are_added_in_the_orders_of_keras_2_and_3() -> None:
+    metric = metrics.Metric(name="m")
+    made = [
+        metric.add_weight("w", shape=(2,), initializer="ones"),
+        metric.add_weight("w", (2,), initializer="ones", aggregation="sum"),
+        metric.add_weight((2,), "ones", name="w"),
+    ]
+    assert [(variable.name, variable.numpy().tolist()) for variable in made] == [("m/w:0", [1.0, 1.0])] * 3
+
+
+def test_iou_takes_an_array_of_classes() -> None:
+    metric = metrics.IoU(3, np.array([0, 2]))
+    assert metric.get_config()["target_class_ids"] == [0, 2]
+    assert float(metric([0, 1, 2], [0, 1, 2])) == pytest.approx(1.0)
+
+
+def test_the_rank_of_weights_is_known_in_a_function() -> None:
+    mean = metrics.Mean()
+    update = tf.function(mean.update_state, input_signature=[tf.TensorSpec([2, 3]), tf.TensorSpec(None)])
+    with pytest.raises(ValueError, match="weights whose rank is known"):
+        update(tf.ones([2, 3]), tf.ones([2]))
+
+
 def test_the_mean_of_a_function_of_ones_own() -> None:
     metric = metrics.MeanMetricWrapper(lambda y, p, power: tf.abs(y - p) ** power, name="mine", power=3.0)
     assert float(metric(tf.constant([[1.0]]), tf.constant([[3.0]]))) == 8.0
@@ -286,11 +309,17 @@ def test_what_is_no_metric_is_not_found(identifier: Any) -> None:
         (lambda: metrics.AUC(curve="x"), ValueError, "Invalid AUC curve"),
         (lambda: metrics.AUC(summation_method=3), ValueError, "Invalid AUC summation"),
         (lambda: metrics.AUC(num_thresholds=1), ValueError, "> 1"),
+        (lambda: metrics.AUC(num_thresholds="a"), TypeError, "num_thresholds"),
+        (lambda: metrics.AUC(thresholds=["a", 1]), TypeError, "numbers in"),
+        (lambda: metrics.AUC(thresholds=[0.5, 2.0]), ValueError, r"in \[0, 1\]. Received: \[2.0\]"),
         (lambda: metrics.AUC(num_labels=2), ValueError, "multi_label"),
         (lambda: metrics.AUC(multi_label=True)([0, 1], [0.1, 0.2]), ValueError, "rank 2"),
         (lambda: metrics.AUC()([0, 1, 1], [0.1, 0.2]), ValueError, "incompatible"),
         (lambda: metrics.IoU(3, [5]), ValueError, "out of range"),
         (lambda: metrics.IoU(3, []), ValueError, "out of range"),
+        (lambda: metrics.IoU(3, 1), TypeError, "classes"),
+        (lambda: metrics.IoU(3, ["a"]), TypeError, "target_class_ids"),
+        (lambda: metrics.IoU(3, [1.5]), TypeError, "target_class_ids"),
         (lambda: metrics.PrecisionAtRecall(1.5), ValueError, "range"),
         (lambda: metrics.PrecisionAtRecall("a"), TypeError, "recall"),
         (lambda: metrics.RecallAtPrecision(0.5, num_thresholds=0), ValueError, "> 0"),
@@ -300,10 +329,15 @@ def test_what_is_no_metric_is_not_found(identifier: Any) -> None:
         (lambda: metrics.F1Score()([0, 1], [0.1, 0.2]), ValueError, "2D inputs"),
         (lambda: metrics.R2Score("x"), ValueError, "class_aggregation"),
         (lambda: metrics.R2Score(num_regressors=-1), ValueError, "num_regressors"),
+        (lambda: metrics.R2Score(num_regressors="a"), TypeError, "num_regressors"),
         (lambda: metrics.R2Score()([[1.0, 2.0]], [[1.0]]), ValueError, "2D inputs"),
+        (lambda: metrics.MeanMetricWrapper(3), TypeError, "function"),
         (lambda: metrics.Metric().update_state(1), NotImplementedError, "update_state"),
         (lambda: metrics.Metric().result(), NotImplementedError, "result"),
         (lambda: metrics.Metric().add_weight(initializer="nonsense"), ValueError, "initializer"),
+        (lambda: metrics.Metric().add_weight(initializer=np.zeros(2)), ValueError, "initializer"),
+        (lambda: metrics.Metric().add_weight(shape=(), initialiser="zeros"), TypeError, "initialiser"),
+        (lambda: metrics.Metric().add_weight((2,), shape=(2,)), TypeError, "once"),
         (lambda: metrics.serialize(3), TypeError, "metric"),
     ],
 )
@@ -317,8 +351,13 @@ def test_a_class_that_forgets_its_base_is_told() -> None:
         def __init__(self) -> None:
             self.x = self.add_weight(name="x")
 
-    with pytest.raises(RuntimeError, match=r"super\(\).__init__"):
-        Forgetful()
+    class Empty(metrics.Metric):
+        def __init__(self) -> None:
+            pass
+
+    for use in (Forgetful, lambda: Empty().variables, lambda: repr(Empty()), lambda: Empty().get_config()):
+        with pytest.raises(RuntimeError, match=r"super\(\).__init__"):
+            use()
 
 
 def test_a_graph_of_a_session_is_refused() -> None:

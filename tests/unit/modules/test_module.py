@@ -56,6 +56,15 @@ def test_a_module_that_leads_to_itself_comes_to_an_end() -> None:
     assert len(tree.variables) == 8
 
 
+@pytest.mark.parametrize("wrap", [lambda inner: [inner], lambda inner: {"inner": inner}])
+def test_an_attribute_that_contains_itself_is_refused(wrap: Any) -> None:
+    tree = Tree()
+    tree.loop = {}
+    tree.loop["again"] = wrap(tree.loop)
+    with pytest.raises(ValueError, match="contains itself"):
+        assert tree.variables
+
+
 @pytest.mark.parametrize(("given", "wanted"), [("Dense", "dense"), ("MyModule", "my_module"), ("HTTPNet", "http_net")])
 def test_names_of_classes(given: str, wanted: str) -> None:
     assert snake_case(given) == wanted

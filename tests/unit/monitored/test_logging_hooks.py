@@ -44,6 +44,12 @@ def test_a_list_is_logged_under_its_own_names(logged):
     assert lines(logged, "Tensor") == ['Tensor("d:0", shape=(), dtype=int32) = 2, c:0 = 1.5']
 
 
+def test_one_name_is_no_list_of_letters(logged):
+    c = tf.constant(1.5, name="c")
+    run(LoggingTensorHook("c:0", every_n_iter=1), c, 1)
+    assert lines(logged, "c:0") == ["c:0 = 1.5"]
+
+
 def test_values_are_logged_at_the_end(logged):
     c = tf.constant(1.5)
     run(LoggingTensorHook({"c": c}, at_end=True), c, 3)
@@ -116,6 +122,12 @@ def test_or_well(logged):
         sess.run(p, {p: float("nan")})
         assert sess.should_stop()
     assert "Model diverged with loss = NaN." in logged()
+
+
+def test_a_loss_without_a_value_is_told():
+    c = tf.constant(1.0)
+    with MonitoredSession(hooks=[NanTensorHook(tf.no_op())]) as sess, pytest.raises(TypeError, match="NanTensorHook"):
+        sess.run(c)
 
 
 # Steps per second.

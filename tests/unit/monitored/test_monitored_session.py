@@ -349,7 +349,7 @@ def test_what_a_thread_raises_is_raised_at_the_end():
     fails = tf.py_func(raising(ValueError("in the thread")), [], tf.float32)
     queue_runner.add_queue_runner(queue_runner.QueueRunner(queue, [queue.enqueue(fails)]))
     element = queue.dequeue()
-    with pytest.raises(Exception, match="in the thread"), MonitoredSession() as sess:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="in the thread"), MonitoredSession() as sess:
         sess.run(element)
 
 

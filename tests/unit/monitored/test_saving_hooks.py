@@ -102,6 +102,10 @@ def test_a_graph_with_a_dataset_is_saved_without_it(tmp_path, logged):
         ({}, "Either every_secs or every_steps should be provided."),
         ({"save_secs": 1, "save_steps": 1}, "Can not provide both every_secs and every_steps."),
         ({"save_secs": 1, "saver": 1, "scaffold": 1}, "You cannot provide both saver and scaffold."),
+        ({"save_secs": 1, "saver": 1}, "saver must be"),
+        ({"save_secs": 1, "scaffold": 1}, "scaffold must be"),
+        ({"save_secs": 1, "listeners": [1]}, "Listeners are objects"),
+        ({"save_secs": 1, "checkpoint_basename": 1}, "checkpoint_basename"),
     ],
 )
 def test_arguments_of_savers_are_checked(tmp_path, given, text):
@@ -178,6 +182,8 @@ def test_arguments_of_summary_hooks_are_checked(model):
     for given in ({}, {"scaffold": 1, "summary_op": 1}):
         with pytest.raises(ValueError, match=r"Exactly one of scaffold or summary_op must be provided."):
             SummarySaverHook(1, **given)
+    with pytest.raises(TypeError, match="scaffold must be"):
+        SummarySaverHook(1, scaffold=1)
 
 
 # Traces.

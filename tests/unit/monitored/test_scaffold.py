@@ -77,9 +77,9 @@ def test_two_savers_are_one_too_many():
         Scaffold().finalize()
 
 
-@pytest.mark.parametrize("given", [{"copy_from_scaffold": 5}, {"init_fn": 5}])
+@pytest.mark.parametrize("given", [{"copy_from_scaffold": 5}, {"init_fn": 5}, {"saver": 5}])
 def test_arguments_of_scaffolds_are_checked(given):
-    with pytest.raises(TypeError, match=r"Scaffold|init_fn"):
+    with pytest.raises(TypeError, match=r"Scaffold|init_fn|saver"):
         Scaffold(**given)
 
 
@@ -225,6 +225,21 @@ def test_a_worker_waits_until_the_model_is_ready(logged):
         manager.wait_for_session("", max_wait_secs=0.05)
     text = "Waiting for model to be ready.  Ready_for_local_init_op:  None, ready: Variables not initialized: v"
     assert logged()[0] == text
+
+
+@pytest.mark.parametrize("use", ["wait_for_session", "recover_session"])
+def test_a_session_whose_local_initializers_fail_is_closed(use, monkeypatch):
+    closed = []
+    monkeypatch.setattr(tf.Session, "close", lambda self: closed.append(self))
+    failing = tf.Assert(tf.constant(False), ["no"])
+    with pytest.raises(errors.InvalidArgumentError):
+        getattr(SessionManager(local_init_op=failing), use)()
+    assert len(closed) == 1
+
+
+def test_a_function_for_initializing_is_checked():
+    with pytest.raises(TypeError, match="init_fn"):
+        SessionManager().prepare_session(init_fn=3)
 
 
 def test_a_model_without_variables_is_ready_at_once():

@@ -129,3 +129,26 @@ def test_initializers_and_functions(graph):
     with sv.managed_session() as sess:
         assert sess.run(v) == 2.0
         assert seen == [sess]
+
+
+@pytest.mark.parametrize("given", [{"graph": 3}, {"session_manager": 3}, {"checkpoint_basename": 3}])
+def test_arguments_are_checked(graph, given):
+    (name,) = given
+    with pytest.raises(TypeError, match=name):
+        Supervisor(**given)
+
+
+def test_a_session_whose_services_do_not_start_is_closed(model, tmp_path, monkeypatch):
+    closed = []
+    monkeypatch.setattr(tf.Session, "close", lambda self: closed.append(self))
+    supervisor = Supervisor(logdir=tmp_path)
+
+    def fail(session):
+        raise ValueError("no services")
+
+    monkeypatch.setattr(supervisor, "start_standard_services", fail)
+    with pytest.raises(ValueError, match="no services"):
+        supervisor.prepare_or_wait_for_session()
+    assert len(closed) == 1
+    assert supervisor.should_stop()
+    supervisor.summary_writer.close()

@@ -114,3 +114,9 @@ def test_there_is_one_machine(model):
         MonitoredTrainingSession(master="grpc://worker:2222")
     with pytest.raises(ValueError, match="Can not provide both every_secs and every_steps"):
         MonitoredTrainingSession(checkpoint_dir="x", save_checkpoint_secs=1, save_checkpoint_steps=1)
+
+
+@pytest.mark.parametrize("name", ["save_checkpoint_secs", "save_summaries_steps", "log_step_count_steps"])
+def test_periods_are_numbers(model, tmp_path, name):
+    with pytest.raises(TypeError, match="steps or seconds"):
+        MonitoredTrainingSession(checkpoint_dir=tmp_path, **{name: "often"})

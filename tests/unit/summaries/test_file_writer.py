@@ -271,7 +271,24 @@ def test_what_is_no_event_is_refused(case, writer):
 def test_a_refused_run_leaves_its_tag_free(writer):
     with pytest.raises(TypeError):
         writer.add_run_metadata(3, "t")
+    with pytest.raises(TypeError):
+        writer.add_run_metadata(tf.RunMetadata(), "t", "step")
     writer.add_run_metadata(tf.RunMetadata(), "t")
+
+
+def test_metadata_that_could_not_be_written_are_written_later(tmp_path, graph):
+    text = summary.text("txt", tf.constant("a"))
+    with tf.Session() as sess, summary.FileWriter(tmp_path) as writer:
+        given = sess.run(text)
+        with pytest.raises(TypeError):
+            writer.add_summary(given, "step")
+        writer.close()
+        with pytest.warns(UserWarning, match="closed FileWriter"):
+            writer.add_summary(given, 0)
+        writer.reopen()
+        writer.add_summary(given, 1)
+    (event,) = [event for event in events(tmp_path) if event.summary.value]
+    assert event.summary.value[0].HasField("metadata")
 
 
 def test_folders_that_cannot_be_are_refused(tmp_path):
