@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import os
 import platform
 import subprocess
 import sys
@@ -18,6 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
+
+from benchmarks.report import MARK
+from situs.devices.physical import find_processor
 
 ROOT = Path(__file__).parent.parent
 # Which of the peers each benchmark takes.
@@ -41,17 +43,9 @@ def output_of(name: str, pythons: dict[str, str], turns: int | None) -> str:
 
 def machine() -> str:
     """The machine in a line."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    processor = find_processor()
     card = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no card"
-    return f"{_processor()}, {cores} cores, {card}, {platform.system()}"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return f"{processor.name}, {processor.cores} cores, {card}, {platform.system()}"
 
 
 def versions(pythons: dict[str, str]) -> str:
@@ -66,15 +60,14 @@ def versions(pythons: dict[str, str]) -> str:
 
 
 def bars(outputs: dict[str, str]) -> list[str]:
-    """The lines that say whether a bar was reached, as rows of a table."""
-    rows = []
-    for name, text in outputs.items():
-        rows += [f"| {name} | {' '.join(line.split())} |" for line in text.splitlines() if _is_verdict(line)]
-    return rows
+    """The bars of all benchmarks, as rows of a table."""
+    lines = [(name, line) for name, text in outputs.items() for line in text.splitlines()]
+    return [f"| {name} | {line.removeprefix(MARK)} |" for name, line in lines if line.startswith(MARK)]
 
 
-def _is_verdict(line: str) -> bool:
-    return "reached" in line or "MISSED" in line
+def tables(text: str) -> str:
+    """What a benchmark printed above its bars."""
+    return text.partition(f"\n{MARK}")[0].rstrip()
 
 
 def page(outputs: dict[str, str], pythons: dict[str, str]) -> str:
@@ -85,10 +78,10 @@ def page(outputs: dict[str, str], pythons: dict[str, str]) -> str:
         "# Results",
         f"Written by `python -m benchmarks` on {datetime.now(UTC):%Y-%m-%d}. {machine()}. {versions(pythons)}.",
         f"{len(rows)} bars, {len(rows) - missed} reached, {missed} missed.",
-        "\n".join(["| benchmark | bar |", "|---|---|", *rows]),
+        "\n".join(["| benchmark | what | figure | at most | |", "|---|---|---|---|---|", *rows]),
     ]
     for name, text in outputs.items():
-        parts.append(f"## {name}\n\n```\n{text}\n```")
+        parts.append(f"## {name}\n\n```\n{tables(text)}\n```")
     return "\n\n".join(parts) + "\n"
 
 

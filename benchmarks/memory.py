@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 import torch
 
 from benchmarks.peers.models import STEPS
+from benchmarks.report import Bar, print_bars, print_machine
 
 PEERS = Path(__file__).parent / "peers"
 ROOT = Path(__file__).parent.parent
@@ -73,47 +73,41 @@ def _check_alike(ours: list[list[float]], theirs: list[list[float]]) -> None:
 
 def report(figures: Figures, costs: dict[str, dict[str, float]]) -> None:
     """Prints the figures as tables."""
-    card = f", {torch.cuda.get_device_name(0)}" if torch.cuda.is_available() else ", one virtual GPU"
-    print(f"Python {platform.python_version()}, torch {torch.__version__}{card}")
-    print(f"{'MiB at most':22}{'first run':>11}{'situs':>9}{'torch':>17}{'torch, in place':>18}   bar")
+    print_machine()
+    print(f"{'MiB at most':20}{'planned':>9}{'first run':>11}{'situs':>9}{'torch':>17}{'torch, in place':>18}")
     for title, found in figures.items():
         _report_peak(title, found)
-    for title, found in figures.items():
-        _report_plan(title, found)
-    for title, found in figures.items():
-        if found["steps"]:
-            print(
-                f"{title}: {found['grown']} bytes more taken from the card in {found['steps']} runs   "
-                f"{_verdict(found['grown'], GROWTH_BAR)}"
-            )
     for case, times in costs.items():
-        _report_cost(case, times)
+        added = times["counted"] - times["alone"]
+        print(f"{case:34}{times['alone']:>7.0f} ns +{added:.0f} ({added / times['alone']:.1%})")
+    print_bars([*byte_bars(figures), *cost_bars(costs)])
 
 
 def _report_peak(title: str, found: dict[str, Any]) -> None:
-    cells = (f"{found[peer] / MIB:.1f} ({found['peak'] / found[peer]:.2f}x)" for peer in ("torch", "torch in place"))
-    plain, thrifty = cells
-    verdict = _verdict(found["peak"] / found["torch"], PEAK_BAR)
-    ours = f"{found['first'] / MIB:>11.1f}{found['peak'] / MIB:>9.1f}"
-    print(f"{title:22}{ours}{plain:>17}{thrifty:>18}   {verdict}")
-
-
-def _report_plan(title: str, found: dict[str, Any]) -> None:
-    wrong = abs(found["planned"] / found["first"] - 1)
-    sizes = f"{found['planned'] / MIB:.1f} MiB predicted, {found['first'] / MIB:.1f} measured"
-    print(f"{title}: {sizes}, {wrong:.1%} apart   {_verdict(wrong, PLAN_BAR)}")
-
-
-def _report_cost(case: str, times: dict[str, float]) -> None:
-    share = times["counted"] / times["alone"] - 1
-    verdict = "" if "virtual" in case else _verdict(share, COST_BAR)  # there every tensor is entered, however small
-    print(
-        f"ledger, {case:26}{times['alone']:>7.0f} ns +{times['counted'] - times['alone']:.0f} ({share:.1%})   {verdict}"
+    plain, thrifty = (
+        f"{found[peer] / MIB:.1f} ({found['peak'] / found[peer]:.2f}x)" for peer in ("torch", "torch in place")
     )
+    ours = f"{found['planned'] / MIB:>9.1f}{found['first'] / MIB:>11.1f}{found['peak'] / MIB:>9.1f}"
+    print(f"{title:20}{ours}{plain:>17}{thrifty:>18}")
 
 
-def _verdict(figure: float, bar: float) -> str:
-    return f"{bar} {'reached' if figure <= bar else 'MISSED'}"
+def byte_bars(figures: Figures) -> list[Bar]:
+    """What Situs means to stay under in bytes."""
+    found = []
+    for title, each in figures.items():
+        apart = abs(each["planned"] / each["first"] - 1)
+        found += [
+            Bar(f"{title}, bytes at most", each["peak"] / each["torch"], PEAK_BAR, "x torch", 4),
+            Bar(f"{title}, plan and first run apart", apart, PLAN_BAR, "x"),
+            Bar(f"{title}, more taken in {each['steps']} runs", each["grown"], GROWTH_BAR, " bytes", 0),
+        ]
+    return found
+
+
+def cost_bars(costs: dict[str, dict[str, float]]) -> list[Bar]:
+    """What Situs means to stay under in time; not on a virtual GPU, where every tensor is entered, however small."""
+    ledgers = {case: times for case, times in costs.items() if case.startswith("ledger") and "virtual" not in case}
+    return [Bar(case, times["counted"] / times["alone"] - 1, COST_BAR, "x more") for case, times in ledgers.items()]
 
 
 def main() -> None:
@@ -122,7 +116,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     figures, costs = measure(), figures_of("cost")
-    print(json.dumps({"bytes": figures, "ns": costs})) if arguments.json else report(figures, costs)
+    if arguments.json:
+        print(json.dumps({"bytes": figures, "ns": costs}))
+    else:
+        report(figures, costs)
 
 
 if __name__ == "__main__":

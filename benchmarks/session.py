@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,7 +20,8 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.peers.session_programs import SMALL, best
+from benchmarks.peers.session_programs import SMALL, best, chain_graph
+from benchmarks.report import Bar, print_bars, print_machine
 
 PEERS = Path(__file__).parent / "peers"
 ROOT = Path(__file__).parent.parent
@@ -98,8 +98,7 @@ def memory(tensorflow: str | None) -> dict[str, float]:
 
 def gpu_figures() -> Figures:
     """The chain of small nodes on a card: a session's run, and a CUDA graph captured by hand, fed and fetched alike."""
-    import situs.compat.v1 as tf
-    from benchmarks.peers.session_programs import chain_graph
+    import situs.compat.v1 as tf  # here, because all other figures come from processes of their own
 
     x, h = chain_graph(tf)
     session = tf.Session()
@@ -130,15 +129,14 @@ def _captured_by_hand() -> float:
 
 def report(figures: Figures, peaks: dict[str, float]) -> None:
     """Prints the figures as a table."""
-    card = f", {torch.cuda.get_device_name(0)}" if torch.cuda.is_available() else ""
-    print(f"Python {platform.python_version()}, torch {torch.__version__}, {torch.get_num_threads()} threads{card}")
-    print(f"{'us per run':32}{'situs':>12}{'tensorflow':>22}{'torch':>22}   bar")
+    print_machine()
+    print(f"{'us per run':32}{'situs':>12}{'tensorflow':>22}{'torch':>22}")
     for case, times in figures.items():
         cells = "".join(_cell(times, peer) for peer in ("tensorflow", "torch"))
-        print(f"{case:32}{times['situs'] * 1e6:>12.1f}{cells}   {_verdict(case, times)}")
+        print(f"{case:32}{times['situs'] * 1e6:>12.1f}{cells}")
     for library, peak in peaks.items():
-        verdict = _against(peak, MEMORY_BAR) if library == "situs" else ""
-        print(f"peak of 200 layers, {library}: input + {peak:.2f} activations   {verdict}")
+        print(f"peak of 200 layers, {library}: input + {peak:.2f} activations")
+    print_bars(bars(figures, peaks))
 
 
 def _cell(times: dict[str, float], peer: str) -> str:
@@ -147,17 +145,14 @@ def _cell(times: dict[str, float], peer: str) -> str:
     return f"{times[peer] * 1e6:.1f} ({times['situs'] / times[peer]:.2f}x)".rjust(22)
 
 
-def _verdict(case: str, times: dict[str, float]) -> str:
-    peer, bar = BARS[case]
-    if peer not in times:
-        return f"{bar} of {peer}"
-    return f"{_against(times['situs'] / times[peer], bar)} ({peer})"
-
-
-def _against(figure: float, bar: float) -> str:
-    if bar < figure <= bar * (1 + NOISE):
-        return f"{bar} MISSED, by less than the noise of {NOISE:.0%}"
-    return f"{bar} {'reached' if figure <= bar else 'MISSED'}"
+def bars(figures: Figures, peaks: dict[str, float]) -> list[Bar]:
+    """What Situs means to stay under, where the peer is there to compare with."""
+    found = []
+    for case, times in figures.items():
+        peer, most = BARS[case]
+        if peer in times:
+            found.append(Bar(case, times["situs"] / times[peer], most, f"x {peer}", noise=NOISE))
+    return [*found, Bar("peak of 200 layers beside the input", peaks["situs"], MEMORY_BAR, " activations")]
 
 
 def main() -> None:

@@ -14,13 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from benchmarks.report import Bar, print_bars, print_machine
 
 PEERS = Path(__file__).parent / "peers"
 ROOT = Path(__file__).parent.parent
@@ -90,46 +91,40 @@ def _check_alike(model: str, columns: dict[str, dict[str, Any]]) -> None:
 
 def report(figures: Figures) -> None:
     """Prints the figures as tables."""
-    card = f", {torch.cuda.get_device_name(0)}" if torch.cuda.is_available() else ""
-    print(f"Python {platform.python_version()}, torch {torch.__version__}, {torch.get_num_threads()} threads{card}")
+    print_machine()
     for model, columns in figures.items():
         print(f"\n{model:22}{'ms a step':>14}{'x torch':>10}{'MiB at most':>14}")
         for column, found in columns.items():
             times = f"{found['seconds'] * 1e3:>14.3f}{found['seconds'] / columns['torch']['seconds']:>10.2f}"
             held = f"{found['bytes'] / MIB:>14.1f}" if found["bytes"] else ""
             print(f"  {column:20}{times}{held}")
-        for line in verdicts(model, columns):
-            print(f"  {line}")
+    print_bars(bar for model, columns in figures.items() for bar in bars(model, columns))
 
 
-def verdicts(model: str, columns: dict[str, dict[str, Any]]) -> list[str]:
-    """The bars of a model: what was reached."""
+def bars(model: str, columns: dict[str, dict[str, Any]]) -> list[Bar]:
+    """What Situs means to stay under with a model."""
     ours, torchs = columns["situs"], columns["torch"]
+    ratio = ours["seconds"] / torchs["seconds"]
     if model == "tape":
-        return [_ratio("a tape", ours["seconds"] / torchs["seconds"], "torch's autograd", TAPE_BAR)]
+        return [Bar("a tape over 100 small ops", ratio, TAPE_BAR, "x torch's autograd")]
     found = []
     if ours["bytes"]:
-        found.append(_ratio("memory", ours["bytes"] / torchs["bytes"], "eager torch's", MEMORY_BAR))
+        found.append(Bar(f"{model}, bytes at most", ours["bytes"] / torchs["bytes"], MEMORY_BAR, "x eager torch"))
     if model.startswith("gpt"):
-        return [_ratio("a step", ours["seconds"] / torchs["seconds"], "eager torch's", GPT_BAR), *found]
+        return [Bar(f"{model}, a step", ratio, GPT_BAR, "x eager torch"), *found]
     if torch.cuda.is_available():
-        bar = CARD_BARS[model]
-        best = min(ours["seconds"], columns["situs, session"]["seconds"])
-        return [f"a step takes {best * 1e3:.3f} ms, bar {bar * 1e3}: {_word(best, bar)}", *found]
-    rivals, bar = CPU_BARS[model]
-    known = {rival: columns[rival]["seconds"] for rival in rivals if rival in columns}
-    if not known:
-        return [f"no bar: {' and '.join(rivals)} cannot be imported", *found]
-    fastest = min(known, key=lambda rival: known[rival])
-    return [_ratio("a step", ours["seconds"] / known[fastest], f"{fastest}'s", bar), *found]
+        return [Bar(f"{model}, a step", ours["seconds"] * 1e3, CARD_BARS[model] * 1e3, " ms", 3), *found]
+    return [*_cpu_bars(model, columns), *found]
 
 
-def _ratio(what: str, ratio: float, whose: str, bar: float) -> str:
-    return f"{what} takes {ratio:.2f}x {whose}, bar {bar}: {_word(ratio, bar)}"
-
-
-def _word(figure: float, bar: float) -> str:
-    return "reached" if figure <= bar else "MISSED"
+def _cpu_bars(model: str, columns: dict[str, dict[str, Any]]) -> list[Bar]:
+    """The bar against the fastest of the libraries that a step is compared with; none if they are not there."""
+    rivals, most = CPU_BARS[model]
+    times = {rival: columns[rival]["seconds"] for rival in rivals if rival in columns}
+    if not times:
+        return []
+    fastest = min(times, key=lambda rival: times[rival])
+    return [Bar(f"{model}, a step", columns["situs"]["seconds"] / times[fastest], most, f"x {fastest}")]
 
 
 def main() -> None:
@@ -141,7 +136,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     given = parser.parse_args()
     figures = measure({"jax": given.jax, "tensorflow": given.tensorflow}, given.turns)
-    print(json.dumps(figures)) if given.json else report(figures)
+    if given.json:
+        print(json.dumps(figures))
+    else:
+        report(figures)
 
 
 if __name__ == "__main__":

@@ -213,6 +213,8 @@ def main():
     codes = np.array([alphabet.index(character) for character in text])
     layers, heads, width, context, characters, rate = SIZES[args.size]
     context = args.context or context
+    if len(text) <= context:
+        raise SystemExit(f"The text has {len(text)} characters: too few for a model that sees {context} at once.")
     dtype = tf.bfloat16 if args.bfloat16 else tf.float32
     model = GPT(layers, heads, width, context, characters or len(alphabet), devices, dtype)
     print(f"{sum(np.prod(v.shape) for v in model.variables) / 1e6:.2f} million parameters, {len(text)} characters")

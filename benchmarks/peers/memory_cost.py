@@ -1,7 +1,8 @@
-"""What the ledger adds to an eager op, in a process of its own: prints nanoseconds per call, counted and not, as JSON.
+"""What the ledger and a recording add to an eager op, in a process of its own: prints nanoseconds per call as JSON.
 
 The step that the dispatcher remembers for an op holds the counted kernel; the kernel alone is put in its place and
-taken out again, in turns. On the CPU a step holds the kernel itself: there is nothing to take out.
+taken out again, in turns. On the CPU a step holds the kernel itself: there is nothing to take out. A recording is
+compared with the counted op.
 """
 
 import json
@@ -18,6 +19,7 @@ import situs as tf
 from situs.devices.scope import here
 
 ROUNDS, CALLS = 25, 4000
+RECORDED_ROUNDS = 5  # a recording keeps what it has seen
 GPU = "card" if torch.cuda.is_available() else "virtual GPU"
 
 
@@ -44,6 +46,13 @@ def cost(call):
     return best
 
 
+def recording_cost(call):
+    """Nanoseconds per call, the best of several rounds: while memory is recorded, and without."""
+    alone = min(_round(call) for _ in range(RECORDED_ROUNDS))
+    with tf.memory.record():
+        return {"counted": min(_round(call) for _ in range(RECORDED_ROUNDS)), "alone": alone}
+
+
 def _round(call):
     return timeit.timeit(call, number=CALLS) / CALLS * 1e9
 
@@ -54,8 +63,11 @@ def measure():
     for device, label in (("/cpu:0", "CPU"), ("/gpu:0", GPU)):
         with tf.device(device):
             a, b = tf.ones([2, 3]), tf.ones([3, 2])
-            figures[f"add on the {label}"] = cost(lambda a=a: tf.add(a, a))
-            figures[f"matmul on the {label}"] = cost(lambda a=a, b=b: tf.matmul(a, b))
+            figures[f"ledger, add on the {label}"] = cost(lambda a=a: tf.add(a, a))
+            figures[f"ledger, matmul on the {label}"] = cost(lambda a=a, b=b: tf.matmul(a, b))
+    with tf.device("/gpu:0"):
+        large = tf.ones([128, 128])  # so large that it is listed on a card
+        figures[f"recording, add on the {GPU}"] = recording_cost(lambda: tf.add(large, large))
     return figures
 
 

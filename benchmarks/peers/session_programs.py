@@ -3,6 +3,7 @@
 Every measurement gives seconds, the best of several; memory is in bytes.
 """
 
+import json
 import re
 import sys
 import time
@@ -112,8 +113,6 @@ CASES = {
 
 def main(tf):
     """Prints the figures as JSON: everything, or the memory alone."""
-    import json
-
     if sys.argv[1:] == ["memory"]:
         print(json.dumps({"peak of 200 layers": deep_memory(tf)}))
     else:

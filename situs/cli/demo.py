@@ -10,6 +10,7 @@ import argparse
 import os
 from typing import Any
 
+from situs.cli import devices
 from situs.devices.inventory import process
 from situs.devices.logical import LogicalDeviceConfiguration
 from situs.settings import VirtualGpus
@@ -45,8 +46,7 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs the demonstration."""
-    from situs.cli import devices
-    from situs.inspection import explain
+    from situs.inspection import explain  # here, because it loads PyTorch
 
     print(_provide_gpus())
     devices.run(argparse.Namespace(json=False))

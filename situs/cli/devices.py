@@ -30,18 +30,25 @@ def describe(device: Device) -> dict[str, Any]:
     """One device as plain data."""
     if device.card is None:
         processor = process.processor
-        own: dict[str, Any] = {"description": processor.name, "cores": processor.cores}
-        own["memory_bytes"] = processor.memory_bytes
+        own: dict[str, Any] = {
+            "description": processor.name,
+            "cores": processor.cores,
+            "memory_bytes": processor.memory_bytes,
+        }
     else:
         card = device.card
-        own = {"description": card.name, "pci_bus_id": card.pci_bus_id, "virtual": card.is_virtual}
-        own["compute_capability"] = ".".join(map(str, card.compute_capability))
-        own["memory_bytes"] = device.memory_limit
+        own = {
+            "description": card.name,
+            "pci_bus_id": card.pci_bus_id,
+            "virtual": card.is_virtual,
+            "compute_capability": ".".join(map(str, card.compute_capability)),
+            "memory_bytes": device.memory_limit,
+        }
     return {"name": device.name, "type": device.type, "physical": device.physical.name, **own}
 
 
 def _print_table(devices: list[Device]) -> None:
-    from rich.box import SIMPLE_HEAD
+    from rich.box import SIMPLE_HEAD  # loaded only when a table is printed
     from rich.console import Console
     from rich.table import Table
 

@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from situs.errors import NotFoundError, shown
@@ -32,7 +33,7 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the program, prints what was alive at the peak, and returns the program's exit status."""
-    from situs.memory.output import check_writable
+    from situs.memory.output import check_writable  # here, because these load PyTorch
     from situs.memory.recording import record
 
     if not _is_file(arguments.program):
@@ -87,8 +88,8 @@ def _status(code: Any) -> int:
     return 1
 
 
-def _from_program(error: BaseException, program: str) -> Any:
-    """The traceback from the program's own first frame on; the whole if it has none, as for a syntax error."""
+def _from_program(error: BaseException, program: str) -> TracebackType | None:
+    """The traceback from the program's own first frame on; None if it has none, as for a syntax error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != program:
         trace = trace.tb_next

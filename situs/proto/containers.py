@@ -199,7 +199,8 @@ class Map(MutableMapping[K, T]):
         return self._items[key]
 
     def __delitem__(self, key: K) -> None:
-        if self._checked(key) not in self._items:
+        key = self._checked(key)
+        if key not in self._items:
             raise MissingKeyError(f"Key not present in map {self._path}: {key!r}; it has {list(self._items)}.")
         del self._items[key]
         self._changed()
@@ -219,7 +220,8 @@ class Map(MutableMapping[K, T]):
 
     def pop(self, key: K, *default: Any) -> Any:
         """Removes a key and returns its value, or `default` where there is none."""
-        if self._checked(key) not in self._items and default:
+        key = self._checked(key)
+        if key not in self._items and default:
             return default[0]
         value = self._items.get(key)
         del self[key]
@@ -232,6 +234,8 @@ class Map(MutableMapping[K, T]):
 
     def MergeFrom(self, other: Mapping[K, T]) -> None:  # noqa: N802
         """Takes over the entries of `other`, in place of those with the same key."""
+        if not isinstance(other, Mapping):
+            raise DTypeError(f"{self._path} is a map: it takes a dict, got {other!r}.")
         for key, value in dict(other).items():
             self._assign(key, value)
 
@@ -271,6 +275,7 @@ class ValueMap(Map[K, T]):
 
     def setdefault(self, key: K, default: Any = None) -> T:
         """The value of a key, which is `default` from now on if it had none."""
+        key = self._checked(key)
         if key not in self:
             self[key] = self._kind.default if default is None else default
         return self[key]

@@ -28,7 +28,7 @@ class EnumType(Kind[int]):
 
     def Name(self, number: int) -> str:  # noqa: N802
         """The name of a number."""
-        if isinstance(number, bool) or number not in self._names:
+        if isinstance(number, bool) or not hasattr(number, "__index__") or number not in self._names:
             raise InvalidArgumentError(
                 f"Enum {self.enum_name} has no name defined for value {number!r}; it has {self._known()}."
             )
@@ -36,7 +36,7 @@ class EnumType(Kind[int]):
 
     def Value(self, name: str) -> int:  # noqa: N802
         """The number of a name."""
-        if name not in self._numbers:
+        if not isinstance(name, str) or name not in self._numbers:
             raise InvalidArgumentError(
                 f"Enum {self.enum_name} has no value defined for name {name!r}; it has {self._known()}."
             )

@@ -14,10 +14,9 @@ exclude each other, and one of them with its default value still counts as set.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
-from situs.errors import DTypeError
 from situs.proto.containers import Map, MessageMap, Messages, Repeated, ValueMap, Values
 from situs.proto.errors import FieldError
 from situs.proto.kind import Kind, MessageKind
@@ -182,7 +181,7 @@ class _Collection(Field):
         return message._values.setdefault(self.name, self.make(message)) if found is None else found
 
     def merge(self, message: Message, value: Any) -> None:
-        """Adds the elements, or takes over the entries."""
+        """Adds the elements of a list, or takes over the entries of a dict; either may hold dicts for messages."""
         self.read(message).MergeFrom(value)
 
     fill = merge
@@ -234,12 +233,6 @@ class MapField(_Collection):
     def __init__(self, number: int, key: Kind[Any], kind: Kind[Any]) -> None:
         super().__init__(number, kind)
         self.key = key
-
-    def fill(self, message: Message, value: Any) -> None:
-        """Takes a dict; the values of a map to messages may be dicts too."""
-        if not isinstance(value, Mapping):
-            raise DTypeError(f"{self.path} is a map: it takes a dict, got {value!r}.")
-        self.read(message).MergeFrom(value)
 
 
 class ValueMapField(MapField, Generic[K, T]):

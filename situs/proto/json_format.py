@@ -9,7 +9,6 @@ of protocol buffers is read as well: names in camelCase, 64-bit integers as stri
 from __future__ import annotations
 
 import base64
-import binascii
 import functools
 import json
 import math
@@ -132,7 +131,7 @@ def _read(kind: Kind[Any], value: Any, path: str, depth: int) -> Any:
     if isinstance(value, str):
         try:
             value = _from_string(kind, value)
-        except (ValueError, binascii.Error):
+        except ValueError:
             raise ParseError(f"{path} is {kind.name}; got {value!r}.") from None
     return kind.check(value, path)
 

@@ -10,7 +10,8 @@ Works as the messages of protocol buffers do. A nested message can be asked for 
 copied, seen by ``HasField``) only once something inside it was set: until then its parent keeps it as a draft, and the
 first change inside tells the parent. Reading from several threads is safe, changing is not.
 
-The bytes of ``SerializeToString`` are Situs's own: the JSON of `situs.proto.json_format`, not the wire format.
+The bytes of ``SerializeToString`` are Situs's own: the JSON of `situs.proto.json_format`. Messages that other programs
+read and write have the wire format of protocol buffers: `situs.proto.wire`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from situs.proto.field import Field, MapField
+from situs.proto.field import MapField
 from situs.proto.kind import Kind, MessageKind
 
 if TYPE_CHECKING:
@@ -32,13 +32,8 @@ def _lines(message: Message) -> Iterator[str]:
             for key in sorted(value):
                 yield from _block(field.name, _entry(field, key, value[key]))
         else:
-            for element in elements(field, value):
+            for element in [value] if field.singular else value:
                 yield from _item(field.name, field.kind, element)
-
-
-def elements(field: Field, value: Any) -> list[Any]:
-    """The elements of a repeated field; of another, its one value."""
-    return [value] if field.singular else list(value)
 
 
 def _entry(field: MapField, key: Any, value: Any) -> Iterator[str]:

@@ -13,17 +13,14 @@ The reader goes over the tokens once, with one method per part of the grammar:
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from situs.errors import InvalidArgumentError
 from situs.proto.enums import EnumType
 from situs.proto.errors import ParseError
 from situs.proto.field import Field, MapField
-from situs.proto.json_format import from_json as from_json
-from situs.proto.json_format import to_json as to_json
 from situs.proto.kind import MAX_DEPTH, Boolean, Bytes, Kind, MessageKind, Real, Text
 from situs.proto.message import Message
-from situs.proto.printer import to_text as to_text
 from situs.proto.tokens import Token, tokens
 
 M = TypeVar("M", bound=Message)
@@ -33,11 +30,12 @@ _BOOLS = {"true": True, "True": True, "t": True, "1": True, "false": False, "Fal
 _NUMBER = re.compile(r"[-+]?(?:(?P<hex>0[xX][0-9a-fA-F]+)|(?P<octal>0[0-7]+)|(?P<decimal>0|[1-9]\d*))")
 
 
-def parse(text: str | bytes, message: M) -> M:
+def parse(text: str | bytes | IO[Any], message: M) -> M:
     """Merges a text into a message and returns it; when the text is wrong, the message stays as it was.
 
     Args:
-        text: What ``str(message)`` gives, or the same written by hand: comments, commas and lists are fine.
+        text: What ``str(message)`` gives, or the same written by hand: comments, commas and lists are fine. An open
+            file is read.
         message: The message to merge into. A scalar that is set already is replaced.
 
     Raises:
@@ -52,11 +50,10 @@ def parse(text: str | bytes, message: M) -> M:
 
 
 def _decoded(text: Any) -> str:
-    if isinstance(text, str):
-        return text
     try:
-        return bytes(text).decode() if isinstance(text, (bytes, bytearray)) else text.read()
-    except (AttributeError, UnicodeError):
+        content = text if isinstance(text, (str, bytes, bytearray)) else text.read()
+        return content if isinstance(content, str) else bytes(content).decode()
+    except (AttributeError, TypeError, UnicodeError):
         raise ParseError(f"A message is parsed from a string; got a {type(text).__name__} that is none.") from None
 
 

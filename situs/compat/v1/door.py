@@ -10,6 +10,7 @@ unless the program has called ``tf.enable_eager_execution()``.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from types import FunctionType
 from typing import Any
@@ -23,13 +24,14 @@ from situs.variables import symbolic
 _builds = True
 
 
-def builds_graphs() -> bool:
-    """Whether functions called through this door build graphs where nothing else is said."""
-    return _builds
-
-
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Lets the ops of this dialect run at once; to be called before anything is built."""
+    """Lets the ops of this dialect run at once; to be called before anything is built.
+
+    Args:
+        config: Accepted for TensorFlow's programs, as the other arguments are; ``tf.config`` says how ops run.
+        device_policy: See ``tf.config.experimental.set_device_policy``.
+        execution_mode: Ops run one after the other.
+    """
     global _builds
     if _builds and len(context.get_default_graph()):
         raise InvalidArgumentError("tf.enable_eager_execution must be called at program startup.")
@@ -59,9 +61,28 @@ def run_eagerly_from_eager_door() -> None:
     _builds = False
 
 
+def _eager_by_default() -> bool:
+    """Whether ops called through this door run at once where no graph is being built."""
+    return not _builds or runs_at_once()
+
+
+symbolic.eager_by_default = _eager_by_default
+
+
 def executing_eagerly() -> bool:
     """Whether ops called through this door run at once."""
-    return here.graph is None and (not _builds or runs_at_once())
+    return here.graph is None and _eager_by_default()
+
+
+def call_through(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Calls a function through this door: the default graph is being built, unless another is or ops run at once."""
+    if here.graph is not None or _eager_by_default():
+        return function(*args, **kwargs)
+    before = build_into(context.get_default_graph(), here.scope)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        build_into(*before)
 
 
 def through(value: Any) -> Any:
@@ -71,13 +92,7 @@ def through(value: Any) -> Any:
 
     @functools.wraps(value)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if here.graph is not None or not _builds or runs_at_once():
-            return value(*args, **kwargs)
-        before = build_into(context.get_default_graph(), here.scope)
-        try:
-            return value(*args, **kwargs)
-        finally:
-            build_into(*before)
+        return call_through(value, args, kwargs)
 
     return call
 
@@ -95,9 +110,9 @@ def open_door(namespace: dict[str, Any]) -> None:
 
 def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Any:
     """A context that puts a name and a slash before the names of operations of the default graph."""
-    wanted = default_name if name is None else name
     if executing_eagerly():
-        return nullcontext(f"{wanted}/")
+        return context.name_scope(name, default_name)
+    wanted = default_name if name is None else name
     if wanted is None and values is not None:
         raise InvalidArgumentError("At least one of name and default_name must be given to tf.name_scope.")
     return (here.graph or context.get_default_graph()).name_scope(wanted)
@@ -108,6 +123,3 @@ def control_dependencies(control_inputs: Any) -> Any:
     if executing_eagerly():
         return nullcontext()
     return (here.graph or context.get_default_graph()).control_dependencies(control_inputs)
-
-
-symbolic.eager_by_default = lambda: not _builds or runs_at_once()

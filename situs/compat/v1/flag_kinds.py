@@ -197,7 +197,10 @@ def comma_separated(given: Any) -> list[str]:
     """Texts with commas between them; quotes keep a comma in a text."""
     if isinstance(given, (list, tuple)):
         return list(given)
-    rows = list(csv.reader([text(given)], strict=True)) if given else []
+    try:
+        rows = list(csv.reader([text(given)], strict=True)) if given else []
+    except csv.Error as error:
+        raise ValueError(f"it is no list of texts with commas between them: {error}") from None
     return [item.strip() for item in rows[0]] if rows else []
 
 

@@ -85,11 +85,12 @@ class FlagValues:
 
     def __setattr__(self, name: str, value: Any) -> None:
         flag = self[name]
-        before, flag.value, flag.settled = flag.value, value, True
+        before = flag.value, flag.settled
+        flag.value, flag.settled = value, True
         try:
             flag.validate()
-        except Error:
-            flag.value = before
+        except Exception:  # what the program's own check raises, too
+            flag.value, flag.settled = before
             raise
 
     def flag_values_dict(self) -> dict[str, Any]:
@@ -118,7 +119,7 @@ class FlagValues:
             argv: The program and its arguments.
             known_only: Whether unknown flags are returned too, and not refused.
         """
-        if isinstance(argv, (str, bytes)) or not argv:
+        if not _is_command_line(argv):
             raise Error(f"A command line is a list: the program and its arguments. Got {argv!r}.")
         given, left = self._read(list(argv[1:]), known_only)
         for flag, value in given:
@@ -207,6 +208,11 @@ class FlagValues:
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not name or name.startswith("-") or any(c.isspace() or c == "=" for c in name):
         raise Error(f"A flag's name is a word without spaces, '=' or a leading dash, got {name!r}.")
+
+
+def _is_command_line(argv: Any) -> bool:
+    listed = isinstance(argv, Sequence) and not isinstance(argv, (str, bytes))
+    return listed and len(argv) > 0 and all(isinstance(argument, str) for argument in argv)
 
 
 def _split(argument: str) -> tuple[str, str | None]:

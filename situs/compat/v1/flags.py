@@ -217,11 +217,13 @@ def validator(flag_name: str, message: str = "Flag validation failed", flag_valu
 
 def set_default(flag_holder: FlagHolder, value: _Any) -> None:
     """Gives a flag another default."""
+    if not isinstance(flag_holder, FlagHolder):
+        raise Error(f"set_default takes what a DEFINE function returned, got {_shown(flag_holder)}.")
     flag_holder._flag_values.set_default(flag_holder.name, value)
 
 
 def declare_key_flag(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
-    """Accepted for TensorFlow's programs: the help tells of all flags."""
+    """Accepted for TensorFlow's programs, if there is such a flag: the help tells of all flags."""
     flag_values[flag_name]
 
 

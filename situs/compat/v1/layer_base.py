@@ -19,9 +19,9 @@ from situs.graph.context import get_default_graph
 from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.keras import constraints, initializers, regularizers
-from situs.keras.finding import in_words
 from situs.keras.layers.base import Layer as KerasLayer
 from situs.keras.policy import DTypePolicy
+from situs.losses.naming import in_words
 from situs.ops.constant import convert_to_tensor
 from situs.tensor import Tensor
 from situs.variables.collections import GraphKeys
@@ -42,14 +42,14 @@ class Layer(KerasLayer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         scope, self._reuse = kwargs.pop("_scope", None), kwargs.pop("_reuse", None)
         self._follows_input = kwargs.get("dtype") is None
-        super().__init__(*args, **{**self._left(args), **kwargs}, autocast=False)
+        super().__init__(*args, **{**self._defaults_besides(args), **kwargs}, autocast=False)
         self._base_name = kwargs.get("name") or in_words(type(self).__name__)
         self._scope: VariableScope | None = None
         if scope:
             with variable_scope(scope) as self._scope:
                 pass
 
-    def _left(self, args: tuple[Any, ...]) -> dict[str, Any]:
+    def _defaults_besides(self, args: tuple[Any, ...]) -> dict[str, Any]:
         """The defaults of the arguments that were not given by position."""
         if not args:
             return dict(self._defaults)

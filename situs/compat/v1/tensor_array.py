@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.compat.v1.door import through
+from situs.compat.v1.door import call_through
 from situs.ops.tensor_array import TensorArray as _TensorArray
 
 
@@ -15,11 +15,4 @@ class TensorArray(_TensorArray):
     """Tensors of one dtype by number; the arguments are those of `situs.TensorArray`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        through(_begin)(super().__init__, args, kwargs)
-
-
-def _begin(begin: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    begin(*args, **kwargs)
-
-
-_begin.__module__ = "situs.ops.tensor_array"  # what stands in this package is not called through the door
+        call_through(super().__init__, args, kwargs)

@@ -46,7 +46,6 @@ from situs.monitored.stop import StopAtStepHook as StopAtStepHook
 from situs.monitored.summary_hooks import SummarySaverHook as SummarySaverHook
 from situs.monitored.supervisor import Supervisor as Supervisor
 from situs.monitored.training_session import MonitoredTrainingSession as MonitoredTrainingSession
-from situs.optimizers.base import Optimizer as Optimizer
 from situs.optimizers.classic import AdadeltaOptimizer as AdadeltaOptimizer
 from situs.optimizers.classic import AdagradOptimizer as AdagradOptimizer
 from situs.optimizers.classic import AdamOptimizer as AdamOptimizer
@@ -54,6 +53,7 @@ from situs.optimizers.classic import FtrlOptimizer as FtrlOptimizer
 from situs.optimizers.classic import GradientDescentOptimizer as GradientDescentOptimizer
 from situs.optimizers.classic import MomentumOptimizer as MomentumOptimizer
 from situs.optimizers.classic import RMSPropOptimizer as RMSPropOptimizer
+from situs.optimizers.classic_base import Optimizer as Optimizer
 from situs.optimizers.decay import cosine_decay as cosine_decay
 from situs.optimizers.decay import cosine_decay_restarts as cosine_decay_restarts
 from situs.optimizers.decay import exponential_decay as exponential_decay
