@@ -9,12 +9,11 @@ Strings, arrays, tensors, sets and None are no structures: they stand in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
-from copy import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
-from situs.graph.structure import deeper
+from situs.graph.structure import deeper, mapping_like
 
 __all__ = [
     "assert_same_structure",
@@ -108,20 +107,10 @@ def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
 def _like(structure: Any, items: list[Any]) -> Any:
     """A structure of the same kind with other items."""
     if isinstance(structure, Mapping):
-        by_key = dict(zip(_keys(structure), items, strict=True))
-        return _mapping_like(structure, [(key, by_key[key]) for key in structure])
+        return mapping_like(structure, dict(zip(_keys(structure), items, strict=True)))
     if isinstance(structure, tuple):
         return type(structure)(*items) if _is_named(structure) else type(structure)(items)
     return items if isinstance(structure, (ValuesView, range)) else type(structure)(items)
-
-
-def _mapping_like(structure: Mapping[Any, Any], pairs: list[tuple[Any, Any]]) -> Any:
-    if not isinstance(structure, MutableMapping):
-        return type(structure)(dict(pairs))  # type: ignore[call-arg]
-    made = copy(structure)  # a constructor may take something else than pairs, as those of defaultdict and Counter do
-    for key, item in pairs:
-        made[key] = item
-    return made
 
 
 def _is_named(structure: Any) -> bool:

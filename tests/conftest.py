@@ -28,6 +28,8 @@ import situs.compat.v1  # noqa: F401 - as programs do: reached through the eager
 from situs.devices import inventory, scope
 from situs.devices.logical import LogicalDeviceConfiguration
 from situs.eager import execute
+from situs.eager.precision import set_tensor_float_32
+from situs.ops import seeds
 from situs.placement import options
 
 ROOT = Path(__file__).parent.parent
@@ -40,6 +42,7 @@ settings.load_profile("situs")
 if os.environ.get("SITUS_TEST_CARD"):  # small logical GPUs: several test processes may share the card
     first = inventory.process.physical("GPU")[0]
     inventory.process.set_split(first, [LogicalDeviceConfiguration(memory_limit=2048)] * 4)
+    set_tensor_float_32(False)  # what is expected is known to more digits
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -72,6 +75,13 @@ def _restore_options() -> Iterator[None]:
     yield
     options.set_soft(soft)
     options.set_log(log)
+
+
+@pytest.fixture(autouse=True)
+def _restore_seed() -> Iterator[None]:
+    yield
+    if seeds.eager.seed is not None:
+        seeds.set_seed(None)
 
 
 RunPython = Callable[..., str]

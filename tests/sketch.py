@@ -37,6 +37,7 @@ OPS = {
     "AssignHandle": ("handle: resource, value: T -> ", ALL, ANY),
     "ReadHandle": ("handle: resource -> value: dtype", ALL, ANY),
     "Apply": ("one: resource, other: resource -> ", ALL, ANY),
+    "ApplyAll": ("handles: resource* -> ", ALL, ANY),
     "Identity": ("input: T -> output: T", ALL, ANY),
     "Exp": ("x: T -> y: T", ALL, ANY),
     "Add": ("x: T, y: T -> z: T", ALL, ANY),

@@ -15,16 +15,15 @@ from __future__ import annotations
 import atexit
 import itertools
 import threading
-import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
 from situs.data.node import Life
+from situs.execution.ending import wait_at_exit
 
 POLL = 0.1  # seconds between two questions whether to give up
-_AT_EXIT = 2.0  # seconds that threads get to end with the program
 _numbers = itertools.count()
 
 
@@ -111,7 +110,7 @@ class Crew:
         thread = threading.Thread(target=_work_through, args=(self._jobs,), name=name, daemon=True)
         self._threads.append(thread)
         _running.add(self)
-        _threads.add(thread)
+        wait_at_exit(thread)
         thread.start()
 
     def close(self) -> None:
@@ -136,17 +135,12 @@ def _work_through(jobs: SimpleQueue[Job | None]) -> None:
 
 
 _running: WeakSet[Crew] = WeakSet()
-_threads: WeakSet[threading.Thread] = WeakSet()  # those of crews that are gone as well, as long as they run
 
 
-@atexit.register
-def _end_all() -> None:
-    """Ends all threads with the program: one that calls PyTorch while the interpreter goes away would crash it."""
+@atexit.register  # after `ending` has registered, so that threads are told to stop before they are waited for
+def _close_all() -> None:
     for crew in list(_running):
         crew.close()
-    until = time.monotonic() + _AT_EXIT
-    for thread in list(_threads):
-        thread.join(max(0.0, until - time.monotonic()))
 
 
 class Pace:

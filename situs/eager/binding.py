@@ -17,9 +17,9 @@ import numpy as np
 from situs.devices.logical import Device
 from situs.dtype import DType
 from situs.eager.bridge import place
-from situs.eager.convert import PYTHON_NUMBERS, scalar, short, to_tensor
+from situs.eager.convert import PYTHON_NUMBERS, scalar, to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.registry.kernel import dtype_list
 from situs.registry.op import Op
 from situs.registry.signature import ANY, Arg
@@ -138,12 +138,12 @@ def host_value(value: Any) -> Any:
         return int(value)
     if hasattr(kind, "__array__"):
         return host_value(np.asarray(value))
-    raise DTypeError(f"Expected a number, a shape or a tensor of them, got {short(value)} of type {kind.__name__!r}.")
+    raise DTypeError(f"Expected a number, a shape or a tensor of them, got {shown(value)} of type {kind.__name__!r}.")
 
 
 def _rectangular(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if len({len(item) if isinstance(item, tuple) else None for item in values}) > 1:
-        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {short(values)}.")
+        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(values)}.")
     return values
 
 

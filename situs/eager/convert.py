@@ -177,7 +177,7 @@ def _integers(value: object, wanted: DType, fixed: bool) -> tuple[np.ndarray[Any
     low, high = wanted.limits
     if wide.size and not (low <= int(wide.min()) and int(wide.max()) <= high):
         if fixed:
-            raise DTypeError(f"{short(value)} does not fit {wanted.name}, which holds {low} to {high}.")
+            raise DTypeError(f"{shown(value)} does not fit {wanted.name}, which holds {low} to {high}.")
         wanted = dt.int64
     return wide.astype(wanted.as_numpy_dtype), wanted
 
@@ -187,11 +187,11 @@ def _rectangular(value: object, numpy_dtype: Any, wanted: DType) -> np.ndarray[A
         return np.array(value, dtype=numpy_dtype)
     except (OverflowError, TypeError):  # TypeError: bfloat16's word for an overflow
         raise DTypeError(
-            f"Can't convert Python sequence with out-of-range integer to Tensor. Got {short(value)}, "
+            f"Can't convert Python sequence with out-of-range integer to Tensor. Got {shown(value)}, "
             f"which does not fit {wanted.name}."
         ) from None
     except MemoryError:
-        raise ResourceExhaustedError(f"OOM when making a tensor of {short(value)}.") from None
+        raise ResourceExhaustedError(f"OOM when making a tensor of {shown(value)}.") from None
     except ValueError:
         if _depth(value) > MAX_RANK:
             raise InvalidArgumentError(
@@ -199,7 +199,7 @@ def _rectangular(value: object, numpy_dtype: Any, wanted: DType) -> np.ndarray[A
                 f"{MAX_RANK} are the most."
             ) from None
         raise InvalidArgumentError(
-            f"Can't convert non-rectangular Python sequence to Tensor. Got {short(value)}."
+            f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(value)}."
         ) from None
 
 
@@ -249,7 +249,7 @@ def _dtype_of_leaves(value: object) -> DType:
         (adapting if kind in PYTHON_NUMBERS else fixed).append(_dtype_of_leaf(leaf))
     dtypes = [*fixed, *adapting]
     if dt.string in dtypes and set(dtypes) != {dt.string}:
-        raise InvalidArgumentError(f"Can't convert Python sequence with mixed types to Tensor. Got {short(value)}.")
+        raise InvalidArgumentError(f"Can't convert Python sequence with mixed types to Tensor. Got {shown(value)}.")
     return max(dtypes, key=_width_of_kind)
 
 
@@ -270,7 +270,7 @@ def _dtype_of_leaf(leaf: object) -> DType:
             return dtype
     if not hasattr(type(leaf), "__index__"):
         raise InvalidArgumentError(
-            f"Attempt to convert a value ({short(leaf)}) with an unsupported type ({type(leaf)}) to a Tensor."
+            f"Attempt to convert a value ({shown(leaf)}) with an unsupported type ({type(leaf)}) to a Tensor."
         )
     return dt.int32
 
@@ -302,7 +302,7 @@ def _tensors_to_arrays(value: object, wanted: DType) -> object:
 def _cast_first(tensor: EagerTensor, wanted: DType) -> DTypeError:
     return DTypeError(
         f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: "
-        f"{short(tensor)}. Use tf.cast(tensor, tf.{wanted.name})."
+        f"{shown(tensor)}. Use tf.cast(tensor, tf.{wanted.name})."
     )
 
 
@@ -311,7 +311,7 @@ def _check_kind(value: object, natural: DType, wanted: DType) -> None:
     if (wanted is dt.string) is (natural is dt.string) and _width_of_kind(natural) <= _width_of_kind(wanted):
         return
     if natural is not dt.float32 or list(_leaves(value)):  # an empty list has nothing to lose
-        raise DTypeError(f"Cannot convert {short(value)} to EagerTensor of dtype {wanted.name}")
+        raise DTypeError(f"Cannot convert {shown(value)} to EagerTensor of dtype {wanted.name}")
 
 
 def _number_fits(value: Any, dtype: DType) -> bool:
@@ -340,7 +340,7 @@ def _as_bytes(item: object) -> bytes:
     if isinstance(item, (bytes, np.bytes_)):
         return bytes(item)
     if isinstance(item, (list, tuple)):
-        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {short(item)} in it.")
+        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(item)} in it.")
     raise DTypeError(f"A string tensor holds str or bytes, got {item!r} of type {type(item).__name__!r}.")
 
 
@@ -349,7 +349,7 @@ def _encoded(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise InvalidArgumentError(
-            f"Error converting unicode string while converting Python sequence to Tensor: {short(text)} has half of "
+            f"Error converting unicode string while converting Python sequence to Tensor: {shown(text)} has half of "
             f"a surrogate pair at position {error.start}, which UTF-8 cannot hold. Pass bytes instead."
         ) from None
 
@@ -359,6 +359,3 @@ def _depth(value: object) -> int:
     while isinstance(value, (list, tuple)) and value:
         value, depth = value[0], depth + 1
     return depth
-
-
-short = shown  # the name that ops know it by

@@ -12,7 +12,6 @@ from typing import Any
 
 from situs.dtype import DType
 from situs.eager.binding import BoundInputs
-from situs.eager.convert import short
 from situs.eager.rules import results, rule_inputs, size_of
 from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tensor import EagerTensor
@@ -23,6 +22,7 @@ from situs.errors import (
     SitusError,
     UnimplementedError,
     UnknownError,
+    shown,
 )
 from situs.placement.candidates import Assignment
 from situs.registry.op import Attrs, Op, infer_shapes
@@ -111,7 +111,7 @@ def _inputs_text(op: Op, bound: BoundInputs) -> str:
 def _input_text(name: str, item: Any) -> str:
     if isinstance(item, EagerTensor):
         return f"{item.dtype.name}{brackets(item.shape)}"
-    return f"{name}={short(item)}"
+    return f"{name}={shown(item)}"
 
 
 def _first_line(error: Exception) -> str:

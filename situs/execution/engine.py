@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from situs.devices.logical import Device
 from situs.execution.parallel import Pool
-from situs.execution.plan import Placed
+from situs.execution.plan import Literal, Placed
 from situs.execution.planner import Planner
 from situs.execution.program import Program
 from situs.execution.prune import producers, prune
@@ -65,6 +65,11 @@ class Engine:
         self._placement: Placement | None = None
         self.version = -1  # how much of the graph has been placed
         self._planner = Planner(self._place_inner)
+
+    @property
+    def constants(self) -> Mapping[tuple[Operation, Device], Literal]:
+        """The constants that were put on devices, for all plans together."""
+        return self._planner.constants
 
     def placement(self) -> Placement:
         """Where every operation of the graph goes, and why."""

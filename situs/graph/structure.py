@@ -5,7 +5,8 @@ Whoever goes down into lists that a program gave counts the levels with `deeper`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, MutableMapping
+from copy import copy
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
@@ -34,9 +35,10 @@ def listed(values: Any, what: str) -> list[Any]:
         DTypeError: it has none.
     """
     try:
-        return list(values)
+        items = iter(values)
     except TypeError:
         raise DTypeError(f"Expected a list of {what}, got {shown(values)} of type {type(values).__name__!r}.") from None
+    return list(items)  # a generator of the program may raise errors of its own
 
 
 def flatten(structure: Any, depth: int = 0) -> list[Any]:
@@ -57,11 +59,22 @@ def pack_like(structure: Any, leaves: list[Any]) -> Any:
 def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(structure, dict):
         packed = {key: _pack(structure[key], leaves) for key in _keys(structure)}
-        return type(structure)((key, packed[key]) for key in structure)
+        return mapping_like(structure, packed)
     if isinstance(structure, (list, tuple)):
         items = [_pack(item, leaves) for item in structure]
         return type(structure)(*items) if hasattr(structure, "_fields") else type(structure)(items)
     return next(leaves)
+
+
+def mapping_like(structure: Mapping[Any, Any], items: Mapping[Any, Any]) -> Any:
+    """A mapping of the same kind, with its keys in the same order, and other items."""
+    pairs = [(key, items[key]) for key in structure]
+    if not isinstance(structure, MutableMapping):
+        return type(structure)(dict(pairs))  # type: ignore[call-arg]
+    made = copy(structure)  # a constructor may take something else than pairs, as those of defaultdict and Counter do
+    for key, item in pairs:
+        made[key] = item
+    return made
 
 
 def _keys(structure: dict[Any, Any]) -> list[Any]:

@@ -102,7 +102,7 @@ def _in_session(session: BaseSession, fetches: Any, feed_dict: Any) -> MemoryPla
         prepared = session._prepare(fetches, given)
     fed = [_fed(tensor, value, host()) for tensor, value in zip(prepared.feeds, given.values(), strict=True)]
     program = prepared.program
-    constants, cells = session._engine._planner.constants, session._state._cells
+    constants, cells = session._engine.constants, session._state._cells
     return _planned(program, fed, constants, cells)
 
 

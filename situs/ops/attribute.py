@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from situs.eager.binding import host_value
-from situs.eager.convert import short
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.symbolic.fold import constant_value
@@ -128,4 +127,4 @@ def _folded(value: Any) -> Any:
 
 
 def _refusal(wanted: str, value: Any, name: str) -> DTypeError:
-    return DTypeError(f"Expected {wanted} for argument '{name}' not {short(value)}.")
+    return DTypeError(f"Expected {wanted} for argument '{name}' not {shown(value)}.")

@@ -19,7 +19,6 @@ from situs.errors import InvalidArgumentError
 from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
 from situs.registry.op import find_op
 from situs.shapes import TensorShape, brackets, broadcast
-from situs.tensor import Tensor
 
 # Comparison.
 
@@ -41,6 +40,7 @@ def _not_equal_strings(x: Any, y: Any) -> torch.Tensor:
     return torch.from_numpy(np.asarray(np.not_equal(x, y), dtype=np.bool_))
 
 
+# Whether |x - y| is less than the tolerance: an op that graphs of TensorFlow's may hold, and no public function.
 _approximate_equal = op("ApproximateEqual", "x: T, y: T -> z: bool", T=FLOATING | COMPLEX, tolerance=1e-5)
 
 
@@ -56,11 +56,6 @@ def _approximate_equal_kernel(x: torch.Tensor, y: torch.Tensor, *, tolerance: fl
     if x.shape != y.shape:
         raise ValueError("approximate_equal does not broadcast")  # the shape rule says it better
     return torch.abs(x - y) < tolerance
-
-
-def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None = None) -> Tensor:
-    """Says where |x - y| is less than `tolerance`; the shapes must be equal."""
-    return _approximate_equal(x, y, tolerance=tolerance, name=name)
 
 
 # Logic.

@@ -29,8 +29,8 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.diagonal import eye
 from situs.ops.gather import gather, where
 from situs.ops.join import concat, stack
-from situs.ops.linalg import conjugate, matmul
-from situs.ops.math import add, subtract
+from situs.ops.linalg import matmul
+from situs.ops.math import add, conjugated, subtract
 from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_prod
 from situs.ops.search import setdiff1d
@@ -180,7 +180,7 @@ def _operand_gradient(grad: Tensor, equation: Equation, number: int, inputs: lis
     before, ellipsis, after = equation.operands[number].partition(ELLIPSIS)
     letters, places = before + after, [*range(len(before)), *range(-len(after), 0)]
     terms = [equation.result, *(term for n, term in enumerate(equation.operands) if n != number)]
-    others = [grad, *(conjugate(x) for n, x in enumerate(inputs) if n != number)]
+    others = [grad, *(conjugated(x) for n, x in enumerate(inputs) if n != number)]
     elsewhere, unused = "".join(terms), iter(c for c in LETTERS if c not in str(equation))
     wanted = ""
     for letter, place in zip(letters, places, strict=True):

@@ -26,7 +26,6 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.form import put_together
 from situs.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
 from situs.ops.join import stack
-from situs.ops.loop import while_loop as while_loop
 from situs.ops.reduce import reduce_sum
 from situs.shapes import UNKNOWN
 from situs.tensor import Tensor, is_tensor, read

@@ -19,9 +19,9 @@ from situs.devices import scope
 from situs.devices.scope import here
 from situs.dtype import FLOATING, NUMERIC, DType, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
-from situs.eager.convert import short, to_tensor
+from situs.eager.convert import to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array
 from situs.ops.attribute import as_int, as_word, is_plain, plain
@@ -602,12 +602,12 @@ def _listed(values: Any, name: str) -> list[Any]:
     try:
         return list(values)
     except TypeError:
-        raise DTypeError(f"Expected a list for argument '{name}' not {short(values)}.") from None
+        raise DTypeError(f"Expected a list for argument '{name}' not {shown(values)}.") from None
 
 
 def _as_pair(value: Any) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise InvalidArgumentError(f"Expected pairs of a tensor and its shape, got {short(value)}.")
+        raise InvalidArgumentError(f"Expected pairs of a tensor and its shape, got {shown(value)}.")
     return value[0], value[1]
 
 
@@ -671,7 +671,7 @@ def _as_symbol(symbol: Any) -> Any:
         return operator.index(symbol)
     except TypeError:
         raise InvalidArgumentError(
-            f"A shape consists of integers, words, None and `...`, got the entry {short(symbol)}."
+            f"A shape consists of integers, words, None and `...`, got the entry {shown(symbol)}."
         ) from None
 
 

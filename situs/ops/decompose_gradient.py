@@ -21,8 +21,8 @@ from situs.ops.diagonal import band_part, diag, diag_part, set_diag
 from situs.ops.gather import one_hot
 from situs.ops.join import concat, split
 from situs.ops.linalg import adjoint as adjoint_of
-from situs.ops.linalg import conjugate, matmul
-from situs.ops.math import add, divide, multiply, negative, reciprocal_no_nan, square, subtract
+from situs.ops.linalg import matmul
+from situs.ops.math import add, conjugated, divide, multiply, negative, reciprocal_no_nan, square, subtract
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
 from situs.shapes import brackets
@@ -39,7 +39,7 @@ def inverse_gradient(grad: Tensor, output: Tensor, *, adjoint: bool) -> Tensor:
 
 def determinant_gradient(grad: Tensor, input: Tensor, output: Tensor) -> Tensor:
     """Back through a determinant."""
-    return multiply(_over_matrices(multiply(grad, conjugate(output))), _adjoint_inverse(input))
+    return multiply(_over_matrices(multiply(grad, conjugated(output))), _adjoint_inverse(input))
 
 
 def log_determinant_gradient(grads: list[Any], input: Tensor) -> Any:
@@ -169,7 +169,7 @@ def _tall_qr_gradient(of_q: Tensor, of_r: Tensor, q: Tensor, r: Tensor) -> Tenso
     skew = band_part(subtract(triangle, adjoint_of(triangle)), -1, 0)
     if q.dtype.is_complex:  # the diagonal of r is real, and what would turn it is none of the gradient
         diagonal = diag_part(triangle)
-        skew = add(skew, conjugate(diag(subtract(diagonal, _real_part(diagonal)))))
+        skew = add(skew, conjugated(diag(subtract(diagonal, _real_part(diagonal)))))
     return add(
         matmul(q, add(of_r, _times_inverse_adjoint(skew, r))),
         _times_inverse_adjoint(subtract(of_q, matmul(q, within)), r),
@@ -250,7 +250,7 @@ def eig_gradient(grads: list[Any], input: Tensor, e: Tensor, v: Tensor, *, compu
         # Vectors have length one: what would change that is none of the gradient.
         lengths = _real_part(diag_part(within))
         within = subtract(within, matmul(v, multiply(v, expand_dims(lengths, -2)), adjoint_a=True))
-        gaps = conjugate(subtract(expand_dims(e, -2), expand_dims(e, -1)))
+        gaps = conjugated(subtract(expand_dims(e, -2), expand_dims(e, -1)))
         turned = multiply(within, reciprocal_no_nan(gaps))
         inner = turned if inner is None else add(inner, turned)
     assert inner is not None, "a rule is called if there is a gradient"

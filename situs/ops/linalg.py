@@ -24,7 +24,7 @@ from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.join import stack
-from situs.ops.math import conj
+from situs.ops.math import conjugated
 from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_prod
 from situs.ops.sum_to import sum_to
@@ -213,16 +213,16 @@ def _matmul_gradient(
     matrices = a.shape.rank == b.shape.rank == 2
 
     def of_a() -> Tensor:
-        other = b if adjoint_b else conjugate(b)
+        other = b if adjoint_b else conjugated(b)
         if turn_a:
             made = matmul(other, grad, transpose_a=turn_b, transpose_b=True)
         else:
             made = matmul(grad, other, transpose_b=not turn_b)
         made = made if matrices else sum_to(made, a_shape)
-        return conjugate(made) if adjoint_a else made
+        return conjugated(made) if adjoint_a else made
 
     def of_b() -> Tensor:
-        other, given = a if adjoint_a else conjugate(a), grad
+        other, given = a if adjoint_a else conjugated(a), grad
         if b.shape.rank == 2 and a.shape.rank not in (None, 2) and not turn_a:
             # One matrix for a whole batch: a single product, not one for each of the batch and then their sum.
             other, given = _rows_of(other), _rows_of(given)
@@ -231,14 +231,9 @@ def _matmul_gradient(
         else:
             made = matmul(other, given, transpose_a=not turn_a)
         made = made if made.shape.rank == 2 else sum_to(made, b_shape)
-        return conjugate(made) if adjoint_b else made
+        return conjugated(made) if adjoint_b else made
 
     return of_a, of_b
-
-
-def conjugate(x: Tensor) -> Tensor:
-    """The conjugates of complex numbers; real ones as they are, without an op."""
-    return conj(x) if x.dtype.is_complex else x
 
 
 def _rows_of(x: Tensor) -> Tensor:

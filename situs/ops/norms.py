@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.eager.convert import short
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array
 from situs.ops.array import expand_dims, transpose
@@ -50,7 +49,7 @@ def norm(
         ValueError: there is no such norm.
     """
     if not isinstance(ord, (str, *NUMBERS)):
-        raise InvalidArgumentError(f"'ord' must be a number or the name of a norm, got {short(ord)}")
+        raise InvalidArgumentError(f"'ord' must be a number or the name of a norm, got {shown(ord)}")
     axis = plain(axis, "axis") if is_plain(axis) else axis
     keep = as_bool(keepdims, "keepdims")
     x = convert_to_tensor(tensor)

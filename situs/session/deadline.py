@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from situs.errors import CancelledError, DeadlineExceededError
+from situs.execution.ending import wait_at_exit
 from situs.execution.state import Run
 
 
@@ -25,6 +26,7 @@ def within(limit_ms: int, run: Run, work: Callable[[], Any]) -> Any:
             outcome.append((None, error))
 
     thread = threading.Thread(target=attempt, name="situs-timed-run", daemon=True)
+    wait_at_exit(thread)
     thread.start()
     try:
         thread.join(min(limit_ms / 1000, threading.TIMEOUT_MAX))

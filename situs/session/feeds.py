@@ -16,9 +16,9 @@ from situs.devices.scope import build_into, here
 from situs.dtype import DType
 from situs.eager.bridge import Value, host, place
 from situs.eager.cell import Cell
-from situs.eager.convert import host_to_value, short, to_array
+from situs.eager.convert import host_to_value, to_array
 from situs.eager.tensor import EagerTensor, to_numpy
-from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
+from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -61,7 +61,7 @@ def as_mapping(feed_dict: Any) -> Mapping[Any, Any]:
     if feed_dict is None or (isinstance(feed_dict, (list, tuple)) and not feed_dict):
         return {}
     hint = " To fetch several things, pass them in a list." if isinstance(feed_dict, (Tensor, Operation)) else ""
-    raise DTypeError(f"The feed_dict is a dictionary from tensors to values, got {short(feed_dict)}.{hint}")
+    raise DTypeError(f"The feed_dict is a dictionary from tensors to values, got {shown(feed_dict)}.{hint}")
 
 
 def flattened(feed_dict: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -81,10 +81,10 @@ def flattened(feed_dict: Mapping[Any, Any]) -> dict[Any, Any]:
 
 def _paired(keys: tuple[Any, ...], values: Any) -> dict[Any, Any]:
     if not isinstance(values, (list, tuple)) or len(keys) != len(values):
-        found = f"{len(values)} elements" if isinstance(values, (list, tuple)) else short(values)
+        found = f"{len(values)} elements" if isinstance(values, (list, tuple)) else shown(values)
         raise InvalidArgumentError(
             f"Could not flatten dictionary. Key had {len(keys)} elements, but value had {found}. Feed one value for "
-            f"each of {short(keys)}."
+            f"each of {shown(keys)}."
         )
     return dict(zip(keys, values, strict=True))
 
@@ -160,11 +160,11 @@ def _as_numpy_does(tensor: SymbolicTensor, value: Any, dtype: DType) -> np.ndarr
             return array
     except OverflowError:
         raise DTypeError(
-            f"Type of feed value {short(value)} with type {type(value)} is not compatible with Tensor type "
+            f"Type of feed value {shown(value)} with type {type(value)} is not compatible with Tensor type "
             f"{dtype.name} of {tensor.name}. Try explicitly setting the type of the feed tensor to a larger type "
             "(e.g. int64)."
         ) from None
     except MemoryError:
         raise ResourceExhaustedError(f"OOM when making an array of the value fed for {tensor.name}.") from None
     except (TypeError, ValueError) as error:
-        raise DTypeError(f"Cannot feed {short(value)} for Tensor {tensor.name} of {dtype.name}: {error}.") from None
+        raise DTypeError(f"Cannot feed {shown(value)} for Tensor {tensor.name} of {dtype.name}: {error}.") from None

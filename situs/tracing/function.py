@@ -123,6 +123,7 @@ class Function:
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The graph for one kind of arguments, given as tensors, values or TensorSpecs."""
+        self._watch.calls += 1
         tensors: Sequence[Any] = ()
         if not args and not kwargs and self._parameters.wanted is not None:
             kind = self._parameters.wanted

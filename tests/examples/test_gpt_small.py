@@ -30,6 +30,12 @@ def test_a_text_of_ones_own_is_learned(run_example: RunExample, tmp_path: Path):
     assert "1380 characters" in printed
 
 
+def test_a_text_must_be_longer_than_what_the_model_sees(run_example: RunExample, tmp_path: Path):
+    (tmp_path / "text.txt").write_text("to be")
+    printed = run_example("gpt_small.py", "--data", tmp_path / "text.txt", "--gpus", 0, fails=True)
+    assert printed == "The text has 5 characters: too few for a model that sees 64 at once.\n"
+
+
 def test_the_size_of_gpt_2_has_its_number_of_parameters(load_example: LoadExample):
     layers, _, width, context, characters, _ = load_example("gpt_small.py").SIZES["124m"]
     block = 12 * width**2 + 13 * width  # four matrices with their biases, two norms

@@ -192,3 +192,8 @@ def test_a_writer_refuses_what_is_no_event(tmp_path):
         with pytest.raises(DTypeError):
             writer.add_event(np.float16(1))
         writer.close()
+
+
+def test_the_average_of_an_eager_tensor_has_no_name():
+    with pytest.raises(DTypeError, match="no name"):
+        tf.train.ExponentialMovingAverage(0.5).average_name(tf.constant(1.0))

@@ -11,7 +11,7 @@ from situs.python.client import device_lib
 LOCAL = "/job:localhost/replica:0/task:0"
 
 
-def test_physical_and_logical_devices_print_as_tensorflows():  # checks 63 and 64
+def test_physical_and_logical_devices_print_as_tensorflows():
     assert (
         repr(tf.config.list_physical_devices()[0]) == "PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')"
     )
@@ -38,7 +38,7 @@ def test_questions_about_gpus():
     assert tf.test.gpu_device_name() == "/device:GPU:0"
 
 
-def test_a_machine_without_a_gpu(run_python):  # check 74
+def test_a_machine_without_a_gpu(run_python):
     out = run_python(
         "import situs as tf; print(tf.test.is_gpu_available(), [tf.test.gpu_device_name()], "
         "tf.config.list_physical_devices('GPU'))"
@@ -109,7 +109,7 @@ def test_memory_growth_is_the_same_for_all_gpus(run_python):
     assert run_python(program.format(more=hide), SITUS_VIRTUAL_GPUS="2") == "1\n"
 
 
-def test_threads(run_python):  # check 67
+def test_threads(run_python):
     out = run_python(
         "import situs as tf, torch\ntf.config.threading.set_intra_op_parallelism_threads(1)\n"
         "tf.config.threading.set_inter_op_parallelism_threads(3)\n"
@@ -253,7 +253,7 @@ MEMORY_QUESTIONS = {
 
 
 @pytest.mark.parametrize("function", MEMORY_QUESTIONS)
-def test_memory_is_that_of_a_gpu(function):  # check 70
+def test_memory_is_that_of_a_gpu(function):
     ask = getattr(tf.config.experimental, function)
     for name in ("CPU:0", f"{LOCAL}/device:CPU:0") if MEMORY_QUESTIONS[function] else ():
         with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
@@ -267,7 +267,7 @@ def test_memory_is_that_of_a_gpu(function):  # check 70
 
 @pytest.mark.parametrize("function", MEMORY_QUESTIONS)
 @pytest.mark.parametrize("name", ["GPU", "junk", "", "GPU:*", "GPU:-1", "/job:localhost", 5, b"GPU:0", [], np.zeros(9)])
-def test_memory_is_asked_for_by_type_and_number(function, name):  # check 70
+def test_memory_is_asked_for_by_type_and_number(function, name):
     with pytest.raises(ValueError, match=r"Failed parsing device name: '.*'\. Note a valid device string") as caught:
         getattr(tf.config.experimental, function)(name)
     assert str(caught.value).endswith('should at least contain a device type and a device index, like "GPU:0".')
@@ -290,7 +290,7 @@ def test_a_machine_without_a_gpu_has_no_memory_to_tell_of(run_python):
     assert "No matching devices found for 'GPU:0'" in out
 
 
-def test_memory_growth_is_for_gpus():  # check 69
+def test_memory_growth_is_for_gpus():
     cpu = tf.config.list_physical_devices("CPU")[0]
     with pytest.raises(ValueError, match="Cannot set memory growth on non-GPU and non-Pluggable devices"):
         tf.config.experimental.set_memory_growth(cpu, True)

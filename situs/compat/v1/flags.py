@@ -80,7 +80,11 @@ def _define(
     flag = Flag(name, default, "" if help is None else str(help), kind, short_name, _where(), required)
     flag_values[name] = flag
     if short_name is not None:
-        flag_values[short_name] = flag
+        try:
+            flag_values[short_name] = flag
+        except Error:
+            delattr(flag_values, name)
+            raise
     return FlagHolder(name, flag_values)
 
 

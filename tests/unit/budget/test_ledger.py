@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 
 import pytest
 
@@ -104,7 +106,7 @@ def test_the_limit_can_be_filled_to_the_last_byte_and_not_beyond(account, size, 
     else:
         with pytest.raises(LimitReached, match=rf"{size} bytes do not fit on /job:localhost/.*GPU:0") as raised:
             account.hold(more, id(more), size, "Add", pytest.fail)
-        assert (raised.value.account, raised.value.size) == (account, size)
+        assert (raised.value.account, raised.value.size, raised.value.held) == (account, size, 40)
         assert account.usage()[:2] == (40, 40)
         assert len(account.holdings()) == 1
     del kept
@@ -184,6 +186,22 @@ def test_a_recording_has_what_came_and_went_and_what_was_there(account):
     assert account.usage().current == 0
 
 
+def test_what_has_gone_before_a_recording_is_not_in_it(account):
+    gone = put(account, 10)
+    del gone
+    account.record()
+    assert account.stop_recording() == []
+
+
+def test_a_recording_can_be_read_while_it_goes_on(account):
+    account.record()
+    first, second = put(account, 10), put(account, 20)
+    del first
+    assert [event.size for event in account.recorded()] == [10, 20, -10]
+    del second
+    assert [event.size for event in account.recorded()] == [10, 20, -10, -20]
+
+
 def test_small_tensors_are_listed_while_recording_even_where_an_allocator_counts(account):
     account.read_from(lambda: (0, 0, 0), lambda: None)
     assert not account.enters_all
@@ -191,6 +209,53 @@ def test_small_tensors_are_listed_while_recording_even_where_an_allocator_counts
     assert account.enters_all
     account.stop_recording()
     assert account.listed_from == LISTED_FROM
+
+
+def test_an_allocator_that_begins_to_count_during_a_recording_leaves_small_tensors_listed(account):
+    account.record()
+    account.read_from(lambda: (0, 0, 0), lambda: None)
+    assert account.enters_all
+    account.stop_recording()
+    assert not account.enters_all
+
+
+# Interrupts.
+
+
+def interrupted(line: int, call: Callable[[], None]) -> bool:
+    """Presses Ctrl-C before a line of those with which an account enters and strikes out; False if there are fewer."""
+    lines, before = count(1), sys.gettrace()
+    parts = {Account._enter.__code__, Account._settle.__code__}
+
+    def trace(frame, event, argument):
+        if event == "line" and next(lines) == line:
+            raise KeyboardInterrupt
+        return trace if frame.f_code in parts else None
+
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_an_interrupt_at_any_line_leaves_the_count_right():
+    for line in count(1):
+        account = Account(accounts()[0].device, limit=100)
+        kept, gone, new = put(account, 10), put(account, 20), Storage()
+        del gone
+        if not interrupted(line, lambda account=account, new=new: account.hold(new, id(new), 30, "Add", lambda: None)):
+            break
+        assert account.usage().current == sum(holding.size for holding in account.holdings())
+        account.hold(new, id(new), 30, "Add", lambda: None)
+        assert [holding.size for holding in account.holdings()] == [10, 30]
+        assert account.usage().current == 40
+        del kept, new
+        assert account.usage().current == 0
+    assert line > 15
 
 
 # Threads.

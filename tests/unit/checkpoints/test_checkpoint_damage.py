@@ -18,6 +18,7 @@ from situs.checkpoints import encoding
 from situs.checkpoints.index import LARGEST, Index
 from situs.checkpoints.layout import index_path, shards_on_disk
 from situs.checkpoints.reader import CheckpointReader
+from situs.checkpoints.strict_json import DEEPEST, NotStrictError, loads
 from situs.errors import (
     DataLossError,
     InvalidArgumentError,
@@ -257,6 +258,14 @@ def test_a_name_without_end_makes_no_message_without_end(tmp_path):
     with pytest.raises(DataLossError) as caught:
         read_all(prefix)
     assert len(str(caught.value)) < 1000
+
+
+def test_brackets_count_that_are_open_at_once():
+    deepest = b"[" * DEEPEST + b"]" * DEEPEST
+    assert len(loads(b"[" + b"[[]]," * 1000 + b"0]")) == 1001
+    assert loads(deepest)
+    with pytest.raises(NotStrictError, match="nested too deep"):
+        loads(b"[" + deepest + b"]")
 
 
 def test_a_program_that_allows_deep_recursion_is_not_led_into_it():

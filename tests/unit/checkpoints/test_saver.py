@@ -304,16 +304,17 @@ def test_all_are_kept(tmp_path, keep):
     assert (tmp_path / "checkpoint").read_text() == 'model_checkpoint_path: "m-6"\nall_model_checkpoint_paths: "m-6"\n'
 
 
-def test_one_is_kept_in_so_many_hours(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("hours", "expected"), [(0.5, [1, 3, 5, 7, 9]), (1, [3, 7, 9]), (2, [7, 9])])
+def test_one_is_kept_in_so_many_hours(tmp_path, monkeypatch, hours, expected):
     now = [1_000_000.0]
     monkeypatch.setattr("situs.checkpoints.keeping.time.time", lambda: now[0])
     tf.Variable(1.0, name="v")
-    saver, sess = Saver(max_to_keep=1, keep_checkpoint_every_n_hours=1), initialized()
+    saver, sess = Saver(max_to_keep=1, keep_checkpoint_every_n_hours=hours), initialized()
     for step in range(10):
         now[0] += 1000
         saver.save(sess, tmp_path / "m", global_step=step, write_meta_graph=False)
     kept = [name for name in names(tmp_path) if name.endswith(".index")]
-    assert kept == ["m-3.index", "m-7.index", "m-9.index"]  # at 4000, 8000 and the last
+    assert kept == [f"m-{step}.index" for step in expected]  # saved every 1000 seconds, from 1000 on
 
 
 def test_a_checkpoint_that_is_saved_again_is_kept_once(tmp_path):

@@ -71,6 +71,7 @@ def test_command_lines_are_read(
         ("--b=maybe", flags.IllegalFlagValueError, "Non-boolean argument to boolean flag: 'maybe'"),
         ("--e=green", flags.IllegalFlagValueError, "value should be one of <red|blue>"),
         ("--mi=z", flags.IllegalFlagValueError, "flag --mi=z"),
+        ('--l="x', flags.IllegalFlagValueError, 'flag --l="x: it is no list of texts'),
         ("--s", flags.Error, "Missing value for flag --s"),
         ("--nob=1", flags.Error, "--nob=1 does not take an argument"),
         ("--noa", flags.UnrecognizedFlagError, "Unknown command line flag 'noa'"),
@@ -99,7 +100,7 @@ def test_unknown_flags_may_be_left_alone(values: flags.FlagValues) -> None:
     assert values.a == 2
 
 
-@pytest.mark.parametrize("argv", [[], "program --a=3", None])
+@pytest.mark.parametrize("argv", [[], "program --a=3", None, 5, ["program", 3]])
 def test_a_command_line_is_a_list_with_the_program(values: flags.FlagValues, argv: Any) -> None:
     with pytest.raises(flags.Error, match="A command line is a list"):
         values(argv)
@@ -173,6 +174,14 @@ def test_a_default_may_be_changed(values: flags.FlagValues) -> None:
     assert values.a == 9
     assert values.get_flag_value("a", 5) == 9
     assert values.get_flag_value("s", 5) == values.get_flag_value("nope", 5) == 5
+
+
+def test_a_default_is_changed_by_what_the_definition_returned() -> None:
+    made = flags.FlagValues()
+    flags.set_default(flags.DEFINE_integer("n", 1, "", flag_values=made), 2)
+    assert made.n == 2
+    with pytest.raises(flags.Error, match="what a DEFINE function returned, got 'n'"):
+        flags.set_default("n", 3)  # type: ignore[arg-type]
 
 
 # Definitions.
@@ -269,6 +278,18 @@ def test_values_may_be_checked_by_functions(values: flags.FlagValues) -> None:
     values(["program", "--a=4"])
 
 
+def test_a_value_that_is_refused_leaves_the_flag_to_the_command_line(
+    values: flags.FlagValues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["program", "--a=3"])
+    flags.register_validator("a", lambda value: value < 10, "must be small", flag_values=values)
+    with pytest.raises(flags.IllegalFlagValueError, match="must be small"):
+        values.a = 99
+    with pytest.raises(TypeError):  # what the check itself raises
+        values.a = "many"
+    assert values.a == 3
+
+
 # Programs.
 
 PROGRAM = """
@@ -316,3 +337,12 @@ def test_a_program_ends_with_what_main_returns(values: flags.FlagValues) -> None
         app.run(main=lambda argv: len(argv), argv=["program", "x"])
     assert ended.value.code == 2
     flags.FLAGS.unparse_flags()
+
+
+def test_a_flag_whose_short_name_is_taken_is_not_defined():
+    made = flags.FlagValues()
+    flags.DEFINE_string("first", None, "", flag_values=made, short_name="f")
+    with pytest.raises(flags.DuplicateFlagError):
+        flags.DEFINE_string("file", None, "", flag_values=made, short_name="f")
+    assert "file" not in made
+    flags.DEFINE_string("file", None, "", flag_values=made)

@@ -308,3 +308,27 @@ def test_a_closed_file_opens_again() -> None:
     file.close()
     assert file.readline() == "héllo\n"
     assert repr(file) == "GFile('full/x.txt', 'r')"
+
+
+@pytest.mark.parametrize("number", ["a", 1.5])
+def test_positions_and_counts_are_integers(number: Any) -> None:
+    with pytest.raises(errors.DTypeError, match="Expected int for argument 'n'"):
+        file_io.GFile("full/x.txt").read(number)
+    with pytest.raises(errors.DTypeError, match="Expected int for argument 'offset'"):
+        file_io.GFile("full/x.txt").seek(number)
+
+
+def test_text_that_cannot_be_encoded_is_not_blamed_on_the_path() -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="This text has no UTF-8"), file_io.GFile("new", "w") as file:
+        file.write("\udcff")
+
+
+def test_a_folder_that_cannot_be_is_not_walked() -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="cannot be a path"):
+        list(file_io.walk("a\0"))
+
+
+@pytest.mark.parametrize("level", [10, -2, "a", 1.5])
+def test_levels_of_compression_are_from_0_to_9(level: Any) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="`compression_level` is from -1 to 9"):
+        tf.io.TFRecordOptions("GZIP", compression_level=level)

@@ -199,6 +199,16 @@ def test_a_copy_between_devices_is_not_overwritten():
     assert overwritten([z], [x]) == []
 
 
+def test_rows_that_are_picked_are_not_written_over_others():
+    """PyTorch would take a condition for each row for one of each column."""
+    x, chosen = placeholder([3, 3]), placeholder([3], tf.bool)
+    picked = tf.where(chosen, tf.tanh(x), tf.exp(x))
+    assert overwritten(picked, [x, chosen]) == []
+    values = np.arange(9, dtype=np.float32).reshape(3, 3)
+    made = tf.Session().run(picked, {x: values, chosen: [True, False, True]})
+    np.testing.assert_allclose(made, np.where([[True], [False], [True]], np.tanh(values), np.exp(values)), rtol=1e-6)
+
+
 def test_a_value_that_is_copied_elsewhere_is_not_overwritten():
     x = placeholder()
     with tf.device("/gpu:0"):

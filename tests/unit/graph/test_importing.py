@@ -16,6 +16,7 @@ from situs.importing import import_graph_def, write_graph
 from situs.ops import array, control, linalg, math
 from situs.ops.constant import constant, zeros
 from situs.ops.join import concat, split
+from situs.ops.loop import while_loop
 from situs.ops.placeholder import no_op, placeholder
 from situs.ops.regex import regex_replace
 from situs.proto.graph import GraphDef
@@ -94,7 +95,7 @@ def branching():
     x = placeholder(dt.float32, [None, 2], name="x")
     n = placeholder(dt.int32, [], name="n")
     y = control.cond(p, lambda: x + 1.0, lambda: control.cond(p, lambda: x, lambda: -x), name="outer")
-    control.while_loop(lambda i, z: i < n, lambda i, z: (i + 1, concat([z, y], 0)), [0, x])
+    while_loop(lambda i, z: i < n, lambda i, z: (i + 1, concat([z, y], 0)), [0, x])
     control.cond(p, lambda: no_op(), lambda: no_op())
     ref = state_ops.variable(shape=TensorShape([]), shared_name="v", dtype=dt.float32, name="v")
     control.cond(p, lambda: state_ops.assign(ref, 1.0), lambda: state_ops.assign_add(ref, 1.0))
@@ -168,7 +169,7 @@ def test_an_imported_graph_runs():
         p, n = placeholder(dt.bool, [], name="p"), placeholder(dt.int32, [], name="n")
         x = constant(5.0)
         control.cond(p, lambda: x + 1.0, lambda: -x, name="branch")
-        control.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), [0, x], name="loop")
+        while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), [0, x], name="loop")
     wanted = ["branch:0", "loop:1", "p:0", "n:0"]
     again, (branch, loop, p, n) = imported(str(graph.as_graph_def()), return_elements=wanted)
     with Session(graph=again) as session:

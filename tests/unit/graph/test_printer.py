@@ -12,6 +12,7 @@ from situs.ops import array, control, linalg, math
 from situs.ops.compare import less
 from situs.ops.constant import constant
 from situs.ops.join import concat, split
+from situs.ops.loop import while_loop
 from situs.ops.placeholder import no_op, placeholder
 from situs.proto.node import NodeDef
 from situs.proto.text import parse
@@ -94,7 +95,7 @@ def test_graphs_inside_are_indented():
         p = placeholder(dt.bool, [], name="p")
         x = constant(2.0, name="x")
         control.cond(p, lambda: math.multiply(x, 2.0, name="double"), lambda: x, name="branch")
-        control.while_loop(
+        while_loop(
             lambda i: less(i, 3, name="less"),
             lambda i: math.add(i, 1, name="next"),
             [constant(0, name="start")],

@@ -19,6 +19,7 @@ from situs.graph.serialize import to_graph_def, to_node_def
 from situs.ops import array, control, linalg, math
 from situs.ops.constant import constant, zeros
 from situs.ops.join import concat, split
+from situs.ops.loop import while_loop
 from situs.ops.placeholder import no_op, placeholder
 from situs.proto.attribute import AttrValue
 from situs.proto.graph import GraphDef
@@ -94,7 +95,7 @@ def test_lists_say_how_long_they_are():
     with Graph().as_default():
         one = constant([1])
         node = to_node_def(concat([one, one, one], 0).op)
-        loop = control.while_loop(lambda i, x: i < 3, lambda i, x: (i + one[0], x), [0, one])
+        loop = while_loop(lambda i, x: i < 3, lambda i, x: (i + one[0], x), [0, one])
     assert node.attr["N"].i == 3
     looped = to_node_def(loop[0].op)
     assert (looped.attr["_length:input"].i, looped.attr["_length:captured"].i) == (2, 1)

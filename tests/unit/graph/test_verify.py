@@ -15,6 +15,7 @@ from situs.graph.verify import verify, verify_operation
 from situs.ops import array, control, linalg, math
 from situs.ops.constant import constant
 from situs.ops.join import concat
+from situs.ops.loop import while_loop
 from situs.ops.placeholder import placeholder
 from situs.registry.op import Op
 from situs.registry.signature import parse_signature
@@ -34,7 +35,7 @@ def graph():
         concat([a, b], 0, name="e")
         p = placeholder(dt.bool, [], name="p")
         control.cond(p, lambda: math.add(c, 1.0, name="sum"), lambda: c, name="branch")
-        control.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x * c), [0, c], name="loop")
+        while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x * c), [0, c], name="loop")
     return graph
 
 

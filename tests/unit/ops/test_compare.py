@@ -13,6 +13,7 @@ from situs.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops import compare
 from situs.placement import options
+from situs.registry import find_op
 
 NAN, INF = float("nan"), float("inf")
 
@@ -101,16 +102,16 @@ def test_unsigned_integers_compare_without_sign():
 
 def test_approximate_equal_compares_the_difference_to_the_tolerance(on_device):
     # Recorded from TensorFlow 2.21.
-    close = compare.approximate_equal([1.0, 1.0, NAN, INF], [1.000001, 1.0001, NAN, INF])
+    close = find_op("ApproximateEqual")([1.0, 1.0, NAN, INF], [1.000001, 1.0001, NAN, INF])
     assert close.numpy().tolist() == [True, False, False, False]
     assert close.device == on_device
-    assert compare.approximate_equal([1.0, 1.0], [1.1, 1.5], tolerance=0.2).numpy().tolist() == [True, False]
-    assert compare.approximate_equal([1.0], [1.0], tolerance=-1.0).numpy().tolist() == [False]
-    assert compare.approximate_equal([1 + 1j], [1 + 1.1j], tolerance=0.2).numpy().tolist() == [True]
+    assert find_op("ApproximateEqual")([1.0, 1.0], [1.1, 1.5], tolerance=0.2).numpy().tolist() == [True, False]
+    assert find_op("ApproximateEqual")([1.0], [1.0], tolerance=-1.0).numpy().tolist() == [False]
+    assert find_op("ApproximateEqual")([1 + 1j], [1 + 1.1j], tolerance=0.2).numpy().tolist() == [True]
     with pytest.raises(InvalidArgumentError, match=r"must be of the same shape. x shape: \[2\]. y shape: \[\]"):
-        compare.approximate_equal([1.0, 1.0], 1.1)
+        find_op("ApproximateEqual")([1.0, 1.0], 1.1)
     with pytest.raises(DTypeError, match="'T' of int32"):
-        compare.approximate_equal([1], [1])
+        find_op("ApproximateEqual")([1], [1])
 
 
 LOGIC = [("logical_and", np.logical_and), ("logical_or", np.logical_or), ("logical_xor", np.logical_xor)]

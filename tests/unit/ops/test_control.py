@@ -9,7 +9,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.ops import control, control_v1
+from situs.ops import control_v1
 from tests.unit.ops.conftest import eagerly, in_function, in_session, plain
 
 c = tf.constant
@@ -565,7 +565,3 @@ def test_while_loop_v1():
     assert int(control_v1.while_loop(lambda i: i < 3, lambda i: i + 1, [c(0)])) == 3
     found = control_v1.while_loop(lambda d: d["i"] < 3, lambda d: [{"i": d["i"] + 1}], [{"i": c(0)}])
     assert plain(found) == {"i": 3}
-
-
-def test_the_names_are_the_same_through_both_modules():
-    assert control.while_loop is tf.while_loop

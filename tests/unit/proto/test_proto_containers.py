@@ -7,6 +7,7 @@ import pickle
 
 import pytest
 
+from situs.errors import DTypeError
 from situs.proto.config import ConfigProto
 from situs.proto.errors import FieldError, MissingKeyError
 from situs.proto.graph import AttrValue, GraphDef, NodeDef
@@ -151,6 +152,12 @@ class TestMaps:
         counts.clear()
         assert not counts
 
+    def test_a_key_may_be_given_as_bytes(self):
+        counts = ConfigProto(device_count={"CPU": 4, "GPU": 2, "TPU": 1}).device_count
+        assert (counts[b"CPU"], counts.get(b"CPU"), counts.setdefault(b"CPU", 9), counts.pop(b"TPU")) == (4, 4, 4, 1)
+        del counts[b"GPU"]
+        assert counts == {"CPU": 4}
+
     def test_reading_a_missing_key_sets_the_default_as_in_protocol_buffers(self):
         config = ConfigProto()
         assert config.device_count["CPU"] == 0
@@ -183,6 +190,7 @@ class TestMaps:
             (lambda c: c.device_count.__delitem__("GPU"), KeyError),
             (lambda c: c.device_count.pop("GPU"), MissingKeyError),
             (lambda c: c.device_count.update({"CPU": None}), TypeError),
+            (lambda c: c.device_count.MergeFrom([("CPU", 1)]), DTypeError),
             (lambda c: ConfigProto(device_count=3), TypeError),
             (lambda c: ConfigProto(device_count=[("CPU", 1)]), TypeError),
             (lambda c: ConfigProto(device_count={"CPU": "a"}), TypeError),

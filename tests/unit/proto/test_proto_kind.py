@@ -133,6 +133,12 @@ class TestEnums:
         with pytest.raises(ValueError, match="no value defined"):
             LEVEL.check(name, "f")
 
+    def test_what_is_neither_a_number_nor_a_name(self):
+        with pytest.raises(ValueError, match="no name defined for value"):
+            LEVEL.Name({})
+        with pytest.raises(ValueError, match="no value defined for name"):
+            LEVEL.Value({})
+
     def test_an_unknown_attribute(self):
         with pytest.raises(AttributeError, match="Level has no name 'L5'"):
             LEVEL.L5

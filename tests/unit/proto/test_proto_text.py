@@ -13,9 +13,11 @@ from situs.errors import InvalidArgumentError
 from situs.proto.config import ConfigProto, GPUOptions, OptimizerOptions
 from situs.proto.errors import ParseError
 from situs.proto.graph import AttrValue, GraphDef, NodeDef, TensorProto
+from situs.proto.json_format import from_json, to_json
 from situs.proto.literal import quote, unquote
+from situs.proto.printer import to_text
 from situs.proto.stats import RunMetadata
-from situs.proto.text import from_json, parse, to_json, to_text
+from situs.proto.text import parse
 
 
 class TestPrinting:
@@ -188,6 +190,7 @@ def test_a_text_is_merged_into_what_is_there():
 def test_bytes_and_open_files_are_read():
     assert parse(b'name: "x"', NodeDef()) == NodeDef(name="x")
     assert parse(io.StringIO('name: "x"'), NodeDef()) == NodeDef(name="x")
+    assert parse(io.BytesIO(b'name: "x"'), NodeDef()) == NodeDef(name="x")
 
 
 @pytest.mark.parametrize(

@@ -307,6 +307,17 @@ def test_a_run_that_takes_too_long_is_given_up(graph):
     assert sess.run(soon, options=tf.RunOptions(timeout_in_ms=5000)) == 2.0
 
 
+def test_a_program_may_end_while_a_run_that_took_too_long_still_computes(run_python):
+    out = run_python(
+        "import situs.compat.v1 as tf\n"
+        "x = tf.random_normal([1200, 1200])\n"
+        "for _ in range(200): x = tf.matmul(x, x) * 1e-3\n"
+        "try:\n  tf.Session().run(x, options=tf.RunOptions(timeout_in_ms=200))\n"
+        "except tf.errors.DeadlineExceededError: print('late')"
+    )
+    assert out == "late\n"
+
+
 def test_a_session_may_limit_all_its_runs(graph):
     late = slowly(1.0)
     sess = tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=100))

@@ -45,7 +45,7 @@ def test_logging_device_placement(run_python):
 
 
 def test_logging_without_a_gpu(run_python):
-    out = run_python(IMPORT + LOGGING)
+    out = run_python(IMPORT + LOGGING, CUDA_VISIBLE_DEVICES="-1")
     assert out.startswith("Device mapping: no known devices.")
     assert placed(a="CPU:0", b="CPU:0", MatMul="CPU:0") <= set(out.splitlines())
 
@@ -102,7 +102,7 @@ print(sess.run(c))
 def test_a_device_that_does_not_exist(run_python):
     for device in ("/gpu:2", "/device:GPU:2"):
         out = run_python(IMPORT + MISSING.format(device=device) + HARD, fails=True, SITUS_VIRTUAL_GPUS="2")
-        assert "InvalidArgumentError" in out or "UnknownDeviceError" in out
+        assert "UnknownDeviceError" in out
         assert "Cannot assign a device to node 'MatMul': " in out
         assert "Could not satisfy explicit device specification '/device:GPU:2'" in out
         assert f"{LOCAL}/device:GPU:1" in out  # what there is

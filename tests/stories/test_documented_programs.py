@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 
 LOCAL = "/job:localhost/replica:0/task:0"
+NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 PRODUCT = "tf.Tensor(\n[[22. 28.]\n [49. 64.]], shape=(2, 2), dtype=float32)\n"
 
 MATMUL = """
@@ -24,7 +25,7 @@ print(c)
 
 
 def test_logging_placement_without_a_gpu(run_python):
-    assert run_python(MATMUL) == f"Executing op MatMul in device {LOCAL}/device:CPU:0\n{PRODUCT}"
+    assert run_python(MATMUL, **NO_GPU) == f"Executing op MatMul in device {LOCAL}/device:CPU:0\n{PRODUCT}"
 
 
 def test_logging_placement_with_gpus(run_python):
@@ -46,7 +47,7 @@ print(c)
 
 
 def test_manual_placement_and_automatic_copies(run_python):
-    assert run_python(MANUAL) == f"Executing op MatMul in device {LOCAL}/device:CPU:0\n{PRODUCT}"
+    assert run_python(MANUAL, **NO_GPU) == f"Executing op MatMul in device {LOCAL}/device:CPU:0\n{PRODUCT}"
     out = run_python(MANUAL + "print(a.device, c.device)", SITUS_VIRTUAL_GPUS="1")
     expected = (
         f"Executing op MatMul in device {LOCAL}/device:GPU:0\n{PRODUCT}{LOCAL}/device:CPU:0 {LOCAL}/device:GPU:0\n"
@@ -154,5 +155,5 @@ with tf.device(processor):
 
 
 def test_a_gpu_if_there_is_one_else_the_cpu(run_python):
-    assert run_python(GPU_IF_AVAILABLE) == f"{LOCAL}/device:CPU:0\n"
+    assert run_python(GPU_IF_AVAILABLE, **NO_GPU) == f"{LOCAL}/device:CPU:0\n"
     assert run_python(GPU_IF_AVAILABLE, SITUS_VIRTUAL_GPUS="1") == f"{LOCAL}/device:GPU:0\n"

@@ -1,0 +1,22 @@
+"""The front door of TensorFlow 1's dialect, in programs whose ops run at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+SCOPES = """
+with v1.name_scope("a") as outer, v1.name_scope(None, "b") as inner, v1.name_scope(outer) as again:
+    print(outer, inner, again)
+with v1.name_scope(None) as nothing:
+    print(repr(nothing))
+"""
+
+
+@pytest.mark.parametrize(
+    "opening",
+    ["import situs as tf\nv1 = tf.compat.v1", "import situs.compat.v1 as v1\nv1.enable_eager_execution()"],
+)
+def test_name_scopes_nest_in_eager_code_as_they_do_through_the_eager_door(run_python: Any, opening: str) -> None:
+    assert run_python(f"{opening}\n{SCOPES}").split() == ["a/", "a/b/", "a/", "''"]
