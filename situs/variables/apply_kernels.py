@@ -45,7 +45,7 @@ def gradient_descent(states: States, grad: Tensors, room: Room, *, alpha: Number
     (var,) = states
     if is_number(alpha):
         torch._foreach_add_(var, grad, alpha=-alpha)
-    elif may_fuse(var, grad):
+    elif may_fuse(alpha, var, grad):
         fused_sgd(var, grad, [], lr=alpha)
     else:
         subtract_scaled(var, grad, alpha, room())
@@ -56,7 +56,7 @@ def momentum(
 ) -> None:
     """``accum = momentum accum + grad; var -= lr accum``."""
     var, accum = states
-    if is_number(momentum) and momentum and may_fuse(var, accum, grad):
+    if is_number(momentum) and momentum and may_fuse(lr, var, accum, grad):
         fused_sgd(var, grad, accum, lr=lr, momentum=momentum, nesterov=use_nesterov)
         return
     step = room()
@@ -77,7 +77,7 @@ def keras_momentum(
 ) -> None:
     """``accum = momentum accum - lr grad; var += accum``: the learning rate is in what is accumulated."""
     var, accum = states
-    if not use_nesterov and is_number(lr, momentum) and momentum and may_fuse(var, accum, grad):
+    if not use_nesterov and is_number(lr, momentum) and momentum and may_fuse(lr, var, accum, grad):
         fused_sgd(var, grad, accum, lr=-1.0, momentum=momentum, dampening=1.0 + lr)
         return
     step = room()
@@ -133,7 +133,7 @@ def adam(
     var, m, v, *largest = states
     alpha = lr * _sqrt(1 - beta2_power) / (1 - beta1_power)
     steers = is_number(beta1, beta2, epsilon) and beta1 < 1 and beta2 < 1 and not use_nesterov
-    if steers and may_fuse(*states, grad):
+    if steers and may_fuse(alpha, *states, grad):
         decay = _as_decay(var, lr, alpha, weight_decay)
         fused_adam(states, grad, alpha, beta1, beta2, epsilon, decay)
         return

@@ -127,8 +127,13 @@ def number_of(value: Number) -> Number:
 # PyTorch's fused kernels.
 
 
-def may_fuse(*lists: Tensors) -> bool:
-    """Whether PyTorch's fused kernels do what is wanted: they go through memory as it lies, without looking."""
+def may_fuse(rate: Number, *lists: Tensors) -> bool:
+    """Whether PyTorch's fused kernels do what is wanted.
+
+    They go through memory as it lies, without looking, and read a learning rate on a card as float32.
+    """
+    if not is_number(rate) and rate.dtype is not torch.float32:
+        return False
     every = chain.from_iterable(lists)
     return lists[0][0].is_floating_point() and all(map(torch.Tensor.is_contiguous, every))
 

@@ -77,6 +77,27 @@ def test_every_optimizer_trains_on_a_card_as_on_the_cpu(run_python):
     assert out.endswith("same\n")
 
 
+def test_double_precision_is_trained_on_a_card(run_python):
+    out = run_python(
+        "import numpy as np, situs.compat.v1 as tf\n"
+        "def trained(device, make, steps=30):\n"
+        "    with tf.Graph().as_default(), tf.device(device):\n"
+        "        w = tf.Variable(np.linspace(-1.0, 1.0, 8))\n"
+        "        step = tf.train.get_or_create_global_step()\n"
+        "        rate = tf.train.exponential_decay(tf.constant(0.1, tf.float64), step, 5, 0.9)\n"
+        "        train = make(rate).minimize(tf.reduce_sum(w ** 4), global_step=step)\n"
+        "        with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:\n"
+        "            session.run(tf.global_variables_initializer())\n"
+        "            for _ in range(steps): session.run(train)\n"
+        "            return session.run(w)\n"
+        "for make in (tf.train.GradientDescentOptimizer, lambda rate: tf.train.MomentumOptimizer(rate, 0.9),\n"
+        "             tf.train.AdamOptimizer):\n"
+        "    np.testing.assert_allclose(trained('/gpu:0', make), trained('/cpu:0', make), rtol=1e-7)\n"
+        "print('same')"
+    )
+    assert out.endswith("same\n")
+
+
 def test_what_happens_to_variables_between_captured_steps_is_seen(run_python):
     out = run_python(
         GRAPH + "held = []\n"

@@ -125,6 +125,7 @@ def test_the_next_element_is_brought_while_the_program_works_on_this_one(ended):
     assert ended()
 
 
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")  # said by some versions of PyTorch
 def test_a_trace_shows_copies_beside_the_work(tmp_path):
     """In PyTorch's profile, copies are in another thread, and some of them at the same time as products."""
     rows = np.random.default_rng(0).random((32, 256, 256), np.float32)
