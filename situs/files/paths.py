@@ -11,7 +11,7 @@ import errno
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -65,9 +65,13 @@ def as_texts(paths: Any, what: str) -> list[str]:
     Raises:
         TypeError: this is no list, or something else is in it.
     """
-    if isinstance(paths, (str, bytes, os.PathLike)) or not isinstance(paths, Iterable):
+    try:
+        items = None if isinstance(paths, (str, bytes)) else iter(paths)
+    except TypeError:
+        items = None
+    if items is None:
         raise DTypeError(f"{what} are given as a list of paths, got {shown(paths)}.")
-    return [as_text(path) for path in paths]
+    return [as_text(path) for path in items]
 
 
 def local(path: Any) -> Path:
