@@ -96,11 +96,10 @@ def byte_bars(figures: Figures) -> list[Bar]:
     found = []
     for title, each in figures.items():
         apart = abs(each["planned"] / each["first"] - 1)
-        found += [
-            Bar(f"{title}, bytes at most", each["peak"] / each["torch"], PEAK_BAR, "x torch", 4),
-            Bar(f"{title}, plan and first run apart", apart, PLAN_BAR, "x"),
-            Bar(f"{title}, more taken in {each['steps']} runs", each["grown"], GROWTH_BAR, " bytes", 0),
-        ]
+        found.append(Bar(f"{title}, bytes at most", each["peak"] / each["torch"], PEAK_BAR, "x torch", 4))
+        found.append(Bar(f"{title}, plan and first run apart", apart, PLAN_BAR, "x"))
+        if each["steps"]:
+            found.append(Bar(f"{title}, more taken in {each['steps']} runs", each["grown"], GROWTH_BAR, " bytes", 0))
     return found
 
 
