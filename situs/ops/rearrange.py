@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from situs.devices.scope import here
-from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED
+from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED, int32
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
@@ -467,11 +467,11 @@ def required_space_to_batch_paddings(
             return _required_paddings_later(input_shape, block_shape, base_paddings)
         paddings, crops = _required_paddings(input_shape, block_shape, base_paddings)
         if here.graph is None:
-            return to_tensor(paddings), to_tensor(crops)
-        return convert_to_tensor(paddings, name="paddings"), convert_to_tensor(crops, name="crops")
+            return to_tensor(paddings, int32), to_tensor(crops, int32)
+        return convert_to_tensor(paddings, int32, name="paddings"), convert_to_tensor(crops, int32, name="crops")
 
 
-def _required_paddings(input_shape: Any, block_shape: Any, base_paddings: Any) -> tuple[Any, Any]:
+def _required_paddings(input_shape: Any, block_shape: Any, base_paddings: Any) -> tuple[list[Any], list[Any]]:
     sizes = as_integers(plain(input_shape, "input_shape"), "input_shape")
     blocks = as_integers(plain(block_shape, "block_shape"), "block_shape")
     base = ((0, 0),) * len(blocks) if base_paddings is None else plain(base_paddings, "base_paddings")
@@ -480,8 +480,7 @@ def _required_paddings(input_shape: Any, block_shape: Any, base_paddings: Any) -
     _, pairs = _blocks(1 + len(sizes), blocks, base, "base_paddings")
     ends = [-(size + low + high) % block for size, block, (low, high) in zip(sizes, blocks, pairs, strict=True)]
     paddings = [[low, high + end] for (low, high), end in zip(pairs, ends, strict=True)]
-    crops = [[0, end] for end in ends]
-    return np.array(paddings, np.int32), np.array(crops, np.int32)
+    return paddings, [[0, end] for end in ends]
 
 
 def _required_paddings_later(input_shape: Any, block_shape: Any, base_paddings: Any) -> tuple[Tensor, Tensor]:

@@ -65,7 +65,7 @@ class Colocation:
         logs: Whether requests that give way are printed.
     """
 
-    def __init__(self, limits_of: Callable[[Operation], Limits], soft: bool = False, logs: bool = False) -> None:
+    def __init__(self, limits_of: Callable[[Operation], Limits], soft: bool, logs: bool) -> None:
         self._limits_of = limits_of
         self._soft = soft
         self._logs = logs
@@ -110,8 +110,7 @@ class Colocation:
             self._merge(above, below)
         except IncompatibleError as error:
             raise failure.cannot_follow(source, node, str(error)) from None
-        origin = self.ties.get(source)
-        self.ties.setdefault(node, origin if origin and origin.kind == "state" else Tie("state", source.name))
+        self.ties.setdefault(node, self.ties.get(source) or Tie("state", source.name))
 
     def _overrule(self, source: Operation, node: Operation, above: Group, below: Group) -> None:
         if self._logs:

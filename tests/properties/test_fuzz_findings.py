@@ -197,3 +197,8 @@ def test_a_writer_refuses_what_is_no_event(tmp_path):
 def test_the_average_of_an_eager_tensor_has_no_name():
     with pytest.raises(DTypeError, match="no name"):
         tf.train.ExponentialMovingAverage(0.5).average_name(tf.constant(1.0))
+
+
+def test_paddings_that_no_int32_holds_are_refused():
+    with pytest.raises(DTypeError, match="int32"):
+        tf.required_space_to_batch_paddings([2], 2**63)
