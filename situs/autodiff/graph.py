@@ -18,7 +18,7 @@ from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import ROOT, here
 from situs.dtype import resource
 from situs.eager.tape import Keys, has_gradient
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.structure import flatten
@@ -66,7 +66,7 @@ def gradients(
     if graph is None or not all(isinstance(target, SymbolicTensor) for target in targets):
         raise InvalidArgumentError("tf.gradients works on the tensors of a graph. Use tf.GradientTape in eager code.")
     with graph.as_default() if here.graph is not graph else nullcontext(), graph.name_scope(name):
-        stops = {id(graph.capture(tensor)) for tensor in _tensors(stop_gradients)}
+        stops = {id(graph.capture(_of_graph(tensor))) for tensor in _tensors(stop_gradients)}
         seeds = _seeds(targets, _flat_or_none(grad_ys, len(targets)))
         ends, begins = [graph.capture(target) for target in targets], [graph.capture(source) for source in sources]
         found = differentiate(ends, seeds, begins, stops=stops, colocated=colocate_gradients_with_ops)
@@ -104,6 +104,12 @@ def _graph_of(tensors: Sequence[Any]) -> Graph | None:
     if here.graph is not None:
         return here.graph  # type: ignore[no-any-return]
     return next((tensor.graph for tensor in tensors if isinstance(tensor, SymbolicTensor)), None)
+
+
+def _of_graph(tensor: Any) -> SymbolicTensor:
+    if not isinstance(tensor, SymbolicTensor):
+        raise InvalidArgumentError(f"`stop_gradients` are tensors of the graph, got {shown(tensor)}.")
+    return tensor
 
 
 def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Sequence[Any]) -> list[Any]:

@@ -120,7 +120,7 @@ class SecondOrStepTimer(SessionTimer):
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
         """Notes that something was done at this step; returns the seconds and steps since the time before."""
-        now = time.monotonic()
+        now, step = time.monotonic(), as_int(step, "step")
         before, last = self._last_time, self._last_triggered_step
         self._last_time, self._last_triggered_step = now, step
         if before is None or last is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from situs.errors import NotFoundError
-from situs.files.paths import local
+from situs.files.paths import local, translated
 from situs.summaries import messages
 
 
@@ -25,7 +25,9 @@ def summary_iterator(path: Any) -> Iterator[Any]:
         NotFoundError: there is no such file.
     """
     file = local(path)
-    if not file.is_file():
+    with translated(path):
+        is_there = file.is_file()
+    if not is_there:
         raise NotFoundError(f"{file}; No such file or directory")
     loader = messages.part("tensorboard.backend.event_processing.event_file_loader")
     return iter(loader.LegacyEventFileLoader(str(file)).Load())

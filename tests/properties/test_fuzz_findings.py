@@ -202,3 +202,24 @@ def test_the_average_of_an_eager_tensor_has_no_name():
 def test_paddings_that_no_int32_holds_are_refused():
     with pytest.raises(DTypeError, match="int32"):
         tf.required_space_to_batch_paddings([2], 2**63)
+
+
+def test_an_event_file_with_a_name_that_no_file_has_is_refused():
+    with pytest.raises(InvalidArgumentError, match="too long"):
+        v1.train.summary_iterator("a" * 5000)
+
+
+def test_gradients_stop_at_tensors_of_the_graph_only():
+    stop = tf.constant([1])
+    with v1.Graph().as_default():
+        x = v1.constant([1.0])
+        with pytest.raises(InvalidArgumentError, match="stop_gradients"):
+            v1.gradients(x * 2.0, x, stop_gradients=stop)
+
+
+def test_a_timer_counts_in_whole_steps():
+    timer = v1.train.SecondOrStepTimer(every_steps=2)
+    with pytest.raises(DTypeError):
+        timer.update_last_triggered_step(np.zeros(0, np.uint8))
+    timer.update_last_triggered_step(np.uint8(3))
+    assert timer.update_last_triggered_step(-1)[1] == -4
