@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, TypeVar
 
 from situs.devices import scope
@@ -227,6 +228,9 @@ def find_op(name: str) -> Op:
         NotFoundError: there is none; the message names near ones.
     """
     found = _OPS.get(name) if isinstance(name, str) else None
+    if found is None and isinstance(name, str):
+        import_module("situs.ops")  # where ops are declared; a program that asks before its first op has not loaded it
+        found = _OPS.get(name)
     if found is None:
         raise NotFoundError(f"There is no op {name!r}.{_suggestion(name)}")
     return found

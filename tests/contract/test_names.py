@@ -13,6 +13,8 @@ from types import ModuleType
 import pytest
 
 import situs
+import situs.compat.v1
+from situs import absent
 from situs.lazy import read_stub
 from tests.contract.pin_names import PINNED, public_names
 
@@ -20,7 +22,7 @@ NAMES = public_names()
 
 
 def test_the_public_names_are_the_pinned_ones():
-    assert PINNED.read_text().split() == NAMES
+    assert PINNED.read_text().split() == NAMES, "if that is meant: python -m tests.contract.pin_names"
 
 
 @pytest.mark.parametrize("space", sorted({name.rpartition(".")[0] for name in NAMES}))
@@ -72,3 +74,13 @@ def test_a_name_of_graphs_says_where_it_is():
 def test_dir_and_star_know_the_names():
     assert "matmul" in dir(situs)
     assert "matmul" in situs.__all__
+
+
+@pytest.mark.parametrize("door", [situs, situs.compat.v1], ids=lambda door: door.__name__)
+def test_what_tensorflow_has_and_situs_has_not_is_said(door):
+    with pytest.raises(AttributeError, match=r"Situs has no tf.contrib: layers are in tf.layers"):
+        _ = door.contrib
+    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
+        _ = door.nonsense
+    for name in absent._INSTEAD:
+        assert not hasattr(door, name), f"there is a tf.{name} now: take it out of situs/absent.py"

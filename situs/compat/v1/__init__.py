@@ -6,7 +6,8 @@ calling them here means.
 
 from pathlib import Path as _Path
 
+from situs.absent import hint as _hint
 from situs.compat.v1.door import through as _through
 from situs.lazy import attach as _attach
 
-__getattr__, __dir__, __all__ = _attach(__name__, _Path(__file__).with_suffix(".pyi"), _through)
+__getattr__, __dir__, __all__ = _attach(__name__, _Path(__file__).with_suffix(".pyi"), _through, _hint)

@@ -14,7 +14,9 @@ import situs.compat.v1 as v1
 from situs import settings
 from situs.devices.inventory import Inventory
 from situs.devices.logical import LogicalDeviceConfiguration
-from situs.proto.text import from_json, parse, to_json, to_text
+from situs.proto.json_format import from_json, to_json
+from situs.proto.printer import to_text
+from situs.proto.text import parse
 from tests.fuzz.case import Case, require
 from tests.fuzz.drawing import Drawer
 from tests.fuzz.mutation import NUMBERS, mutated_text

@@ -11,7 +11,7 @@ import numpy as np
 
 import situs.compat.v1 as tf
 from situs.importing import read_graph_def
-from situs.proto.text import to_json
+from situs.proto.json_format import to_json
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import mutated_bytes, mutated_text
 

@@ -102,3 +102,8 @@ def test_what_is_declared_with_wrong_parts_is_refused(scale):
 
 def test_shape_rules_always_give_a_list(scale):
     assert infer_shapes(scale, (TensorShape([2]),), {"factor": 1}) == [TensorShape([2])]
+
+
+def test_ops_are_found_before_a_program_has_used_one(run_python):
+    out = run_python("from situs.registry import find_op\nprint(find_op('MatMul').name)")
+    assert out == "MatMul\n"
