@@ -11,7 +11,7 @@ loop that Python runs it does nothing, as in TensorFlow.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from situs.autograph import hooks
@@ -39,7 +39,7 @@ def set_loop_options(
     loop = _loops.of_thread[-1] if _loops.of_thread else None
     if loop is None:
         return
-    if not isinstance(shape_invariants, (tuple, list, type(None))):
+    if not isinstance(shape_invariants, (Iterable, type(None))):
         raise InvalidArgumentError(f"shape_invariants are a list of pairs, got {shown(shape_invariants)}")
     for pair in shape_invariants or ():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:

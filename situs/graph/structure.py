@@ -71,7 +71,8 @@ def mapping_like(structure: Mapping[Any, Any], items: Mapping[Any, Any]) -> Any:
     pairs = [(key, items[key]) for key in structure]
     if not isinstance(structure, MutableMapping):
         return type(structure)(dict(pairs))  # type: ignore[call-arg]
-    made = copy(structure)  # a constructor may take something else than pairs, as those of defaultdict and Counter do
+    # The constructors of defaultdict and Counter do not take pairs; a copy of what is no dict may share its items.
+    made = copy(structure) if isinstance(structure, dict) else type(structure)()
     for key, item in pairs:
         made[key] = item
     return made

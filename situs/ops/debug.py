@@ -8,7 +8,7 @@ as known shapes and dtypes and the values of constants, is checked then.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from situs.ops.printing import OLD, text_of
 from situs.ops.reduce import reduce_all, reduce_any
 from situs.shapes import TensorShape
 from situs.symbolic.fold import constant_value
-from situs.tensor import Tensor, read
+from situs.tensor import Tensor, is_tensor, read
 
 # Assert.
 
@@ -664,15 +664,16 @@ def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
 
 
 def _as_symbol(symbol: Any) -> Any:
-    """One entry of a shape, with its integers as Python's."""
-    if symbol is None or symbol is Ellipsis or isinstance(symbol, str):
-        return symbol
+    """One entry of a shape, with its integers as Python's; anything else that can be a key stands for a size."""
+    is_float = isinstance(symbol, (float, np.floating))
     try:
-        return operator.index(symbol)
+        return operator.index(int(symbol) if is_float and symbol.is_integer() else symbol)
     except TypeError:
-        raise InvalidArgumentError(
-            f"A shape consists of integers, words, None and `...`, got the entry {shown(symbol)}."
-        ) from None
+        if is_float or is_tensor(symbol) or not isinstance(symbol, Hashable):
+            raise InvalidArgumentError(
+                f"A shape consists of integers, words, None and `...`, got the entry {shown(symbol)}."
+            ) from None
+    return symbol
 
 
 def _is_rest(symbol: Any) -> bool:

@@ -89,7 +89,10 @@ class Layer(Holder):
         **kwargs: Any,
     ) -> None:
         self._input_shape_arg = split_legacy(kwargs, type(self).__name__)
-        self._name = unique_name(type(self).__name__) if name is None else str(name)
+        if name is not None:
+            self._name = str(name)
+        elif "_name" not in self.__dict__:  # a layer that is made again has one
+            self._name = unique_name(type(self).__name__)
         self._added: list[Any] = []
         self._losses: tuple[int, list[Any]] = (0, [])
         self._regularized: list[tuple[Any, Any]] = []
@@ -137,7 +140,11 @@ class Layer(Holder):
     def _made_again(self) -> Any:
         """A layer made with the same arguments, layers among them made again too: with variables of its own."""
         made_with: Arguments = self.__dict__["_made_with"]
-        made = type(self)(*map(_again, made_with.args), **{key: _again(item) for key, item in made_with.kwargs.items()})
+        args = tuple(map(_again, made_with.args))
+        kwargs = {key: _again(item) for key, item in made_with.kwargs.items()}
+        made = type(self).__new__(type(self), *args, **kwargs)
+        made._name = self.name  # before it would take the next number
+        made.__init__(*args, **kwargs)
         made._name = self.name
         return made
 

@@ -62,9 +62,14 @@ class Dense(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the matrix and the bias."""
-        size = known_size(self, input_shape, least=2)
+        size = known_size(self, input_shape)
         self.kernel = add_with(self, "kernel", (size, self.units), self._kernel_options)
         self.bias = add_with(self, "bias", (self.units,), self._bias_options) if self.use_bias else None
+
+    def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if args:  # `build` itself looks at the last dimension alone
+            check_input(self, args[0], least=2)
+        super()._build_for(args, kwargs)
 
     def call(self, inputs: Any) -> Tensor:
         """Applies the layer."""

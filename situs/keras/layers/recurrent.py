@@ -62,6 +62,15 @@ class RNN(Layer):
         self.cell = cell
         self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments it was made with, and which way it goes: `Bidirectional` turns layers round."""
+        return {**super().get_config(), "go_backwards": self.go_backwards}
+
+    def _made_again(self) -> Any:
+        made = super()._made_again()
+        made.go_backwards = self.go_backwards
+        return made
+
     def build(self, input_shape: Any) -> None:
         """Builds the cell."""
         batch, _, size = known_shape(self, input_shape, rank=3)

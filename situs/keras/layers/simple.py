@@ -24,6 +24,7 @@ from situs.ops.math import add, multiply
 from situs.ops.nn.dropout import dropout
 from situs.ops.random import normal
 from situs.ops.reduce import reduce_prod
+from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
 
@@ -209,7 +210,7 @@ class Reshape(Layer):
 
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        given = target_shape if isinstance(target_shape, (list, tuple)) else (target_shape,)
+        given = target_shape if isinstance(target_shape, (list, tuple, TensorShape)) else (target_shape,)
         self.target_shape = tuple(as_int(size, "target_shape") for size in given)
         if any(size < -1 for size in self.target_shape) or self.target_shape.count(-1) > 1:
             raise InvalidArgumentError(

@@ -138,7 +138,7 @@ def remember(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
         found = layer(*replaced(list(args), stand_in), **replaced(kwargs, stand_in))
     for leaf in flatten(found):
-        if not is_tensor(leaf):
+        if not is_tensor(leaf) and not hasattr(leaf, "__array__"):
             raise DTypeError(f"A layer of a drawn model returns tensors; '{layer.name}' returned {shown(leaf)}.")
     made = [KerasTensor(leaf.shape, leaf.dtype, layer.name, node) for leaf in flatten(found)]
     node.outputs = pack_like(found, made)

@@ -12,6 +12,7 @@ tf.keras.Model(inputs, outputs)                 drawn with keras.Input and layer
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -129,6 +130,8 @@ class Model(Layer):
 
     def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._first_call = _without_values(args, kwargs)
+        if self._first_call is None and _takes_one(self.call):
+            self._first_call = _without_values(args[:1], {})
         if type(self).build is Model.build:
             self.built = True
         else:
@@ -221,12 +224,26 @@ class Model(Layer):
         )
 
 
-def _without_values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """The arguments of a call, with tensors that have no values and batches of any size in place of its tensors."""
+def _without_values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
+    """The arguments of a call, with tensors that have no values and batches of any size in place of its tensors.
+
+    None if there are objects of other kinds among them, which a model would keep alive.
+    """
     given = [list(args), {key: value for key, value in kwargs.items() if key != "training"}]
     leaves = [_without_value(leaf) if is_tensor(leaf) else leaf for leaf in flatten(given)]
+    if not all(isinstance(leaf, (KerasTensor, str, int, float, type(None))) for leaf in leaves):
+        return None
     by_position, by_name = pack_like(given, leaves)
     return Arguments(tuple(by_position), by_name)
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    """Whether a function can be called with one argument."""
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    return True
 
 
 def _without_value(tensor: Any) -> KerasTensor:

@@ -32,7 +32,7 @@ def test_a_tensor_that_grows_in_a_while_loop():
     def doubled(n):
         v = tf.ones([1, 2])
         while tf.shape(v)[0] < n:
-            set_loop_options(shape_invariants=[(v, [None, 2])], parallel_iterations=4, swap_memory=True)
+            set_loop_options(shape_invariants=iter([(v, [None, 2])]), parallel_iterations=4, swap_memory=True)
             v = tf.concat([v, v], 0)
         return v
 

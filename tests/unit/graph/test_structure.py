@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, namedtuple
+from collections.abc import MutableMapping
 from types import MappingProxyType
 
 import pytest
@@ -47,6 +48,33 @@ def test_a_mapping_that_does_not_change_is_made_anew():
     made = mapping_like(MappingProxyType({"a": 1}), {"a": 2})
     assert type(made) is MappingProxyType
     assert dict(made) == {"a": 2}
+
+
+def test_a_mapping_that_is_no_dict_is_made_anew():
+    class Kept(MutableMapping):
+        def __init__(self):
+            self.items_of = {}
+
+        def __getitem__(self, key):
+            return self.items_of[key]
+
+        def __setitem__(self, key, item):
+            self.items_of[key] = item
+
+        def __delitem__(self, key):
+            del self.items_of[key]
+
+        def __iter__(self):
+            return iter(self.items_of)
+
+        def __len__(self):
+            return len(self.items_of)
+
+    structure = Kept()
+    structure["a"] = 1
+    made = mapping_like(structure, {"a": 2})
+    assert type(made) is Kept
+    assert (dict(made), dict(structure)) == ({"a": 2}, {"a": 1})
 
 
 def test_lists_of_anything_with_items():

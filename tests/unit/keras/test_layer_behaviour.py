@@ -323,6 +323,7 @@ def test_arrays_and_lists_become_tensors_of_the_layers_dtype() -> None:
         (layers.Flatten(), None, [2, 4, 3], [2, 12]),
         (layers.Reshape((0, 3)), [None, 0], [2, 0], [2, 0, 3]),
         (layers.Reshape((3, -1)), [None, None], [2, 6], [2, 3, 2]),
+        (layers.Reshape(tf.TensorShape([3, 2])), [None, 6], [2, 6], [2, 3, 2]),
         (layers.TimeDistributed(layers.Lambda(lambda x: x)), [None, None, 3], [2, 0, 3], [2, 0, 3]),
     ],
 )
@@ -626,6 +627,29 @@ def test_a_call_that_is_refused_builds_nothing(layer: layers.Layer, wrong: Any, 
         layer(tf.ones(wrong))
     assert not layer.built
     layer(tf.ones(right))
+
+
+def test_a_dense_layer_is_built_by_the_last_size_alone() -> None:
+    layer = layers.Dense(2)
+    layer.build((3,))
+    assert [tuple(variable.shape) for variable in layer.weights] == [(3, 2), (2,)]
+
+
+def test_a_layer_that_is_made_again_takes_no_name() -> None:
+    def number(layer: layers.Layer) -> int:
+        return int(layer.name.rpartition("_")[2])
+
+    layers.LSTM(2)
+    first = layers.LSTM(2)
+    both = layers.Bidirectional(first)
+    assert number(layers.LSTM(2)) == number(first) + 1
+    assert both.backward_layer.name == f"backward_{first.name}"
+
+
+def test_the_direction_of_a_layer_is_part_of_its_config() -> None:
+    both = layers.Bidirectional(layers.GRU(2))
+    assert [layer.get_config()["go_backwards"] for layer in (both.forward_layer, both.backward_layer)] == [False, True]
+    assert both.backward_layer._made_again().go_backwards
 
 
 def test_the_directions_have_cells_of_their_own() -> None:

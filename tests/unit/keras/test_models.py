@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -277,6 +279,13 @@ def test_a_clone_has_the_form_and_not_the_variables(make: Any) -> None:
     assert [layer.name for layer in clone.layers] == [layer.name for layer in model.layers]
 
 
+def test_layers_of_drawn_models_may_return_arrays() -> None:
+    x = layers.Input((3,))
+    y = layers.Lambda(lambda _: np.ones((2, 3), np.float32))(x)
+    model = Model(x, layers.Dense(2, kernel_initializer="ones")(y))
+    np.testing.assert_array_equal(model(np.zeros((2, 3))), [[3.0, 3.0]] * 2)
+
+
 def test_the_clone_of_a_part_begins_with_inputs_of_its_own() -> None:
     x = layers.Input((3,))
     inner = layers.Dense(4, name="inner")(x)
@@ -377,3 +386,31 @@ def test_the_summary_of_a_class_with_several_arguments() -> None:
     model(np.ones((2, 3)), tf.ones([2, 4]), factor=2.0)
     model.summary(print_fn=printed.append)
     assert "(None, 4)" in printed[0]
+
+
+@pytest.mark.parametrize(("needed", "shape"), [(False, "(None, 4)"), (True, "?")])
+def test_a_model_does_not_keep_what_it_was_called_with(needed: bool, shape: str) -> None:
+    class Noting(Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = layers.Dense(4)
+
+    class Optional(Noting):
+        def call(self, x: Any, notes: Any = None) -> Any:
+            return self.dense(x)
+
+    class Needed(Noting):
+        def call(self, x: Any, notes: Any) -> Any:
+            return self.dense(x)
+
+    class Notes:
+        pass
+
+    model, notes, printed = Needed() if needed else Optional(), Notes(), []
+    known = ref(notes)
+    model(np.ones((2, 3)), notes)
+    del notes
+    gc.collect()
+    assert known() is None
+    model.summary(print_fn=printed.append)
+    assert shape in printed[0]

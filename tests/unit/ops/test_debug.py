@@ -251,6 +251,7 @@ MATRIX = c([[1, 2], [3, 4], [5, 6]])
         [(VECTOR, (None,)), (MATRIX, (3, "."))],
         [(VECTOR, (..., 2)), (MATRIX, ("*", 2)), (MATRIX, "NM")],
         [(c(1), ()), (c(1), ("N",)), ([1, 2], (2,))],
+        [(VECTOR, (2.0,)), (VECTOR, (("side", 0),)), (MATRIX, (None, ("side", 0)))],
         {VECTOR.ref(): ("N",)},
         [],
         {},
@@ -284,7 +285,9 @@ def test_shapes_that_fit(shapes):
             "Specified explicitly.  Tensor shape=(2,) dtype=int32 dimension 0 must have size 3.",
         ),
         ([(VECTOR, ([2],))], "A shape consists of integers, words, None and `...`, got the entry [2]."),
-        ([(VECTOR, (2.0,))], "A shape consists of integers, words, None and `...`, got the entry 2.0."),
+        ([(VECTOR, (2.5,))], "A shape consists of integers, words, None and `...`, got the entry 2.5."),
+        ([(VECTOR, (9.0,))], "must have size 9.  Received size"),
+        ([(VECTOR, (("side", 0),)), (c([1]), (("side", 0),))], "must have size"),
     ],
 )
 def test_shapes_that_do_not_fit(shapes, message):
