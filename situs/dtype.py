@@ -71,8 +71,8 @@ class DType:
 
     @property
     def is_numpy_compatible(self) -> builtins.bool:
-        """Whether NumPy has a dtype for it: always."""
-        return True
+        """Whether NumPy has a dtype for it."""
+        return self.size > 0 or self is string
 
     @property
     def base_dtype(self) -> DType:
@@ -93,7 +93,7 @@ class DType:
             import ml_dtypes
 
             return ml_dtypes.bfloat16
-        if self is string or self is resource:
+        if self in (string, resource, variant):
             return np.object_
         return np.dtype(self.name).type
 
@@ -172,6 +172,7 @@ complex128 = DType("complex128", "c", 16, "complex128", 18)
 bool = DType("bool", "b", 1, "bool", 10)
 string = DType("string", "s", 0, "string", 7)
 resource = DType("resource", "r", 0, "resource", 20)  # a queue, a table: something a session holds, not a value
+variant = DType("variant", "v", 0, "variant", 21)  # a list of tensors, as a value of a graph
 
 _complete = True
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from situs.devices.inventory import process
 from situs.devices.scope import ROOT, Scope, device, enter, here
+from situs.dtype import variant
 from situs.eager.tape import Keys, Record
 from situs.eager.tensor import EagerTensor
 from situs.errors import NotFoundError
@@ -23,6 +24,7 @@ from situs.ops.cumulative import add_n
 from situs.ops.join import concat
 from situs.ops.math import add
 from situs.ops.slices import IndexedSlices
+from situs.ops.tensor_list import add_all
 from situs.tensor import read
 
 Grads = dict[int, Any]
@@ -97,6 +99,8 @@ def _sum(grads: list[Any]) -> Any:
         values, indices = concat([g.values for g in grads], 0), concat([g.indices for g in grads], 0)
         return IndexedSlices(values, indices, grads[0].dense_shape)
     dense = [read(grad) for grad in grads]
+    if dense[0].dtype is variant:
+        return add_all(dense)
     with _where(dense[0]):
         return add(*dense) if len(dense) == 2 else add_n(dense)
 

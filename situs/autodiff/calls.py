@@ -4,7 +4,8 @@
     backward    another graph, around which the first one lies: the tensors it takes from there are those values
 
 Both are made once for each graph. The backward graph is called like any other, so it is recorded too where an outer
-tape asks for gradients of gradients.
+tape, or a persistent one that still records, asks for gradients of gradients. For these the values that the gradient
+needs are results as well, whose gradients flow back into the graph.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from situs.devices import threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import here
-from situs.dtype import resource
-from situs.eager.bridge import home_of, place
+from situs.dtype import DType, variant
+from situs.eager.bridge import home_of, host, place
 from situs.eager.tape import Record, Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor, wrap
+from situs.eager.tensor_list import TensorList
 from situs.execution.control import effects_of
 from situs.execution.engine import Engine
 from situs.execution.parallel import shared_pool
@@ -56,7 +58,7 @@ class GraphCall:
         self._inputs = [*graph.arguments, *graph.captures.values()]
         self._variables = [variable for variable in captured_in(graph) if has_gradient(variable.dtype)]
         self._held = _held_in(graph)
-        self._backwards: dict[tuple[SymbolicTensor, ...], list[_Backward]] = {}
+        self._backwards: dict[Any, _Backward] = {}
         self._engines: dict[Any, Engine] = {}
         self._programs: dict[Any, Any] = {}
         self._lock = threading.RLock()
@@ -69,7 +71,7 @@ class GraphCall:
         watching = [tape for tape in here.tapes if self._is_watched(tape, [*tensors, *held.values()])]
         if not watching:
             return self._run(tensors, self.graph.results)
-        backwards = self._ways_back(len(watching), tuple(held))
+        backwards = self._ways_back([tape.persistent for tape in reversed(watching)], tuple(held))
         fetches = dict.fromkeys([*self.graph.results, *(tensor for back in backwards for tensor in back.needed)])
         values = dict(zip(fetches, self._run(tensors, list(fetches)), strict=True))
         for tape, back in zip(reversed(watching), backwards, strict=True):
@@ -105,25 +107,34 @@ class GraphCall:
         outputs = [key_of(values[tensor]) for tensor in back.ends]
         tape.keys.update(outputs)
         kept = tuple(values[tensor] for tensor in back.needed)
-        shapes = [tuple(values[tensor]._value.shape) for tensor in back.ends]
+        shapes = [getattr(values[tensor]._value, "shape", ()) for tensor in back.ends]
         sources = (*inputs, *(v._key for v in [*self._variables, *held]))
         return _CallRecord(self.name, sources, outputs, kept, back, shapes)
 
-    def _ways_back(self, count: int, held: tuple[SymbolicTensor, ...]) -> list[_Backward]:
-        """The ways back for so many tapes, the innermost first.
+    def _ways_back(self, persistent: Sequence[bool], held: tuple[SymbolicTensor, ...]) -> list[_Backward]:
+        """The ways back for several tapes, the innermost first, which are persistent or not.
 
         The gradient that an inner tape computes uses values from inside the graph, so for the tape around it these are
-        results as well.
+        results as well; for a persistent tape its own are too, because it may record what it computes.
         """
+        found: list[_Backward] = []
+        further: list[SymbolicTensor] = []
         with self._lock:
+            for records_itself in persistent:
+                found.append(self._way_back(further, held))
+                while records_itself and not found[-1].is_closed():
+                    found[-1] = self._way_back([*further, *found[-1].needed], held)
+                further = [*further, *found[-1].needed]
+        return found
+
+    def _way_back(self, further: Sequence[SymbolicTensor], held: tuple[SymbolicTensor, ...]) -> _Backward:
+        """The gradients of the results and of further tensors of the graph."""
+        ends = tuple(t for t in dict.fromkeys([*self.graph.results, *further]) if has_gradient(t.dtype))
+        if (ends, held) not in self._backwards:
             states = [captured_variable(self.graph, variable) for variable in self._variables]
-            found = self._backwards.setdefault(held, [])
-            while len(found) < count:
-                further = found[-1].needed if found else []
-                ends = list(dict.fromkeys([*self.graph.results, *further]))
-                sources = [*self._inputs, *states, *held]
-                found.append(_Backward(self.graph, ends, sources, self._state, self.name))
-            return found[:count]
+            sources = [*self._inputs, *states, *held]
+            self._backwards[ends, held] = _Backward(self.graph, ends, sources, self._state, self.name)
+        return self._backwards[ends, held]
 
     # Running it.
 
@@ -188,24 +199,50 @@ class _Backward:
         state: State,
         name: str,
     ) -> None:
+        self._made_of = graph, sources, state, name
         self._back = _BackwardGraph(graph, compares_elements=True)
-        self.ends = [tensor for tensor in ends if has_gradient(tensor.dtype)]
+        self.ends = list(ends)
         with as_default(self._back):
             seeds = [self._back.add_argument(tensor.dtype, tensor.shape, "grad") for tensor in self.ends]
-            known = [source for source in sources if has_gradient(source.dtype) or source.dtype is resource]
+            known = [source for source in sources if has_gradient(source.dtype)]
             made = dict(zip(map(id, known), differentiate(self.ends, seeds, known), strict=True))
             found = [made.get(id(source)) for source in sources]
             self._connected = [grad is not None for grad in found]
             self._back.results = [read(grad) for grad in found if grad is not None]
         self.needed = list(self._back.captures)
         self._call = GraphCall(self._back, state, f"{name}_backward")
+        self._narrower: dict[tuple[bool, ...], _Backward | None] = {}
+
+    def is_closed(self) -> bool:
+        """Whether the gradients of all values that it needs are taken as well."""
+        ends = set(self.ends)
+        return all(tensor in ends for tensor in self.needed if has_gradient(tensor.dtype))
 
     def __call__(self, grads: Sequence[Any], kept: Sequence[EagerTensor], attrs: Mapping[str, Any]) -> list[Any]:
         """The gradients of the sources."""
+        narrower = None if None not in grads else self._narrowed(tuple(grad is not None for grad in grads))
+        if narrower is not None:
+            values = dict(zip(self.needed, kept, strict=True))
+            return narrower._run([g for g in grads if g is not None], [values[t] for t in narrower.needed])
         known = zip(grads, attrs["shapes"], self.ends, strict=True)
-        given: list[Any] = [zeros(shape, end.dtype) if grad is None else grad for grad, shape, end in known]
-        made = iter(self._call([*given, *kept]))
+        return self._run([_zeros(shape, end.dtype) if g is None else g for g, shape, end in known], kept)
+
+    def _run(self, grads: Sequence[Any], kept: Sequence[EagerTensor]) -> list[Any]:
+        made = iter(self._call([*grads, *kept]))
         return [next(made) if connected else None for connected in self._connected]
+
+    def _narrowed(self, wanted: tuple[bool, ...]) -> _Backward | None:
+        """The gradients of some of the ends alone, if that takes no values but those that are kept for all of them."""
+        if wanted not in self._narrower:
+            graph, *rest = self._made_of
+            ends = [end for end, is_wanted in zip(self.ends, wanted, strict=True) if is_wanted]
+            made = _Backward(graph, ends, *rest)
+            self._narrower[wanted] = made if set(made.needed) <= set(self.needed) else None
+        return self._narrower[wanted]
+
+
+def _zeros(shape: Any, dtype: DType) -> Any:
+    return wrap(TensorList(), place(host(), dtype)) if dtype is variant else zeros(shape, dtype)
 
 
 class _CallRecord(Record):

@@ -13,10 +13,9 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs.autodiff.backprop import Pending, backward, call_rule
-from situs.autodiff.kept import See
+from situs.autodiff.residuals import See
 from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import ROOT, here
-from situs.dtype import resource
 from situs.eager.tape import Keys, has_gradient
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.graph import Graph
@@ -173,7 +172,7 @@ def _keys(node: Operation) -> Keys:
     def key(tensor: Any) -> int | None:
         if not isinstance(tensor, SymbolicTensor):
             return None
-        return id(tensor) if has_gradient(tensor.dtype) or tensor.dtype is resource else None
+        return id(tensor) if has_gradient(tensor.dtype) else None
 
     pairs = zip(node.op_def.inputs, node.args, strict=True)
     return tuple(tuple(map(key, v)) if arg.is_list else key(v) for arg, v in pairs if not arg.is_host)

@@ -55,7 +55,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._sees_variables = watch_accessed_variables
-        self._tape: Tape | None = Tape(watch_accessed_variables)
+        self._tape: Tape | None = Tape(watch_accessed_variables, persistent)
         self._recording = False
 
     # Recording.
@@ -76,7 +76,7 @@ class GradientTape:
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape."
             )
         if self._tape is None:
-            self._tape = Tape(self._sees_variables)
+            self._tape = Tape(self._sees_variables, self._persistent)
         record_on((*here.tapes, self._tape))
         self._recording = True
 
@@ -121,7 +121,7 @@ class GradientTape:
         recording = self._recording
         if recording:
             self._stop()
-        self._tape = Tape(self._sees_variables)
+        self._tape = Tape(self._sees_variables, self._persistent)
         if recording:
             self._start()
 

@@ -42,7 +42,7 @@ from situs.tracing.trace import trace
 
 # Stateful so that they run where nothing uses what they give, or for the graphs in them; the same each time.
 _CHECKS = {"Assert", "CheckNumerics", "Print", "PrintV2", "ReadFile"}
-_HARMLESS = _CHECKS | {"If", "PartitionedCall", "RowsAdd", "RowsBegin", "RowsStack", "While"}
+_HARMLESS = _CHECKS | {"If", "PartitionedCall", "While"}
 MakeDataset = Callable[[Node], Any]  # from a node to the dataset that programs see
 
 

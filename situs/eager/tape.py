@@ -53,11 +53,12 @@ class Record:
 class Tape:
     """What was recorded, in order."""
 
-    __slots__ = ("keys", "records", "sees_variables", "variables")
+    __slots__ = ("keys", "persistent", "records", "sees_variables", "variables")
 
-    def __init__(self, sees_variables: bool = True) -> None:
+    def __init__(self, sees_variables: bool = True, persistent: bool = False) -> None:
         self.records: list[Record] = []
         self.keys: set[int] = set()
+        self.persistent = persistent  # whether it may record the gradients that it computes itself
         self.sees_variables = sees_variables  # whether trainable variables are watched when they are read
         self.variables: dict[int, Any] = {}
 
@@ -121,7 +122,7 @@ def run_plain(op: Op, inputs: tuple[EagerTensor, ...], key: tuple[Any, ...], nam
 
 
 def _record_plain(tape: Tape, op: Op, inputs: tuple[EagerTensor, ...], keys: Keys, made: EagerTensor) -> None:
-    rule, smooth = op.gradient_rule, made._place.dtype.kind in "fc"
+    rule, smooth = op.gradient_rule, made._place.dtype.kind in "fcv"
     if rule is None and not smooth:
         return
     key = key_of(made)
@@ -153,8 +154,8 @@ def _is_differentiable(made: Any) -> bool:
 
 
 def has_gradient(dtype: DType) -> bool:
-    """Whether tensors of a dtype have gradients: real and complex numbers do."""
-    return dtype.is_floating or dtype.is_complex
+    """Whether tensors of a dtype have gradients: real and complex numbers do, and lists, which may hold some."""
+    return dtype.kind in "fcv"
 
 
 def _keys_of(op: Op, inputs: tuple[Any, ...]) -> Keys:
@@ -188,7 +189,7 @@ def _record(
     for tensor in results:
         key = key_of(tensor)
         outputs.append(key)
-        if tensor._place.dtype.kind in "fc":
+        if tensor._place.dtype.kind in "fcv":
             tape.keys.add(key)
     kept = () if rule is None else tuple([_kept(need, inputs, results) for need in rule.needs])
     complete = {**op.attrs, **attrs} if rule is not None and rule.attrs else attrs

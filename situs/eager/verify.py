@@ -19,6 +19,7 @@ from situs.eager.binding import BoundInputs
 from situs.eager.bridge import FROM_TORCH
 from situs.eager.rules import rule_inputs
 from situs.eager.tensor import EagerTensor
+from situs.eager.tensor_list import TensorList
 from situs.errors import InternalError
 from situs.placement.candidates import Assignment
 from situs.registry.op import Attrs, Op, infer_shapes
@@ -66,6 +67,8 @@ def dtype_of(value: Any) -> DType | None:
     """The dtype of a kernel's value; None if it is no such value."""
     if isinstance(value, torch.Tensor):
         return FROM_TORCH.get(value.dtype)
+    if isinstance(value, TensorList):
+        return dt.variant
     return dt.string if isinstance(value, np.ndarray) and value.dtype == object else None
 
 

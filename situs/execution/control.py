@@ -70,20 +70,23 @@ class _Holder:
         self.node = node
         self.device = device
         self.builder = builder
-        self.keeps = bool(node.attrs.get("_keeps"))  # a gradient needs values from inside: see situs.autodiff.kept
         self.assignments: list[Assignment] = []
 
     def branch(self) -> Held:
         """What takes the predicate, and what both branches use."""
         outside = self.node.args[1]
-        parts = [self._part(self.node.attrs[name], [], outside) for name in ("then_branch", "else_branch")]
+        residuals = zip(*self.node.residuals, strict=True) if self.node.residuals else ((), ())
+        pairs = zip(("then_branch", "else_branch"), residuals, strict=True)
+        parts = [self._part(self.node.attrs[name], [], outside, residuals=further) for name, further in pairs]
         return Branch(self.node, parts, self.assignments)
 
     def call(self) -> Held:
         """What takes the arguments, and what else the called function uses."""
         arguments, outside = self.node.args
         homes = [self.builder.homes[tensor] for tensor in arguments]
-        return FunctionCall(self.node, [self._part(self.node.attrs["f"], homes, outside)], self.assignments)
+        residuals = [tensor for (tensor,) in self.node.residuals]
+        part = self._part(self.node.attrs["f"], homes, outside, residuals=residuals)
+        return FunctionCall(self.node, [part], self.assignments)
 
     def loop(self) -> Held:
         """What takes the first values of the loop variables, and what else the loop uses."""
@@ -91,9 +94,11 @@ class _Holder:
         states, outside = node.args
         homes = [self.builder.homes[tensor] for tensor in states]
         test = self._part(node.attrs["cond"], homes, outside, [host()])
-        step = self._part(node.attrs["body"], homes, outside, homes)
+        saves = len(node.outputs) > len(states)  # a gradient needs values from inside: see situs.autodiff.residuals
+        residuals = [tensor for (tensor,) in node.residuals] if saves else None
+        step = self._part(node.attrs["body"], homes, outside, homes, saved=residuals)
         moves = [self._move(tensor, home) for tensor, home in zip(states, homes, strict=True)]
-        return Loop(node, [test, step], self.assignments, moves, self.keeps)
+        return Loop(node, [test, step], self.assignments, moves, saves)
 
     def _move(self, tensor: SymbolicTensor, home: Device) -> Callable[[Any], Any] | None:
         """How a loop variable gets from where it is during the loop to where the results of the loop are."""
@@ -105,20 +110,30 @@ class _Holder:
         homes: Sequence[Device],
         outside: Sequence[SymbolicTensor],
         targets: Sequence[Device] | None = None,
+        residuals: Sequence[SymbolicTensor] = (),
+        saved: Sequence[SymbolicTensor] | None = None,
     ) -> Part:
-        """A graph as a function of its arguments and of some of what comes from outside."""
+        """A graph as a function of its arguments and of some of what comes from outside.
+
+        Args:
+            graph: The graph.
+            homes: Where its arguments are.
+            outside: What the operation takes from outside.
+            targets: Where its results are wanted; on the device of the operation by default.
+            residuals: What it gives for a gradient after its results.
+            saved: What an iteration saves for a gradient, each where it is; None if nothing is asked for.
+        """
         number = {id(tensor): place for place, tensor in enumerate(outside)}  # == is an op in a tf.function
         order = [number[id(tensor)] for tensor in graph.captures]
         inside = list(zip(graph.arguments, homes, strict=True))
         inside += [(graph.captures[tensor], self.builder.homes[tensor]) for tensor in graph.captures]
         states = [tensor for tensor in graph.captures if _is_state(tensor, self.builder)]
         roots = {graph.captures[tensor]: self.builder.root(tensor) for tensor in states}
-        wanted = [self.device] * len(graph.results) if targets is None else targets
-        results = list(zip(graph.results, wanted, strict=True))
-        keeps = self.keeps and graph is not self.node.attrs.get("cond")
-        plan = self._plan(graph, inside, results, roots, graph.kept if keeps else ())
+        given = [*graph.results, *residuals]
+        results = list(zip(given, [self.device] * len(given) if targets is None else targets, strict=True))
+        plan = self._plan(graph, inside, results, roots, saved or ())
         function = emit(plan, checking(plan) if verifying() else None).function
-        return Part(plan, function, order, len(results) if keeps else None)
+        return Part(plan, function, order, None if saved is None else len(results))
 
     def _plan(
         self,
@@ -126,12 +141,12 @@ class _Holder:
         inside: Sequence[tuple[SymbolicTensor, Device]],
         results: Sequence[tuple[SymbolicTensor, Device]],
         roots: dict[SymbolicTensor, SymbolicTensor],
-        kept: Iterable[SymbolicTensor],
+        saved: Iterable[SymbolicTensor],
     ) -> Plan:
         planner = self.builder.planner
         placement = planner.place_inner(graph, {tensor.op: where for tensor, where in inside})
         homes = dict(inside)
-        stay = [(tensor, homes.get(tensor) or home_of(placement[tensor.op])) for tensor in kept]
+        stay = [(tensor, homes.get(tensor) or home_of(placement[tensor.op])) for tensor in saved]
         plan = planner.plan(placement, inside, [*results, *stay], effects_of(graph), roots)
         self.assignments += assignments_in(plan)
         return plan

@@ -17,6 +17,7 @@ from typing import Any, Self
 import torch
 
 from situs.eager.tensor import to_numpy_value
+from situs.eager.tensor_list import TensorList
 from situs.errors import InvalidArgumentError
 from situs.execution.plan import Plan
 from situs.execution.state import Run
@@ -35,7 +36,7 @@ class Part:
         plan: The plan.
         function: The plan as a function of the run, the graph's arguments, and some of what comes from outside.
         order: Which of that, by number.
-        results: How many values it returns; what follows them is kept, as one more; None if nothing is.
+        results: How many values it returns; what follows them is saved, in one list; None if nothing is.
     """
 
     plan: Plan
@@ -44,20 +45,20 @@ class Part:
     results: int | None = None
 
     def called(self) -> Function:
-        """The function, with what is kept as its last result."""
-        return self.function if self.results is None else _keeping(self.function, self.results)
+        """The function, with what is saved as its last result."""
+        return self.function if self.results is None else _saving(self.function, self.results)
 
     def again(self, make: Callable[[Plan], Function]) -> Part:
         """The part with its plan run as `make` says."""
         return replace(self, function=make(self.plan))
 
 
-def _keeping(function: Function, count: int) -> Function:
-    def keeping(*values: Any) -> tuple[Any, ...]:
+def _saving(function: Function, count: int) -> Function:
+    def saving(*values: Any) -> tuple[Any, ...]:
         made = function(*values)
-        return (*made[:count], made[count:])
+        return (*made[:count], TensorList(made[count:]))
 
-    return keeping
+    return saving
 
 
 class Held:
@@ -111,7 +112,7 @@ class Loop(Held):
         parts: The test and the step.
         assignments: Where everything in them goes.
         moves: How each loop variable gets to where the results of the loop are; None where it is there.
-        keeps: Whether the step returns one value more, to be kept of every turn.
+        saves: Whether the step returns one value more, to be saved of every iteration.
     """
 
     def __init__(
@@ -120,33 +121,33 @@ class Loop(Held):
         parts: Sequence[Part],
         assignments: Sequence[Assignment],
         moves: Sequence[Move | None] = (),
-        keeps: bool = False,
+        saves: bool = False,
     ) -> None:
         super().__init__(node, parts, assignments)
         self.moves = list(moves)
-        self.keeps = keeps
+        self.saves = saves
 
     def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
-        """What the loop variables end with, and what was kept."""
+        """What the loop variables end with, and what was saved."""
         count, (test, step) = len(self.node.args[0]), self._functions
         state, rest = values[:count], values[count:]
         del values
-        turns: list[Any] = []
+        history: list[Any] = []
         for_test, for_step = ([rest[place] for place in part.order] for part in self.parts)
         while truth(test(run, *state, *for_test)[0], self.node):
             run.check()
             state = step(run, *state, *for_step)
-            if self.keeps:
-                turns.append(state[-1])
+            if self.saves:
+                history.append(state[-1])
                 state = state[:-1]
         if any(self.moves):
             state = tuple([v if move is None else move(v) for move, v in zip(self.moves, state, strict=True)])
-        return (*state, turns) if self.keeps else state
+        return (*state, TensorList(history)) if self.saves else state
 
     def again(self, make: Callable[[Plan], Function], copying: Callable[[Move], Move]) -> Self:
         """The same with its plans run as `make` says, and what it copies copied as `copying` says."""
         moves = [None if move is None else copying(move) for move in self.moves]
-        return type(self)(self.node, [part.again(make) for part in self.parts], self.assignments, moves, self.keeps)
+        return type(self)(self.node, [part.again(make) for part in self.parts], self.assignments, moves, self.saves)
 
 
 def truth(value: Any, node: Operation) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from situs.devices.logical import Device
+from situs.dtype import variant
 from situs.execution.arithmetic_of_sizes import SIZES
 from situs.execution.plan import Call, Plan, Slot, makers, slots_in, waits_for
 from situs.execution.reuse import makes_new
@@ -170,6 +171,8 @@ def _is_launch(call: Call) -> bool:
     """Whether a call is launches on a card that are the same in every run, as far as the call itself says."""
     if call.node is None or not _on_card(call) or call.takes_run or call.node.type.startswith("Stateless"):
         return False  # those draw random numbers from a seed, which cannot be recorded
+    if any(tensor.dtype is variant for tensor in (*call.node.inputs, *call.node.outputs)):
+        return False  # a list lies on the host, and a run makes it anew
     return not call.node.op_def.stateful or _on_memory(call) is not None
 
 

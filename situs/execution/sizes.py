@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from situs.devices.logical import Device
-from situs.dtype import DType, resource
+from situs.dtype import DType, variant
 from situs.eager.binding import host_value
 from situs.eager.bridge import TORCH_DTYPE, home_of, host
 from situs.eager.tensor import to_numpy_value
@@ -314,10 +314,10 @@ def _truths(predicate: Sketch) -> list[torch.Tensor]:
 
 
 def _gathered(result: Any) -> Sketch:
-    """A result; of a list that was collected, the sketch of a resource that holds what is in it."""
+    """A result; of a list that was collected, the sketch of a list that holds what is in it."""
     if isinstance(result, Sketch):
         return result
-    return Sketch(UNKNOWN, resource, items=tuple(_gathered(item) for item in result))
+    return Sketch(UNKNOWN, variant, items=tuple(_gathered(item) for item in result.rows()))
 
 
 @dataclass(frozen=True)

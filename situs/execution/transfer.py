@@ -17,12 +17,12 @@ import threading
 import torch
 
 from situs.devices.logical import Device
-from situs.dtype import DType, resource, string
+from situs.dtype import DType, resource, string, variant
 from situs.eager.bridge import Copy, copier, torch_device
 from situs.graph.origin import Origin
 
 LARGE = 2**18
-_ON_THE_HOST_ALONE = frozenset({string, resource})
+_ON_THE_HOST_ALONE = frozenset({string, resource, variant})
 
 _streams: dict[torch.device, torch.cuda.Stream] = {}
 _lock = threading.Lock()
@@ -34,7 +34,7 @@ def transfer(source: Device, target: Device, dtype: DType, made_at: Origin | Non
     Args:
         source: Where the value lies.
         target: Where it is to lie.
-        dtype: Its dtype: strings and resources stay on the host.
+        dtype: Its dtype: strings, resources and lists stay on the host.
         made_at: The place in the user's program that made the tensor.
     """
     if dtype in _ON_THE_HOST_ALONE:

@@ -36,7 +36,7 @@ def checking(plan: Plan) -> Callable[[int, Call], Callable[..., Any]]:
 
 
 def _check(tensor: SymbolicTensor, value: Any) -> None:
-    if isinstance(value, Cell) or tensor.dtype.name == "resource":
+    if isinstance(value, Cell) or tensor.dtype.name in ("resource", "variant"):
         return
     found = dtype_of(value)
     if found is not tensor.dtype:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from situs.dtype import ALL, DType, resource
+from situs.dtype import ALL, DType, resource, variant
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -22,7 +22,7 @@ from situs.registry.op import op
 from situs.registry.signature import Arg
 from situs.shapes import UNKNOWN, TensorShape
 
-captured = op("Captured", "-> output: dtype", dtype=ALL | {resource})
+captured = op("Captured", "-> output: dtype", dtype=ALL | {resource, variant})
 captured.shape(lambda: UNKNOWN)
 captured.kernel(CPU, GPU)(lambda: None)  # never called: its value comes from outside; the placer asks for one
 
@@ -48,7 +48,6 @@ class FunctionGraph(Graph):
         self.waits_for: dict[Operation, None] = {}  # operations further out
         self.run_anyway: list[Operation] = []  # operations that were returned in the place of tensors
         self.results: list[SymbolicTensor] = []
-        self.kept: dict[SymbolicTensor, int] = {}  # what gradients need of the values inside, with numbers
         if outer is not None:
             self._collections = outer._collections  # what a branch collects belongs to the program
             self.seed = outer.seed

@@ -44,6 +44,7 @@ class Operation:
         "name",
         "op_def",
         "outputs",
+        "residuals",
         "type",
         "types",
     )
@@ -70,6 +71,9 @@ class Operation:
         self.made_at = made_at
         self.inputs: tuple[SymbolicTensor, ...] = tuple(tensors_in(args))
         self.outputs: list[SymbolicTensor] = []
+        # What gradients need from inside the graphs that it holds, a tensor of each graph: further results, which for a
+        # loop are in one, its history (`situs.autodiff.residuals`).
+        self.residuals: list[tuple[SymbolicTensor, ...]] = []
         self.control_inputs: tuple[Operation, ...] = ()
         self.colocated_with: tuple[str, ...] = ()  # names of operations this one wants to be with
         self.device = ""  # what the program asked for, as it was written

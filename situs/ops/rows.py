@@ -1,13 +1,10 @@
 """Going through the rows of tensors, and making tensors of rows: what `situs.ops.functional` is made of.
 
-In eager code that is a Python loop. In a graph it is a `while_loop`, which keeps the rows it makes in a list that goes
-round with the loop variables, and makes one tensor of them at the end:
+In eager code that is a Python loop. In a graph it is a `while_loop`, which takes rows out of lists, puts the rows it
+makes into lists that go round with the loop variables, and makes tensors of these at the end (`situs.ops.tensor_list`):
 
-    begin --- While(i, state, list) --- stack
-                body:  add(list, fn(elems[i]))
-
-The list is a Python list in the host's memory; the rows in it stay on their device. Its gradient is a tensor: that of
-all its rows, in their order, so the gradient of each row is a part of it.
+    reserve --- While(i, state, list) --- stack
+                body:  set(list, i, fn(get(elems, i)))
 """
 
 from __future__ import annotations
@@ -16,75 +13,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
-from situs.dtype import FIXED, DType
-from situs.eager.bridge import TORCH_DTYPE
+from situs.dtype import DType
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.ops.array import shape as shape_of
 from situs.ops.constant import convert_to_tensor
-from situs.ops.define import CPU, GPU, op
 from situs.ops.form import put_together, take_apart
 from situs.ops.inner import building, graph_for, symbolic
 from situs.ops.join import stack
 from situs.ops.loop import while_loop
-from situs.ops.tensor_list import least_sizes, shape_of_rows
-from situs.registry.op import find_op
-from situs.shapes import SCALAR, UNKNOWN, TensorShape
+from situs.ops.tensor_list import from_tensor, get_row, least_sizes, reserve, set_row, shape_of_rows, stack_rows
+from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor, read
-
-# Lists of rows. An input of dtype resource would bind its op to the device of the list; one of `any*` does not, so a
-# list is passed as a list of one.
-
-_begin = op("RowsBegin", "-> rows: resource", stateful=True)
-_begin.shape(lambda: SCALAR)
-
-
-@_begin.kernel(CPU)
-def _begin_kernel() -> list[Any]:
-    return []
-
-
-_add = op("RowsAdd", "rows: any*, row: T, place: host -> out: resource", stateful=True)
-_add.shape(lambda rows, row, place: SCALAR)
-
-
-@_add.kernel(CPU)
-@_add.kernel(GPU, T=FIXED)
-def _add_kernel(rows: list[Any], row: Any, place: int) -> Any:
-    rows[0].append(row)
-    return rows[0]
-
-
-@_add.gradient
-def _add_gradient(grad: Tensor, place: Any) -> tuple[list[Tensor], Any]:
-    return [grad], lambda: grad[place]
-
-
-_stack = op("RowsStack", "rows: any* -> output: dtype", stateful=True, reverse=False, row_shape=UNKNOWN)
-
-
-@_stack.shape
-def _stack_shape(rows: Any, *, reverse: bool, row_shape: TensorShape) -> TensorShape:
-    return UNKNOWN if row_shape.rank is None else TensorShape([None, *row_shape])
-
-
-@_stack.kernel(CPU)
-@_stack.kernel(GPU, dtype=FIXED)
-def _stack_kernel(rows: list[Any], *, reverse: bool, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
-    ordered = rows[0][::-1] if reverse else rows[0]
-    shape_of_rows(ordered)  # refuses rows that differ
-    if dtype.name == "string":
-        return np.stack(ordered) if ordered else np.empty((0, *least_sizes(row_shape)), object)
-    if not ordered:
-        return torch.empty((0, *least_sizes(row_shape)), dtype=TORCH_DTYPE[dtype], device=device)
-    return torch.stack([row.to(device) for row in ordered])
-
-
-@_stack.gradient
-def _stack_gradient(grad: Tensor, *, reverse: bool) -> list[Tensor]:
-    return [find_op("ReverseV2")(grad, (0,)) if reverse else grad]
 
 
 class Elems:
@@ -100,6 +41,7 @@ class Elems:
         self.tensors: list[Tensor] = [convert_to_tensor(leaf) for leaf in leaves]
         self.graph = graph_for(self.tensors)
         self.known = self._count()
+        self._lists: list[Tensor] | None = None  # of their rows, where a loop takes these
 
     def _count(self) -> int | None:
         """How many rows there are, as far as it is known before the graph runs."""
@@ -119,15 +61,19 @@ class Elems:
 
     def row(self, index: Any) -> Any:
         """The rows with one number, in the form of the tensors."""
-        return put_together(self.form, [tensor[index] for tensor in self.tensors])
+        if self._lists is None:
+            return put_together(self.form, [tensor[index] for tensor in self.tensors])
+        kinds = zip(self._lists, self.row_kinds(), strict=True)
+        return put_together(self.form, [get_row([rows], index, row_shape=s, dtype=d) for rows, (d, s) in kinds])
 
     def row_kinds(self) -> list[tuple[DType, TensorShape]]:
         """The dtypes and shapes of rows."""
         return [(tensor.dtype, tensor.shape[1:]) for tensor in self.tensors]
 
     def hold(self, graph: Graph) -> None:
-        """Brings the tensors into the graph that a loop is built in, once for all turns."""
+        """Brings the tensors into the graph that a loop is built in, once for all iterations, and makes lists of them."""
         self.tensors = [symbolic(graph, tensor) for tensor in self.tensors]
+        self._lists = [from_tensor(tensor) for tensor in self.tensors]
 
 
 Turn = Callable[[Any, Any], tuple[Any, list[Any]]]
@@ -208,17 +154,17 @@ class Walk:
 
         def body(number: Any, state: Any, rows: Any) -> Any:
             state, made = self.turn(state, self.elems.row(number))
-            place = first - number if self.reverse else number - first if skip else number
-            added = [_add([row], value, place) for row, value in zip(rows, self._kept(made), strict=True)]
+            place = number - skip if skip and not self.reverse else number
+            added = [set_row([row], place, value) for row, value in zip(rows, self._kept(made), strict=True)]
             return number + step, state, added
 
-        start = (convert_to_tensor(first, "int32"), state, [_begin() for _ in self.wanted])
+        start = (convert_to_tensor(first, "int32"), state, [reserve(count - skip) for _ in self.wanted])
         _, state, rows = while_loop(test, body, start)
         return state, [self._stacked(row, i, count if skip == 0 else None) for i, row in enumerate(rows)]
 
     def _stacked(self, rows: Any, number: int, count: Any) -> Tensor:
         shape = self.shapes[number]
-        made = _stack([rows], reverse=self.reverse, row_shape=shape, dtype=self.wanted[number][0])
+        made = stack_rows([rows], row_shape=shape, dtype=self.wanted[number][0])
         if isinstance(count, int) and shape.rank is not None:
             made.set_shape([count, *shape])  # type: ignore[attr-defined]
         return made

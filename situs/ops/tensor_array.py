@@ -86,7 +86,7 @@ class TensorArray:
         if flow is None and (here.graph is not None or graph_of([size]) is not None):
             self._flow = tensor_list.reserve(0 if size is None else size)
         elif flow is None:
-            self._rows = tensor_list.reserved(0 if size is None else _as_number(size, "size"))
+            self._rows = [None] * tensor_list.check_size(0 if size is None else _as_number(size, "size"))
 
     # What it is.
 

@@ -1,46 +1,55 @@
-"""Lists of tensors as values of a graph: what ``tf.TensorArray`` is made of there.
+"""Lists of tensors as values of a graph: what ``tf.TensorArray`` is made of there, and what loops save for gradients.
 
-    Reserve(3)  ->  [ , , ]  --Set(1, row)->  [ , row, ]  --Stack->  a tensor; what was never set is zeros
+    Reserve(3)  ->  [ , , ]  --SetItem(1, row)->  [ , row, ]  --Stack->  a tensor; what was never set is zeros
 
-A list is never changed: setting a row makes another list, which shares the others. In a graph it has the dtype
-``resource``. Its gradient is a tensor, that of all its rows in their order: the gradient of a row is a part of it.
+A list is never changed: setting a row makes another list (`situs.eager.tensor_list`). In a graph it has the dtype
+``variant``. The gradient of a list is a list too, of the gradients of its rows, where a row that is not set stands for
+zeros; it may be shorter. So the gradient of each op here is another one of them, and gradients exist to any order:
+
+    SetItem    GetGrad for the row, WithoutItem for the list
+    GetItem    ItemAt: a list with nothing but that row
+    Stack      FromTensor, and the other way round
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from situs.dtype import FIXED, DType
+from situs.dtype import ALL, FIXED, DType, variant
 from situs.eager.bridge import TORCH_DTYPE
+from situs.eager.tensor_list import TensorList, add_lists
 from situs.errors import InvalidArgumentError, OutOfRangeError
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
-# An input of dtype resource would bind its op to the device of the list; one of `any*` does not, so a list is passed
-# as a list of one.
+# A list is passed as a list of one, of `any*`: the rows stay on their devices, and so does what takes them.
 
-reserve = op("TensorListReserve", "num_elements: host -> handle: resource", stateful=True)
+reserve = op("TensorListReserve", "num_elements: host -> handle: variant")
 reserve.shape(lambda num_elements: SCALAR)
 
 
 @reserve.kernel(CPU)
-def reserved(num_elements: int) -> list[Any]:
-    """A list of so many rows, none of which is set.
+def _reserve_kernel(num_elements: int) -> TensorList:
+    return TensorList(size=check_size(num_elements))
+
+
+def check_size(size: int) -> int:
+    """A number of rows, which is returned.
 
     Raises:
-        InvalidArgumentError: the number is negative.
+        InvalidArgumentError: it is negative.
     """
-    if num_elements < 0:
-        raise InvalidArgumentError(f"The num_elements to reserve must be a non negative number, but got {num_elements}")
-    return [None] * num_elements
+    if size < 0:
+        raise InvalidArgumentError(f"The num_elements to reserve must be a non negative number, but got {size}")
+    return size
 
 
-length = op("TensorListLength", "rows: any* -> length: int32", stateful=True)
+length = op("TensorListLength", "rows: any* -> length: int32")
 length.shape(lambda rows: SCALAR)
 
 
@@ -52,19 +61,19 @@ def _length_kernel(rows: list[Any]) -> torch.Tensor:
 # Rows in.
 
 set_row = op(
-    "TensorListSetItem", "rows: any*, index: host, row: T -> output_handle: resource", stateful=True, resizes=False
+    "TensorListSetItem",
+    "rows: any*, index: host, row: T -> output_handle: variant",
+    T=ALL | {variant},
+    resizes=False,
 )
 set_row.shape(lambda rows, index, row, *, resizes: SCALAR)
 
 
 @set_row.kernel(CPU)
 @set_row.kernel(GPU, T=FIXED)
-def _set_kernel(rows: list[Any], index: int, row: Any, *, resizes: bool) -> list[Any]:
-    changed = list(rows[0])
-    check_write(index, len(changed), resizes)
-    changed += [None] * (index + 1 - len(changed))
-    changed[index] = row
-    return changed
+def _set_kernel(rows: list[TensorList], index: int, row: Any, *, resizes: bool) -> TensorList:
+    check_write(index, len(rows[0]), resizes)
+    return rows[0].with_row(index, row)
 
 
 def check_write(index: int, size: int, resizes: bool) -> None:
@@ -79,55 +88,72 @@ def check_write(index: int, size: int, resizes: bool) -> None:
         raise OutOfRangeError(f"Tried to write to index {index} but array is not resizeable and size is: {size}")
 
 
-_set_grad = op("TensorListSetItemGrad", "grad: T, rows: any*, index: host -> output: T", T=FIXED, stateful=True)
-_set_grad.shape(lambda grad, rows, index: UNKNOWN if grad.rank is None else TensorShape([None]) + grad[1:])
-
-
-@_set_grad.kernel(CPU, GPU)
-def _set_grad_kernel(grad: torch.Tensor, rows: list[Any], index: int) -> torch.Tensor:
-    """What flows to the rows of the list before: not to one that was written over."""
-    before = rows[0]
-    kept = grad[: len(before)]
-    if index < len(before) and before[index] is not None:
-        kept = kept.clone()
-        kept[index] = 0
-    return kept
-
-
 @set_row.gradient
-def _set_gradient(grad: Tensor, rows: Any, index: Any, *, resizes: bool) -> tuple[list[Tensor], Any]:
-    return [_set_grad(grad, rows, index)], lambda: grad[index]
+def _set_gradient(grad: Any, index: Any, row_shape: Any, *, T: DType) -> tuple[list[Any], Any]:
+    return [_without_row([grad], index)], lambda: row_gradient(grad, index, row_shape, T)
 
 
-from_tensor = op("TensorListFromTensor", "tensor: T -> output_handle: resource", stateful=True)
+_without_row = op("TensorListWithoutItem", "rows: any*, index: host -> output_handle: variant")
+_without_row.shape(lambda rows, index: SCALAR)
+_without_row.kernel(CPU)(lambda rows, index: rows[0].with_row(index, None))
+_without_row.gradient(lambda grad, index: [_without_row([grad], index)])
+
+
+row_at = op("TensorListItemAt", "row: T, index: host -> output_handle: variant", T=ALL | {variant})
+row_at.shape(lambda row, index: SCALAR)
+row_at.kernel(CPU)(lambda row, index: TensorList().with_row(index, row))
+row_at.kernel(GPU, T=FIXED)(lambda row, index: TensorList().with_row(index, row))
+row_at.gradient(lambda grad, index, row_shape, *, T: row_gradient(grad, index, row_shape, T))
+
+
+from_tensor = op("TensorListFromTensor", "tensor: T -> output_handle: variant")
 from_tensor.shape(lambda tensor: SCALAR)
 
 
 @from_tensor.kernel(CPU)
 @from_tensor.kernel(GPU, T=FIXED)
-def _from_tensor_kernel(tensor: Any) -> list[Any]:
-    return list(tensor.unbind(0)) if isinstance(tensor, torch.Tensor) else [np.asarray(row, object) for row in tensor]
+def _from_tensor_kernel(tensor: Any) -> TensorList:
+    if isinstance(tensor, torch.Tensor):
+        return TensorList(tensor.unbind(0))
+    return TensorList([np.asarray(row, object) for row in tensor])
 
 
-from_tensor.gradient(lambda grad: grad)
+@from_tensor.gradient
+def _from_tensor_gradient(grad: Any, tensor_shape: Any, *, T: DType) -> Tensor:
+    return _stack_grad([grad], tensor_shape, dtype=T)
+
+
+add_all = op("TensorListAdd", "lists: any* -> sum: variant")
+add_all.shape(lambda lists: SCALAR)
+add_all.gradient(lambda grad, lists: [grad] * len(lists))
+
+
+@add_all.kernel(CPU)
+def _add_kernel(lists: list[TensorList]) -> TensorList:
+    total = lists[0]
+    for other in lists[1:]:
+        total = add_lists(total, other)
+    return total
+
 
 # Rows out.
 
-get_row = op("TensorListGetItem", "rows: any*, index: host -> item: dtype", stateful=True, row_shape=UNKNOWN)
-
-
-@get_row.shape
-def _get_shape(rows: Any, index: Any, *, row_shape: TensorShape) -> TensorShape:
-    return row_shape
+get_row = op(
+    "TensorListGetItem",
+    "rows: any*, index: host -> item: dtype",
+    dtype=ALL | {variant},
+    row_shape=UNKNOWN,
+)
+get_row.shape(lambda rows, index, *, row_shape: row_shape)
 
 
 @get_row.kernel(CPU)
 @get_row.kernel(GPU, dtype=FIXED)
 def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
     check_read(index, len(rows[0]))
-    row = rows[0][index]
+    row = rows[0].get(index)
     if row is None:
-        return _zeros(_known_shape(rows[0], row_shape), dtype, device)
+        return _zeros(_known_shape(rows[0].rows(), row_shape), dtype, device)
     return row.to(device) if isinstance(row, torch.Tensor) else row
 
 
@@ -141,23 +167,36 @@ def check_read(index: int, size: int) -> None:
         raise OutOfRangeError(f"Tried to read from index {index} but array size is: {size}")
 
 
-_get_grad = op("TensorListGetItemGrad", "grad: T, rows: any*, index: host -> output: T", T=FIXED, stateful=True)
-_get_grad.shape(lambda grad, rows, index: UNKNOWN if grad.rank is None else TensorShape([None]) + grad)
-
-
-@_get_grad.kernel(CPU, GPU)
-def _get_grad_kernel(grad: torch.Tensor, rows: list[Any], index: int) -> torch.Tensor:
-    made = grad.new_zeros((len(rows[0]), *grad.shape))
-    made[index] = grad
-    return made
-
-
 @get_row.gradient
-def _get_gradient(grad: Tensor, rows: Any, index: Any) -> list[Tensor]:
-    return [_get_grad(grad, rows, index)]
+def _get_gradient(grad: Any, index: Any) -> list[Any]:
+    return [row_at(grad, index)]
 
 
-stack_rows = op("TensorListStack", "rows: any* -> tensor: dtype", stateful=True, row_shape=UNKNOWN)
+_get_grad = op(
+    "TensorListGetGrad",
+    "rows: any*, index: host, shape: host -> item: dtype",
+    dtype=ALL | {variant},
+)
+_get_grad.shape(lambda rows, index, shape: UNKNOWN if shape is None else TensorShape(shape))
+_get_grad.gradient(lambda grad, index: [row_at(grad, index)])
+
+
+@_get_grad.kernel(CPU)
+@_get_grad.kernel(GPU, dtype=FIXED)
+def _get_grad_kernel(rows: list[TensorList], index: int, shape: Sequence[int], *, dtype: DType, device: Any) -> Any:
+    row = rows[0].get(index)
+    if row is None:
+        return _zeros(tuple(shape), dtype, device)
+    return row.to(device) if isinstance(row, torch.Tensor) else row
+
+
+def row_gradient(grad: Any, index: Any, shape: Any, dtype: DType) -> Any:
+    """The gradient of one row, by that of its list; zeros of the row's shape where there is none."""
+    return _get_grad([grad], index, () if dtype is variant else shape, dtype=dtype)
+
+
+stack_rows = op("TensorListStack", "rows: any* -> tensor: dtype", row_shape=UNKNOWN)
+stack_rows.gradient(lambda grad: [from_tensor(grad)])
 
 
 @stack_rows.shape
@@ -167,15 +206,28 @@ def _stack_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
 
 @stack_rows.kernel(CPU)
 @stack_rows.kernel(GPU, dtype=FIXED)
-def _stack_kernel(rows: list[Any], *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
-    shape = _known_shape(rows[0], row_shape)
-    if not rows[0]:
+def _stack_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
+    given = rows[0].rows()
+    return _stacked(given, _known_shape(given, row_shape), dtype, device)
+
+
+def _stacked(rows: list[Any], shape: tuple[int, ...], dtype: DType, device: Any) -> Any:
+    if not rows:
         return _zeros((0, *shape), dtype, device)
-    filled = [_zeros(shape, dtype, device) if row is None else row for row in rows[0]]
+    filled = [_zeros(shape, dtype, device) if row is None else row for row in rows]
     return np.stack(filled) if dtype.name == "string" else torch.stack([row.to(device) for row in filled])
 
 
-stack_rows.gradient(lambda grad: [grad])
+_stack_grad = op("TensorListStackGrad", "rows: any*, shape: host -> tensor: dtype", dtype=FIXED)
+_stack_grad.shape(lambda rows, shape: UNKNOWN if shape is None else TensorShape(shape))
+_stack_grad.gradient(lambda grad: [from_tensor(grad)])
+
+
+@_stack_grad.kernel(CPU, GPU)
+def _stack_grad_kernel(rows: list[TensorList], shape: Sequence[int], *, dtype: DType, device: Any) -> torch.Tensor:
+    """All rows of a gradient, as a tensor of the shape of what the list was made of."""
+    count, *row_shape = shape
+    return _stacked([rows[0].get(number) for number in range(count)], tuple(row_shape), dtype, device)  # type: ignore[no-any-return]
 
 
 def _known_shape(rows: list[Any], row_shape: TensorShape) -> tuple[int, ...]:
@@ -209,6 +261,8 @@ def least_sizes(shape: TensorShape) -> tuple[int, ...]:
 
 
 def _zeros(shape: tuple[int, ...], dtype: DType, device: Any) -> Any:
+    if dtype is variant:
+        return TensorList()
     if dtype.name == "string":
         return np.full(shape, b"", object)
     return torch.zeros(shape, dtype=TORCH_DTYPE[dtype], device=device)

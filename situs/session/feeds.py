@@ -43,7 +43,7 @@ def _feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
     except (InvalidArgumentError, KeyError) as error:
         message = getattr(error, "message", str(error))
         raise DTypeError(f"Cannot interpret feed_dict key as Tensor: {message}") from None
-    if tensor.dtype.name == "resource":
+    if tensor.dtype.name in ("resource", "variant"):
         raise InvalidArgumentError(f"{tensor!r} stands for something the session holds, and cannot be fed.")
     if not graph.is_feedable(tensor):
         raise InvalidArgumentError(f"Tensor {tensor.name} may not be fed.")

@@ -385,7 +385,7 @@ def as_list(given: Any, name: str) -> Sequence[Any]:
 
 def _check_fetchable(tensors: Sequence[SymbolicTensor]) -> None:
     for tensor in tensors:
-        if tensor.dtype.name == "resource":
+        if tensor.dtype.name in ("resource", "variant"):
             raise InvalidArgumentError(f"{tensor!r} stands for something the session holds, and has no value to fetch.")
 
 

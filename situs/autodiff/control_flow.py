@@ -1,0 +1,180 @@
+"""The gradients of branches, loops and calls of functions in graphs.
+
+    y = cond(p, f, g)           dx = cond(p, gradient of f, gradient of g)
+    y = while_loop(c, f, x)     dx = a loop over the iterations, last first, of the gradient of f
+    y = function(x)             dx = the gradient of its graph, added to the graph around it
+
+The values that they need from inside are further results of the operation itself (`situs.autodiff.residuals`), so
+nothing is computed twice, and a random number is the same on the way back. These results have gradients as well: where
+a gradient of a gradient is asked for, what flows to a residual goes on into the graph that it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from situs.autodiff.graph import differentiate
+from situs.autodiff.residuals import IterationView, ResultView, See, View, history_of, with_shape
+from situs.dtype import variant
+from situs.eager.tape import has_gradient
+from situs.graph.function import FunctionGraph
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
+from situs.ops.array import shape as shape_op
+from situs.ops.call import partitioned_call
+from situs.ops.constant import zeros_like
+from situs.ops.control import cond as branch
+from situs.ops.loop import while_loop
+from situs.ops.tensor_list import add_all, get_row, length, reserve, row_gradient
+from situs.registry.op import find_op
+from situs.shapes import SCALAR, TensorShape
+from situs.tensor import read
+
+Tensors = Sequence[SymbolicTensor]
+
+
+def _gradients(view: View, results: Tensors, grads: Sequence[Any], sources: Sequence[Any]) -> list[Any]:
+    """The gradients of tensors of an inner graph, by those of its results; None for what has none."""
+    pairs = [(end, grad) for end, grad in zip(results, grads, strict=True) if grad is not None]
+    pairs = [(end, grad) for end, grad in pairs if has_gradient(end.dtype)]
+    known = [source for source in sources if source is not None]
+    found = iter(differentiate([end for end, _ in pairs], [grad for _, grad in pairs], known, see=view))
+    return [None if source is None else next(found) for source in sources]
+
+
+def _with_gradients(tensors: Tensors) -> list[int]:
+    return [number for number, tensor in enumerate(tensors) if has_gradient(tensor.dtype)]
+
+
+def _spread(numbers: Sequence[int], made: Sequence[Any], count: int) -> list[Any]:
+    found = dict(zip(numbers, made, strict=True))
+    return [found.get(number) for number in range(count)]
+
+
+def _zeros_for(tensor: Any) -> Any:
+    """The gradient of something that nothing flows to."""
+    return reserve(0) if tensor.dtype is variant else zeros_like(tensor)
+
+
+# Branches.
+
+
+def _if_gradient(
+    grads: list[Any], cond: Any, input: list[Any], *, then_branch: Any, else_branch: Any, _node: Operation, _see: See
+) -> tuple[Any, ...]:
+    graphs = [then_branch, else_branch]
+    count = len(grads) - len(then_branch.results)
+    numbers = _with_gradients(_node.args[1])
+    outside = [_node.args[1][number] for number in numbers]
+
+    def gradient_of(number: int) -> Callable[[], list[Any]]:
+        inner: FunctionGraph = graphs[number]
+        results = [*inner.results, *(residual[number] for residual in _node.residuals[:count])]
+
+        def build() -> list[Any]:
+            sources = [inner.captures.get(tensor) for tensor in outside]
+            made = _gradients(ResultView(inner, _see, _node, graphs), results, grads, sources)
+            pairs = zip(made, numbers, strict=True)
+            return [_zeros_for(input[place]) if grad is None else read(grad) for grad, place in pairs]
+
+        return build
+
+    if not numbers:
+        return None, [None] * len(input)
+    made = branch(cond, gradient_of(0), gradient_of(1))
+    return None, _spread(numbers, made, len(input))
+
+
+# Calls.
+
+
+def _call_gradient(grads: list[Any], captured: list[Any], *, f: Any, _node: Operation, _see: See) -> tuple[Any, ...]:
+    args, outside = _node.args
+    sources = [*f.arguments, *[f.captures.get(tensor) for tensor in outside]]
+    wanted = [source if source is not None and has_gradient(source.dtype) else None for source in sources]
+    residuals = [residual[0] for residual in _node.residuals[: len(grads) - len(f.results)]]
+    made = _gradients(ResultView(f, _see, _node, [f]), [*f.results, *residuals], grads, wanted)
+    return made[: len(args)], made[len(args) :]
+
+
+# Loops.
+
+
+def _while_gradient(
+    grads: list[Any],
+    input: list[Any],
+    captured: list[Any],
+    output: list[Any],
+    *,
+    cond: Any,
+    body: Any,
+    _node: Operation,
+    _see: See,
+) -> tuple[Any, ...]:
+    """A loop that goes through the iterations backwards.
+
+    It carries the gradients of the loop variables, which the gradient of the body makes those of the iteration before,
+    and the sums of what flows to the tensors that the body captured.
+    """
+    starts, outside = _node.args
+    states, invariants = _with_gradients(starts), _with_gradients(outside)
+    history, history_grad = _see(history_of(_node)), grads[len(starts)] if len(grads) > len(starts) else None
+    saved = [tensor for (tensor,) in _node.residuals] if history_grad is not None else []
+    first = [_zeros_for(output[n]) if grads[n] is None else _shaped_like(output[n], read(grads[n])) for n in states]
+    sums = [_zeros_for(captured[n]) for n in invariants]
+    sources = [body.arguments[n] for n in states] + [body.captures.get(outside[n]) for n in invariants]
+
+    def step(number: Any, *state: Any) -> list[Any]:
+        view = IterationView(body, _see, _node, get_row([history], number, dtype=variant, row_shape=SCALAR))
+        of_saved = _saved_gradients(history_grad, number, saved, view)
+        given = _spread(states, state[: len(states)], len(body.results))
+        made = _gradients(view, [*body.results, *saved], [*given, *of_saved], sources)
+        before = [
+            _zeros_for(view(body.arguments[n])) if grad is None else read(grad)
+            for grad, n in zip(made[: len(states)], states, strict=True)
+        ]
+        pairs = zip(state[len(states) :], made[len(states) :], strict=True)
+        return [number - 1, *before, *[total if grad is None else _plus(total, grad) for total, grad in pairs]]
+
+    shapes = [SCALAR, *[_common_shape(starts[n], output[n]) for n in states], *[total.shape for total in sums]]
+    _, *found = while_loop(
+        lambda number, *state: number >= 0, step, [length([history]) - 1, *first, *sums], shapes, name="backward"
+    )
+    of_states, of_invariants = found[: len(states)], found[len(states) :]
+    return _spread(states, of_states, len(starts)), _spread(invariants, of_invariants, len(outside))
+
+
+def _saved_gradients(history_grad: Any, number: Any, saved: Tensors, view: View) -> list[Any]:
+    """What flows to the residuals that an iteration saved, one for each; None for what has no gradient."""
+    if not saved:
+        return []
+    of_iteration = row_gradient(history_grad, number, (), variant)
+    return [
+        row_gradient(of_iteration, place, _shape(tensor, view), tensor.dtype) if has_gradient(tensor.dtype) else None
+        for place, tensor in enumerate(saved)
+    ]
+
+
+def _shape(tensor: SymbolicTensor, view: View) -> Any:
+    if tensor.dtype is variant or tensor.shape.is_fully_defined():
+        return tuple(tensor.shape.as_list())
+    return shape_op(view(tensor))
+
+
+def _plus(total: Any, grad: Any) -> Any:
+    return add_all([total, grad]) if total.dtype is variant else total + read(grad)
+
+
+def _shaped_like(tensor: Any, grad: Any) -> Any:
+    """The gradient of a tensor, with the shape that is known of the tensor."""
+    return grad if tensor.shape == grad.shape else with_shape(grad, tensor.shape)
+
+
+def _common_shape(start: SymbolicTensor, end: SymbolicTensor) -> TensorShape:
+    return start.shape if start.shape == end.shape else TensorShape(None)
+
+
+find_op("If").gradient(_if_gradient)
+find_op("While").gradient(_while_gradient)
+partitioned_call.gradient(_call_gradient)
