@@ -70,7 +70,7 @@ def _path(records: Sequence[Record], reached: set[int]) -> list[Record]:
     """The records of what was computed from some keys; the keys of their results are added to these."""
     path = []
     for record in records:
-        if _any_in(record.inputs, reached):
+        if _any_in(record.inputs, reached) and not getattr(record.rule, "stops", False):
             reached.update(record.outputs)
             path.append(record)
     return path

@@ -168,10 +168,12 @@ def _plus(total: Any, grad: Any) -> Any:
 
 def _shaped_like(tensor: Any, grad: Any) -> Any:
     """The gradient of a tensor, with the shape that is known of the tensor."""
-    return grad if tensor.shape == grad.shape else with_shape(grad, tensor.shape)
+    return grad if tensor.dtype is variant or tensor.shape == grad.shape else with_shape(grad, tensor.shape)
 
 
 def _common_shape(start: SymbolicTensor, end: SymbolicTensor) -> TensorShape:
+    if start.dtype is variant:
+        return SCALAR
     return start.shape if start.shape == end.shape else TensorShape(None)
 
 

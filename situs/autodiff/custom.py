@@ -14,19 +14,21 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs.autodiff.graph_tape import GraphRecording, is_variable, state_or_tensor
 from situs.autodiff.tape import GradientTape
 from situs.devices.scope import here, record_on
-from situs.eager.tape import Tape
+from situs.eager.tape import Tape, has_gradient
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
+from situs.ops.array import identity
 from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.form import put_together, take_apart
 from situs.ops.inner import building, graph_for, hold, symbolic
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
-from situs.variables.capture import captured_in, captured_variable
+from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 
 _custom = op("CustomGradient", "results: any*, args: any* -> output: any*", grad_fn=None)
@@ -94,7 +96,7 @@ def _check_function(f: Any, name: str) -> None:
 
 def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     form, leaves = take_apart(list(args))
-    tensors = [leaf if isinstance(leaf, Variable) else convert_to_tensor(leaf) for leaf in leaves]
+    tensors = [leaf if is_variable(leaf) else convert_to_tensor(leaf) for leaf in leaves]
     if not any(is_tensor(leaf) for leaf in leaves) and not here.tapes and here.graph is None:
         return _results_and_gradient(f(*args, **kwargs))[0]
     (made, grad_fn), variables = _traced(f, put_together(form, tensors), kwargs)
@@ -117,20 +119,21 @@ def _pass(results: list[Tensor], args: list[Any], grad_fn: Callable[..., list[An
 
 def _state_of(graph: Graph, arg: Any) -> SymbolicTensor:
     """The tensor that the gradient of an argument flows to."""
-    return captured_variable(graph, arg) if isinstance(arg, Variable) else symbolic(graph, arg)
+    return captured_variable(graph, arg) if isinstance(arg, Variable) else symbolic(graph, state_or_tensor(arg))
 
 
 def _traced(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[tuple[Any, Any], list[Any]]:
     """What a function returns, unseen by any tape, and the variables that it used."""
-    graph, tape = graph_for([leaf for leaf in take_apart(list(args))[1] if isinstance(leaf, Tensor)]), Tape()
-    known = [] if graph is None else captured_in(graph)
+    tape, recording = Tape(), GraphRecording(sees_variables=True)
+    recording.note_graph()
     before = record_on((tape,))
+    recording.start()
     try:
         pair = f(*args, **kwargs)
     finally:
+        recording.stop()
         record_on(before)
-    now = [] if graph is None else [v for v in captured_in(graph) if all(v is not other for other in known)]
-    return _results_and_gradient(pair), [*tape.variables.values(), *now]
+    return _results_and_gradient(pair), [*tape.variables.values(), *recording.variables()]
 
 
 def _results_and_gradient(pair: Any) -> tuple[Any, Any]:
@@ -190,13 +193,16 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     @custom_gradient
     def forgetting(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         def again(*grads: Any, variables: Any = None) -> Any:
+            form, leaves = take_apart(list(args))
+            # One tensor may be given twice: each time it has a gradient of its own.
+            given = [leaf if is_variable(leaf) else identity(leaf) for leaf in leaves]
             with GradientTape() as tape:
-                tape.watch(list(args))
-                made = f(*args, **kwargs)
-            sources = [*args, *(variables or ())]
+                tape.watch([leaf for leaf in given if has_gradient(leaf.dtype)])
+                made = f(*put_together(form, given), **kwargs)
+            sources = [*given, *(variables or ())]
             found = tape.gradient(made, sources, list(grads) if len(grads) > 1 else grads[0])
-            of_args = found[: len(args)]
-            return (of_args, found[len(args) :]) if variables is not None else of_args
+            of_args = found[: len(given)]
+            return (of_args, found[len(given) :]) if variables is not None else of_args
 
         return f(*args, **kwargs), again
 

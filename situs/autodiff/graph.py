@@ -8,7 +8,7 @@ of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -17,7 +17,9 @@ from situs.autodiff.residuals import See
 from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import ROOT, here
 from situs.eager.tape import Keys, has_gradient
+from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.graph.function import captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.structure import flatten
@@ -26,10 +28,12 @@ from situs.ops.array import shape as shape_op
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.placeholder import tuple as gate
 from situs.registry.gradient import INPUT, NODE, OUTPUT, SEE, GradientRule, Need
-from situs.registry.op import Op
+from situs.registry.op import Op, find_op
 from situs.tensor import read
 from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
+
+Key = Callable[[Any], int]
 
 
 def gradients(
@@ -65,21 +69,24 @@ def gradients(
     if graph is None or not all(isinstance(target, SymbolicTensor) for target in targets):
         raise InvalidArgumentError("tf.gradients works on the tensors of a graph. Use tf.GradientTape in eager code.")
     with graph.as_default() if here.graph is not graph else nullcontext(), graph.name_scope(name):
-        stops = {id(graph.capture(_of_graph(tensor))) for tensor in _tensors(stop_gradients)}
-        seeds = _seeds(targets, _flat_or_none(grad_ys, len(targets)))
-        ends, begins = [graph.capture(target) for target in targets], [graph.capture(source) for source in sources]
-        found = differentiate(ends, seeds, begins, stops=stops, colocated=colocate_gradients_with_ops)
+        origins = Origins()
+        stops = {origins.key(graph.capture(_of_graph(tensor))) for tensor in _tensors(stop_gradients)}
+        pairs = _seeds(targets, _flat_or_none(grad_ys, len(targets)))
+        ends, seeds = [graph.capture(target) for target, _ in pairs], [seed for _, seed in pairs]
+        found = differentiate(ends, seeds, sources, stops=stops, colocated=colocate_gradients_with_ops, origins=origins)
         made = [filled(grad, source, choice) for grad, source in zip(found, sources, strict=True)]
         return gate(made) if gate_gradients and len(made) > 1 else made
 
 
-def _source(x: Any) -> SymbolicTensor:
+def _source(x: Any) -> Any:
     """The tensor that gradients of a source flow to: of a variable, its state, whichever way it is read."""
     if isinstance(x, Variable):
         if here.graph is None:
             raise InvalidArgumentError(f"Variable '{x.name}' is an eager one: use tf.GradientTape.")
         return captured_variable(here.graph, x)
     x = getattr(x, "_variable", x)
+    if isinstance(x, EagerTensor) and here.graph is not None:
+        return x
     if not isinstance(x, SymbolicTensor):
         raise DTypeError(f"tf.gradients takes tensors and variables of a graph, got {x!r}.")
     return x
@@ -111,36 +118,80 @@ def _of_graph(tensor: Any) -> SymbolicTensor:
     return tensor
 
 
-def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Sequence[Any]) -> list[Any]:
-    seeds: list[Any] = []
+def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Sequence[Any]) -> list[tuple[SymbolicTensor, Any]]:
+    """The targets that have gradients, which integers have not, with these."""
+    seeds: list[tuple[SymbolicTensor, Any]] = []
     for number, (target, grad) in enumerate(zip(targets, grad_ys, strict=True)):
-        if not has_gradient(target.dtype) and grad is None:
-            raise DTypeError(
-                f"Gradients of {target.dtype.name} targets do not exist: {target!r}. Cast it to a floating dtype first."
-            )
+        if not has_gradient(target.dtype):
+            continue
         if grad is None:
             grad = ones_like(target, name=f"grad_ys_{number}")
         elif not hasattr(grad, "indices"):
             grad = convert_to_tensor(grad, target.dtype, name=f"grad_ys_{number}")
-        seeds.append(grad)
+        seeds.append((target, grad))
     return seeds
+
+
+class Origins:
+    """Tells what a tensor stands for: one that a graph captured is the same as what stands for it inside.
+
+    Args:
+        reads: Whether what was read of a variable stands for the variable.
+    """
+
+    def __init__(self, reads: bool = False) -> None:
+        self._reads = reads
+        self._outside: dict[int, dict[int, SymbolicTensor]] = {}  # by graph, and tensor inside
+
+    def __call__(self, tensor: Any) -> Any:
+        """The tensor furthest out that a tensor stands for; for a constant that is an eager tensor, this."""
+        while isinstance(tensor, SymbolicTensor):
+            node = tensor.op
+            if node.op_def is captured:
+                further = self._captures(node.graph).get(id(tensor))
+            elif node.type == "Const":
+                value = node.attrs["value"]
+                further = value if isinstance(value, EagerTensor) else None
+            else:
+                further = node.inputs[0] if self._reads and _is_read(node) else None
+            if further is None:
+                break
+            tensor = further
+        return tensor
+
+    def key(self, tensor: Any) -> int:
+        """What is the same for all tensors that stand for one."""
+        return id(self(tensor))
+
+    def _captures(self, graph: Any) -> dict[int, SymbolicTensor]:
+        found = self._outside.get(id(graph))
+        if found is None or len(found) != len(graph.captures):
+            found = {id(inside): outside for outside, inside in graph.captures.items()}
+            self._outside[id(graph)] = found
+        return found
+
+
+def _is_read(node: Operation) -> bool:
+    """Whether an operation gives what a variable holds."""
+    return len(node.inputs) == 1 and node.inputs[0].is_ref and node.op_def is find_op("Identity")
 
 
 class _NodeRecord:
     """An operation of a graph, as `backward` goes through it.
 
-    ``see`` gives the tensor that stands for one of the operation's where the gradient is built.
+    ``see`` gives the tensor that stands for one of the operation's where the gradient is built; ``key`` gives tensors
+    that are the same one key.
     """
 
-    def __init__(self, node: Operation, stops: set[int], see: See) -> None:
+    def __init__(self, node: Operation, stops: set[int], see: See, key: Key) -> None:
         self.node = node
         self.op: Op = node.op_def
         self.name = node.name
         self.rule: GradientRule | None = node.op_def.gradient_rule
         self.attrs = {**node.types, **node.attrs, NODE: node, SEE: see}
-        self.inputs = _keys(node)
+        self.inputs = _keys(node, key)
         # What stops has a gradient all the same; it only goes no further back.
-        self.outputs = [id(tensor) if id(tensor) not in stops else 0 for tensor in node.outputs]
+        self.outputs = [key(tensor) if key(tensor) not in stops else 0 for tensor in node.outputs]
         self.see = see
 
     @property
@@ -168,24 +219,24 @@ class _NodeRecord:
         return tuple(tensor.shape.as_list()) if known else shape_op(self.see(tensor))
 
 
-def _keys(node: Operation) -> Keys:
-    def key(tensor: Any) -> int | None:
-        if not isinstance(tensor, SymbolicTensor):
-            return None
-        return id(tensor) if has_gradient(tensor.dtype) else None
+def _keys(node: Operation, key: Key) -> Keys:
+    def known(tensor: Any) -> int | None:
+        return key(tensor) if isinstance(tensor, SymbolicTensor) and has_gradient(tensor.dtype) else None
 
     pairs = zip(node.op_def.inputs, node.args, strict=True)
-    return tuple(tuple(map(key, v)) if arg.is_list else key(v) for arg, v in pairs if not arg.is_host)
+    return tuple(tuple(map(known, v)) if arg.is_list else known(v) for arg, v in pairs if not arg.is_host)
 
 
 def differentiate(
     targets: Sequence[SymbolicTensor],
     seeds: Sequence[Any],
-    sources: Sequence[SymbolicTensor],
+    sources: Sequence[Any],
     *,
     stops: set[int] | None = None,
     see: See | None = None,
     colocated: bool = False,
+    origins: Origins | None = None,
+    nodes: Sequence[Operation] | None = None,
 ) -> list[Any]:
     """Adds the operations for the gradients of targets to the graph being built, and returns those of the sources.
 
@@ -193,34 +244,38 @@ def differentiate(
         targets: Tensors of one graph: that being built, one around it, or another if `see` knows of it.
         seeds: Their gradients, in the graph being built.
         sources: What to find the gradients of, in the graph of the targets.
-        stops: The ids of tensors that count as constants.
+        stops: The keys of tensors that count as constants: their ids, if there are no `origins`.
         see: Gives what stands for a tensor of that graph in the graph being built; by default itself.
         colocated: Whether the operations are bound to the devices of those that they are the gradients of.
+        origins: Tells which tensors of several graphs, one inside the other, are the same; else each is itself.
+        nodes: The operations to go back through; by default all that the targets depend on.
     """
     looked_at = see or (lambda tensor: tensor)
-    records: Any = [_NodeRecord(node, stops or set(), looked_at) for node in _operations_before(targets)]
+    key: Key = id if origins is None else origins.key
+    nodes = operations_before(targets, origins) if nodes is None else nodes
+    records: Any = [_NodeRecord(node, stops or set(), looked_at, key) for node in nodes]
     grads: dict[int, Any] = {}
     for target, seed in zip(targets, seeds, strict=True):
-        grads[id(target)] = seed if id(target) not in grads else grads[id(target)] + seed
+        grads[key(target)] = seed if key(target) not in grads else grads[key(target)] + seed
 
     def call(record: Any, given: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
         with _beside(record.node, colocated):
             call_rule(record, given, on_the_way, pending)
 
-    found = backward(records, grads, [id(source) for source in sources], call)
-    return [found.get(id(source)) for source in sources]
+    found = backward(records, grads, [key(source) for source in sources], call)
+    return [found.get(key(source)) for source in sources]
 
 
-def _operations_before(tensors: Sequence[SymbolicTensor]) -> list[Operation]:
-    """The operations that tensors depend on, in the order of the graph."""
+def operations_before(tensors: Sequence[Any], origins: Origins | None = None) -> list[Operation]:
+    """The operations that tensors depend on, in the order they were made."""
     found: dict[Operation, None] = {}
-    todo = [tensor.op for tensor in tensors]
+    todo = list(tensors)
     while todo:
-        node = todo.pop()
-        if node not in found:
-            found[node] = None
-            todo += [tensor.op for tensor in node.inputs]
-    return sorted(found, key=lambda node: node.index)
+        tensor = todo.pop() if origins is None else origins(todo.pop())
+        if isinstance(tensor, SymbolicTensor) and tensor.op not in found:
+            found[tensor.op] = None
+            todo += tensor.op.inputs
+    return sorted(found, key=lambda node: node.serial)
 
 
 @contextmanager

@@ -6,33 +6,35 @@
     tape.gradient(y, x)          # 2 x
 
 In eager code the ops themselves are recorded (`situs.eager.tape`). While a graph is being built there is nothing to
-record: the graph knows how everything was computed, and `situs.autodiff.graph` goes back through it.
+record, because the graph knows how everything was computed: the tape only notes when it recorded, and what it watches
+(`situs.autodiff.graph_tape`).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from math import prod
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
 from situs.autodiff.backprop import backward_eagerly
-from situs.autodiff.graph import gradients as graph_gradients
-from situs.autodiff.unconnected import as_choice, filled
+from situs.autodiff.graph import Origins, differentiate
+from situs.autodiff.graph_tape import GraphRecording, state_or_tensor
+from situs.autodiff.jacobian import BATCH, WHOLE, Rows
+from situs.autodiff.unconnected import UnconnectedGradients, as_choice, filled
 from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
 from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
-from situs.ops.array import reshape
-from situs.ops.constant import constant, convert_to_tensor, ones_like
-from situs.ops.cumulative import add_n
+from situs.ops.constant import convert_to_tensor, ones_like
+from situs.ops.constant import range as range_op
 from situs.ops.form import put_together, take_apart
-from situs.ops.join import stack
+from situs.ops.functional import map_fn
 from situs.tensor import Tensor, is_tensor, read
+from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 
 
@@ -56,6 +58,8 @@ class GradientTape:
         self._persistent = persistent
         self._sees_variables = watch_accessed_variables
         self._tape: Tape | None = Tape(watch_accessed_variables, persistent)
+        self._in_graphs = GraphRecording(watch_accessed_variables)
+        self._seen_variables: tuple[Any, ...] = ()  # those that were watched when it was asked for gradients
         self._recording = False
 
     # Recording.
@@ -78,10 +82,12 @@ class GradientTape:
         if self._tape is None:
             self._tape = Tape(self._sees_variables, self._persistent)
         record_on((*here.tapes, self._tape))
+        self._in_graphs.start()
         self._recording = True
 
     def _stop(self) -> None:
         record_on(tuple(tape for tape in here.tapes if tape is not self._tape))
+        self._in_graphs.stop()
         self._recording = False
 
     def watch(self, tensor: Any) -> None:
@@ -95,6 +101,8 @@ class GradientTape:
                 logging.getLogger("situs").warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", item.dtype
                 )
+            if here.graph is not None or not isinstance(item, (Variable, EagerTensor)):
+                self._in_graphs.watch(item)
             if isinstance(item, Variable):
                 self._live().keys.add(item._key)
                 self._live().variables[item._key] = item
@@ -102,8 +110,9 @@ class GradientTape:
                 self._live().watch(item)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that are watched, in the order they were met."""
-        return tuple(self._live().variables.values())
+        """The variables that are watched, in the order they were met; still known after a gradient was computed."""
+        eager = self._seen_variables if self._tape is None else tuple(self._tape.variables.values())
+        return tuple({id(variable): variable for variable in (*eager, *self._in_graphs.variables())}.values())
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -121,7 +130,7 @@ class GradientTape:
         recording = self._recording
         if recording:
             self._stop()
-        self._tape = Tape(self._sees_variables, self._persistent)
+        self._tape, self._in_graphs = Tape(self._sees_variables, self._persistent), GraphRecording(self._sees_variables)
         if recording:
             self._start()
 
@@ -165,15 +174,19 @@ class GradientTape:
         return tape
 
     def _let_go(self) -> None:
-        if not self._persistent:
+        if not self._persistent and self._tape is not None:
+            self._seen_variables = tuple(self._tape.variables.values())
             self._tape = None
 
     def _gradients(self, tape: Tape, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
         if any(isinstance(_value(item), SymbolicTensor) for item in (*targets, *sources)) or here.graph is not None:
-            return _in_graph(list(targets), sources, list(seeds) if any(s is not None for s in seeds) else None)
+            return self._in_graph(targets, sources, seeds)
         grads: dict[int, Any] = {}
         for target, seed in zip(targets, seeds, strict=True):
             key = _key(target, "target")
+            if isinstance(target, Variable) and target.trainable and tape.sees_variables:
+                tape.keys.add(target._key)  # asking for its gradient reads it
+                tape.variables[target._key] = target
             if key is not None:
                 grad = ones_like(target) if seed is None else _as_seed(seed, target)
                 grads[key] = grad if key not in grads else grads[key] + grad
@@ -181,6 +194,25 @@ class GradientTape:
         known = [key for key in keys if key is not None and key in tape.keys]
         found = backward_eagerly(tape.records, grads, known)
         return [None if key is None else found.get(key) for key in keys]
+
+    def _in_graph(self, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+        """Gradients while a graph is built."""
+        self._in_graphs.note_graph()
+        graph = here.graph or next(t.graph for t in map(_value, (*targets, *sources)) if isinstance(t, SymbolicTensor))
+        with graph.as_default() if here.graph is None else nullcontext(), graph.name_scope("gradients"):
+            origins = Origins(reads=True)
+            ends, begins = _states(targets, "target"), _states(sources, "source")
+            pairs = [
+                (end, ones_like(end) if seed is None else _as_seed(seed, end))
+                for end, seed in zip(ends, seeds, strict=True)
+                if isinstance(end, SymbolicTensor) and has_gradient(end.dtype)
+            ]
+            ends = [end for end, _ in pairs]
+            nodes, known = self._in_graphs.recorded(ends, origins)
+            wanted = [begin for begin in begins if origins.key(begin) in known]
+            made = differentiate(ends, [seed for _, seed in pairs], wanted, origins=origins, nodes=nodes)
+            found = {origins.key(begin): grad for begin, grad in zip(wanted, made, strict=True)}
+            return [found.get(origins.key(begin)) for begin in begins]
 
     def jacobian(
         self,
@@ -195,8 +227,11 @@ class GradientTape:
         The result for a source has the shape of the target followed by that of the source. The tape goes back once for
         each element of the target.
         """
-        seeds = _whole_seeds(_of_known_shape(target, "target"))
-        return self._rows(target, sources, unconnected_gradients, seeds, _whole_rows)
+        self._check_repeatable(experimental_use_pfor)
+        end = _tensor(target)
+        if not end.shape.is_fully_defined():
+            return self._looped_rows(target, sources, unconnected_gradients, WHOLE)
+        return self._rows(target, sources, unconnected_gradients, WHOLE)
 
     def batch_jacobian(
         self,
@@ -207,23 +242,63 @@ class GradientTape:
         experimental_use_pfor: bool = True,
     ) -> Any:
         """The jacobian of each row of `target` with respect to the same row of `source`."""
-        end, begin = _of_known_shape(target, "target"), _of_known_shape(source, "source")
-        if 0 in (end.shape.rank, begin.shape.rank) or end.shape[0] != begin.shape[0]:
+        self._check_repeatable(experimental_use_pfor)
+        end, begin = _tensor(target), _tensor(source)
+        for shape in (end.shape, begin.shape):
+            if shape.rank is not None and shape.rank < 2:
+                raise InvalidArgumentError(f"Shape {shape} must have rank at least 2")
+        if not end.shape[:1].is_compatible_with(begin.shape[:1]):
             raise InvalidArgumentError(
                 f"Need first dimension of target shape ({end.shape}) and source shape ({begin.shape}) to match."
             )
-        return self._rows(target, source, unconnected_gradients, _batch_seeds(end), _batch_rows)
+        choice = UnconnectedGradients.ZERO  # as in TensorFlow, whichever is asked for
+        if not (end.shape.is_fully_defined() and begin.shape.is_fully_defined()):
+            return self._looped_rows(target, source, choice, BATCH)
+        return self._rows(target, source, choice, BATCH)
 
-    def _rows(self, target: Any, sources: Any, unconnected: Any, seeds: list[Any], together: Any) -> Any:
-        """The gradients for each of several seeds, put `together` for each source."""
+    def _check_repeatable(self, vectorizes: bool) -> None:
+        """Raises unless the tape may go back once for each element.
+
+        Raises:
+            FailedPreconditionError: TensorFlow would go back several times in eager code, by a tape that goes once.
+        """
+        if not (vectorizes or self._persistent or here.graph is not None):
+            raise FailedPreconditionError(
+                "GradientTape must be created with persistent=True to compute the jacobian with eager execution "
+                "enabled and with experimental_use_pfor set to False."
+            )
+
+    def _looped_rows(self, target: Any, sources: Any, unconnected: Any, kind: Rows) -> Any:
+        """The same in a graph for shapes that are not known yet: a loop over the elements of the target."""
         choice, tape = as_choice(unconnected), self._finished()
         form, wanted = take_apart(sources)
-        rows = [self._gradients(tape, [target], wanted, [seed]) for seed in seeds]
+        end = _tensor(target)
+        connected: list[bool] = []
+
+        def row(number: Any) -> list[Any]:
+            made = self._gradients(tape, [target], wanted, [kind.seed(end, number)])
+            connected[:] = [grad is not None for grad in made]
+            return [filled(g, s, UnconnectedGradients.ZERO) for g, s in zip(made, map(read, wanted), strict=True)]
+
+        rows = map_fn(row, range_op(kind.count(end)), fn_output_signature=[source.dtype for source in wanted])
+        self._let_go()
+        made = [
+            kind.shaped(read(row), end, read(source)) if is_connected or choice is UnconnectedGradients.ZERO else None
+            for row, source, is_connected in zip(rows, wanted, connected, strict=True)
+        ]
+        return put_together(form, made)
+
+    def _rows(self, target: Any, sources: Any, unconnected: Any, kind: Rows) -> Any:
+        """The gradients for each of several seeds, put together for each source."""
+        choice, tape = as_choice(unconnected), self._finished()
+        form, wanted = take_apart(sources)
+        end = _tensor(target)
+        rows = [self._gradients(tape, [target], wanted, [seed]) for seed in kind.seeds(end)]
         self._let_go()
         columns = zip(*rows, strict=True) if rows else [()] * len(wanted)
         made = [
-            together([filled(g, s, choice) for g in column], _tensor(target), s)
-            for column, s in zip(columns, wanted, strict=True)
+            kind.together([filled(grad, source, choice) for grad in column], end, source)
+            for column, source in zip(columns, wanted, strict=True)
         ]
         return put_together(form, made)
 
@@ -232,42 +307,18 @@ def _value(item: Any) -> Any:
     return item if isinstance(item, Variable) else read(item)
 
 
-def _in_graph(targets: list[Any], sources: Sequence[Any], seeds: list[Any] | None) -> list[Any]:
-    """Gradients while a graph is built; an eager tensor has got into it as constants, which are looked for."""
-    places = [_constants(source) if isinstance(source, EagerTensor) else [source] for source in sources]
-    found = iter(graph_gradients(targets, [place for several in places for place in several], seeds))
-    return [_together([next(found) for _ in several]) for several in places]
-
-
-def _constants(tensor: EagerTensor) -> list[Any]:
-    graph = here.graph
-    nodes = [] if graph is None else graph.operations
-    inside = [node.outputs[0] for node in nodes if node.type == "Const" and node.attrs["value"] is tensor]
-    return inside + [taken for outside, taken in getattr(graph, "captures", {}).items() if _holds(outside, tensor)]
-
-
-def _holds(place: SymbolicTensor, tensor: EagerTensor) -> bool:
-    """Whether a tensor of a graph is the constant for an eager one, or stands for it."""
-    if place.op.type == "Const":
-        return place.op.attrs["value"] is tensor
-    further = getattr(place.graph, "captures", {}).items()
-    return any(taken is place and _holds(outside, tensor) for outside, taken in further)
-
-
-def _together(grads: list[Any]) -> Any:
-    known = [convert_to_tensor(grad) if len(grads) > 1 else grad for grad in grads if grad is not None]
-    return None if not known else known[0] if len(known) == 1 else add_n(known)
+def _states(items: Sequence[Any], what: str) -> list[Any]:
+    """The tensors that gradients flow from or to: of variables, what stands for their states."""
+    found = []
+    for item in items:
+        if not is_tensor(item):
+            raise DTypeError(f"A {what} of GradientTape.gradient is a tensor or a variable, got {item!r}.")
+        found.append(captured_variable(here.graph, item) if isinstance(item, Variable) else state_or_tensor(item))
+    return found
 
 
 def _tensor(item: Any) -> Tensor:
     return convert_to_tensor(read(item))
-
-
-def _of_known_shape(item: Any, what: str) -> Tensor:
-    tensor = _tensor(item)
-    if not tensor.shape.is_fully_defined():
-        raise InvalidArgumentError(f"A jacobian takes a {what} of known shape, got {tensor!r} of shape {tensor.shape}.")
-    return tensor
 
 
 def _key(item: Any, what: str) -> int | None:
@@ -286,31 +337,3 @@ def _key(item: Any, what: str) -> int | None:
 
 def _as_seed(seed: Any, target: Any) -> Any:
     return seed if hasattr(seed, "indices") else convert_to_tensor(read(seed), target.dtype)
-
-
-def _whole_seeds(target: Tensor) -> list[Any]:
-    """One seed for each element: 1 there, 0 elsewhere."""
-    count = target.shape.num_elements() or 0
-    identity = [[float(i == j) for j in range(count)] for i in range(count)]
-    return [reshape(constant(row, target.dtype), target.shape) for row in identity]
-
-
-def _whole_rows(rows: list[Any], target: Tensor, source: Any) -> Any:
-    if not rows or rows[0] is None:
-        return None
-    return reshape(stack([read(row) for row in rows]), [*target.shape.as_list(), *source.shape.as_list()])
-
-
-def _batch_seeds(target: Tensor) -> list[Any]:
-    """One seed for each element of a row: 1 there in every row."""
-    sizes: list[int] = [size or 0 for size in target.shape.as_list()]
-    batch, count = sizes[0], prod(sizes[1:])
-    rows = [[float(i == j) for j in range(count)] for i in range(count)]
-    return [reshape(constant([row] * batch, target.dtype), target.shape) for row in rows]
-
-
-def _batch_rows(rows: list[Any], target: Tensor, source: Any) -> Any:
-    if not rows or rows[0] is None:
-        return None
-    batch, *rest = target.shape.as_list()
-    return reshape(stack([read(row) for row in rows], axis=1), [batch, *rest, *source.shape.as_list()[1:]])

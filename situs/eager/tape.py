@@ -95,7 +95,7 @@ def run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None
         inputs = bind(op, inputs, op.complete_attrs(attrs)).inputs
     made = _run(op, inputs, attrs, name)
     rule = op.gradient_rule
-    if rule is None and not _is_differentiable(made):
+    if rule.stops if rule is not None else not _is_differentiable(made):
         return made
     keys = _keys_of(op, inputs)
     for tape in here.tapes:
@@ -123,7 +123,7 @@ def run_plain(op: Op, inputs: tuple[EagerTensor, ...], key: tuple[Any, ...], nam
 
 def _record_plain(tape: Tape, op: Op, inputs: tuple[EagerTensor, ...], keys: Keys, made: EagerTensor) -> None:
     rule, smooth = op.gradient_rule, made._place.dtype.kind in "fcv"
-    if rule is None and not smooth:
+    if rule.stops if rule is not None else not smooth:
         return
     key = key_of(made)
     if smooth:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from situs.devices.scope import as_request
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     import traceback
 
     from situs.graph.graph import Graph
+
+
+_serials = count()
+
+
+def now() -> int:
+    """A moment between the operations made so far and those to come, comparable with their serial numbers."""
+    return next(_serials)
 
 
 class Operation:
@@ -45,6 +54,7 @@ class Operation:
         "op_def",
         "outputs",
         "residuals",
+        "serial",
         "type",
         "types",
     )
@@ -78,6 +88,7 @@ class Operation:
         self.colocated_with: tuple[str, ...] = ()  # names of operations this one wants to be with
         self.device = ""  # what the program asked for, as it was written
         self.index = -1  # its place in the graph's order
+        self.serial = next(_serials)  # its place among all operations of the program, in the order they were made
         self.consumers: list[Operation] = []  # who takes one of its results
         self.followers: list[Operation] = []  # who waits for it without taking a result
 

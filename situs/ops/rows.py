@@ -71,7 +71,7 @@ class Elems:
         return [(tensor.dtype, tensor.shape[1:]) for tensor in self.tensors]
 
     def hold(self, graph: Graph) -> None:
-        """Brings the tensors into the graph that a loop is built in, once for all iterations, and makes lists of them."""
+        """Makes lists of the tensors in the graph that a loop is built in, once for all iterations."""
         self.tensors = [symbolic(graph, tensor) for tensor in self.tensors]
         self._lists = [from_tensor(tensor) for tensor in self.tensors]
 

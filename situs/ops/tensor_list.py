@@ -62,15 +62,15 @@ def _length_kernel(rows: list[Any]) -> torch.Tensor:
 
 set_row = op(
     "TensorListSetItem",
-    "rows: any*, index: host, row: T -> output_handle: variant",
-    T=ALL | {variant},
+    "rows: any*, index: host, row: dtype -> output_handle: variant",
+    dtype=ALL | {variant},
     resizes=False,
 )
 set_row.shape(lambda rows, index, row, *, resizes: SCALAR)
 
 
 @set_row.kernel(CPU)
-@set_row.kernel(GPU, T=FIXED)
+@set_row.kernel(GPU, dtype=FIXED)
 def _set_kernel(rows: list[TensorList], index: int, row: Any, *, resizes: bool) -> TensorList:
     check_write(index, len(rows[0]), resizes)
     return rows[0].with_row(index, row)
@@ -89,8 +89,8 @@ def check_write(index: int, size: int, resizes: bool) -> None:
 
 
 @set_row.gradient
-def _set_gradient(grad: Any, index: Any, row_shape: Any, *, T: DType) -> tuple[list[Any], Any]:
-    return [_without_row([grad], index)], lambda: row_gradient(grad, index, row_shape, T)
+def _set_gradient(grad: Any, index: Any, row_shape: Any, *, dtype: DType) -> tuple[list[Any], Any]:
+    return [_without_row([grad], index)], lambda: row_gradient(grad, index, row_shape, dtype)
 
 
 _without_row = op("TensorListWithoutItem", "rows: any*, index: host -> output_handle: variant")
@@ -99,19 +99,19 @@ _without_row.kernel(CPU)(lambda rows, index: rows[0].with_row(index, None))
 _without_row.gradient(lambda grad, index: [_without_row([grad], index)])
 
 
-row_at = op("TensorListItemAt", "row: T, index: host -> output_handle: variant", T=ALL | {variant})
+row_at = op("TensorListItemAt", "row: dtype, index: host -> output_handle: variant", dtype=ALL | {variant})
 row_at.shape(lambda row, index: SCALAR)
 row_at.kernel(CPU)(lambda row, index: TensorList().with_row(index, row))
-row_at.kernel(GPU, T=FIXED)(lambda row, index: TensorList().with_row(index, row))
-row_at.gradient(lambda grad, index, row_shape, *, T: row_gradient(grad, index, row_shape, T))
+row_at.kernel(GPU, dtype=FIXED)(lambda row, index: TensorList().with_row(index, row))
+row_at.gradient(lambda grad, index, row_shape, *, dtype: row_gradient(grad, index, row_shape, dtype))
 
 
-from_tensor = op("TensorListFromTensor", "tensor: T -> output_handle: variant")
+from_tensor = op("TensorListFromTensor", "tensor: dtype -> output_handle: variant")
 from_tensor.shape(lambda tensor: SCALAR)
 
 
 @from_tensor.kernel(CPU)
-@from_tensor.kernel(GPU, T=FIXED)
+@from_tensor.kernel(GPU, dtype=FIXED)
 def _from_tensor_kernel(tensor: Any) -> TensorList:
     if isinstance(tensor, torch.Tensor):
         return TensorList(tensor.unbind(0))
@@ -119,8 +119,8 @@ def _from_tensor_kernel(tensor: Any) -> TensorList:
 
 
 @from_tensor.gradient
-def _from_tensor_gradient(grad: Any, tensor_shape: Any, *, T: DType) -> Tensor:
-    return _stack_grad([grad], tensor_shape, dtype=T)
+def _from_tensor_gradient(grad: Any, tensor_shape: Any, *, dtype: DType) -> Tensor:
+    return _stack_grad([grad], tensor_shape, dtype=dtype)
 
 
 add_all = op("TensorListAdd", "lists: any* -> sum: variant")

@@ -58,6 +58,7 @@ class GradientRule:
         "is_plain",
         "keep",
         "needs",
+        "stops",
         "takes_list",
         "takes_slices",
         "tensor_inputs",
@@ -70,6 +71,7 @@ class GradientRule:
         if first not in ("grad", "grads"):
             raise InvalidArgumentError(f"A gradient rule's first parameter is 'grad' or 'grads', got {first!r}.")
         self.takes_list = first == "grads"
+        self.stops = False  # whether nothing ever flows back, so what lies behind is not connected
         self.takes_slices = False  # whether gradients that are slices stay so; else the rule gets the whole tensor
         named = [p.name for p in parameters[1:] if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self.needs = tuple(_need(name, signature) for name in named)

@@ -117,6 +117,8 @@ class Op:
         """Declares that nothing flows back through the op, although its results are numbers: a step function, say."""
         nothing = (None,) * len([arg for arg in self.inputs if not arg.is_host])
         self.gradient(lambda grads: nothing[0] if len(nothing) == 1 else nothing)
+        assert self.gradient_rule is not None
+        self.gradient_rule.stops = True
 
     def kernel(
         self,

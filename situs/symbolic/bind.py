@@ -74,9 +74,9 @@ def constant(graph: Graph, value: Any, dtype: DType, name: str | None = None) ->
 
 
 def held(graph: Graph, value: EagerTensor, name: str | None = None) -> SymbolicTensor:
-    """The constant for a tensor of eager code; one that a tape knows stands in the outermost graph, where it looks."""
+    """The constant for a tensor of eager code; one that may have a gradient stands in the outermost graph."""
     outermost: Any = graph
-    while hasattr(value, "_key") and getattr(outermost, "outer", None) is not None:
+    while value.dtype.kind in "fc" and getattr(outermost, "outer", None) is not None:
         outermost = outermost.outer
     return graph.capture(constant(outermost, value, value.dtype, name if outermost is graph else None))
 

@@ -30,7 +30,12 @@ def captured_variable(graph: Graph, variable: Variable) -> SymbolicTensor:
 
 def captured_in(graph: Graph) -> list[Variable]:
     """The eager variables that a graph uses, in the order of first use."""
-    return [variable for variable, _ in _captured_by(graph).values()]
+    return [variable for variable, _ in captured_variables(graph)]
+
+
+def captured_variables(graph: Graph) -> list[tuple[Variable, SymbolicTensor]]:
+    """The same, each with the tensor that stands for its state."""
+    return list(_captured_by(graph).values())
 
 
 def _captured_by(graph: Graph) -> dict[int, tuple[Variable, SymbolicTensor]]:
