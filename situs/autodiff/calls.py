@@ -75,7 +75,8 @@ class GraphCall:
         fetches = dict.fromkeys([*self.graph.results, *(tensor for back in backwards for tensor in back.needed)])
         values = dict(zip(fetches, self._run(tensors, list(fetches)), strict=True))
         for tape, back in zip(reversed(watching), backwards, strict=True):
-            tape.records.append(self._record(tape, tensors, list(held.values()), values, back))
+            if back.ends:  # a graph may have no result that has a gradient
+                tape.records.append(self._record(tape, tensors, list(held.values()), values, back))
         return [values[tensor] for tensor in self.graph.results]
 
     def _watched_held(self) -> dict[SymbolicTensor, EagerTensor]:
@@ -199,7 +200,7 @@ class _Backward:
         state: State,
         name: str,
     ) -> None:
-        self._made_of = graph, sources, state, name
+        self._graph, self._sources, self._state, self._name = graph, sources, state, name
         self._back = _BackwardGraph(graph, compares_elements=True)
         self.ends = list(ends)
         with as_default(self._back):
@@ -234,9 +235,8 @@ class _Backward:
     def _narrowed(self, wanted: tuple[bool, ...]) -> _Backward | None:
         """The gradients of some of the ends alone, if that takes no values but those that are kept for all of them."""
         if wanted not in self._narrower:
-            graph, *rest = self._made_of
             ends = [end for end, is_wanted in zip(self.ends, wanted, strict=True) if is_wanted]
-            made = _Backward(graph, ends, *rest)
+            made = _Backward(self._graph, ends, self._sources, self._state, self._name)
             self._narrower[wanted] = made if set(made.needed) <= set(self.needed) else None
         return self._narrower[wanted]
 

@@ -32,6 +32,7 @@ from situs.shapes import SCALAR, TensorShape
 from situs.tensor import read
 
 Tensors = Sequence[SymbolicTensor]
+Wants = Callable[[SymbolicTensor], bool]
 
 
 def _gradients(view: View, results: Tensors, grads: Sequence[Any], sources: Sequence[Any]) -> list[Any]:
@@ -43,8 +44,8 @@ def _gradients(view: View, results: Tensors, grads: Sequence[Any], sources: Sequ
     return [None if source is None else next(found) for source in sources]
 
 
-def _with_gradients(tensors: Tensors) -> list[int]:
-    return [number for number, tensor in enumerate(tensors) if has_gradient(tensor.dtype)]
+def _with_gradients(tensors: Tensors, wants: Wants = lambda tensor: True) -> list[int]:
+    return [number for number, tensor in enumerate(tensors) if has_gradient(tensor.dtype) and wants(tensor)]
 
 
 def _spread(numbers: Sequence[int], made: Sequence[Any], count: int) -> list[Any]:
@@ -61,11 +62,19 @@ def _zeros_for(tensor: Any) -> Any:
 
 
 def _if_gradient(
-    grads: list[Any], cond: Any, input: list[Any], *, then_branch: Any, else_branch: Any, _node: Operation, _see: See
+    grads: list[Any],
+    cond: Any,
+    input: list[Any],
+    *,
+    then_branch: Any,
+    else_branch: Any,
+    _node: Operation,
+    _see: See,
+    _wants: Wants,
 ) -> tuple[Any, ...]:
     graphs = [then_branch, else_branch]
     count = len(grads) - len(then_branch.results)
-    numbers = _with_gradients(_node.args[1])
+    numbers = _with_gradients(_node.args[1], _wants)
     outside = [_node.args[1][number] for number in numbers]
 
     def gradient_of(number: int) -> Callable[[], list[Any]]:
@@ -89,10 +98,12 @@ def _if_gradient(
 # Calls.
 
 
-def _call_gradient(grads: list[Any], captured: list[Any], *, f: Any, _node: Operation, _see: See) -> tuple[Any, ...]:
+def _call_gradient(
+    grads: list[Any], captured: list[Any], *, f: Any, _node: Operation, _see: See, _wants: Wants
+) -> tuple[Any, ...]:
     args, outside = _node.args
-    sources = [*f.arguments, *[f.captures.get(tensor) for tensor in outside]]
-    wanted = [source if source is not None and has_gradient(source.dtype) else None for source in sources]
+    pairs = [*zip(args, f.arguments, strict=True), *[(tensor, f.captures.get(tensor)) for tensor in outside]]
+    wanted = [inside if has_gradient(tensor.dtype) and _wants(tensor) else None for tensor, inside in pairs]
     residuals = [residual[0] for residual in _node.residuals[: len(grads) - len(f.results)]]
     made = _gradients(ResultView(f, _see, _node, [f]), [*f.results, *residuals], grads, wanted)
     return made[: len(args)], made[len(args) :]
@@ -111,6 +122,7 @@ def _while_gradient(
     body: Any,
     _node: Operation,
     _see: See,
+    _wants: Wants,
 ) -> tuple[Any, ...]:
     """A loop that goes through the iterations backwards.
 
@@ -118,7 +130,7 @@ def _while_gradient(
     and the sums of what flows to the tensors that the body captured.
     """
     starts, outside = _node.args
-    states, invariants = _with_gradients(starts), _with_gradients(outside)
+    states, invariants = _with_gradients(starts), _with_gradients(outside, _wants)
     history, history_grad = _see(history_of(_node)), grads[len(starts)] if len(grads) > len(starts) else None
     saved = [tensor for (tensor,) in _node.residuals] if history_grad is not None else []
     first = [_zeros_for(output[n]) if grads[n] is None else _shaped_like(output[n], read(grads[n])) for n in states]

@@ -27,7 +27,7 @@ from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import shape as shape_op
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.placeholder import tuple as gate
-from situs.registry.gradient import INPUT, NODE, OUTPUT, SEE, GradientRule, Need
+from situs.registry.gradient import INPUT, NODE, OUTPUT, SEE, WANTS, GradientRule, Need
 from situs.registry.op import Op, find_op
 from situs.tensor import read
 from situs.variables.capture import captured_variable
@@ -148,7 +148,7 @@ class Origins:
         while isinstance(tensor, SymbolicTensor):
             node = tensor.op
             if node.op_def is captured:
-                further = self._captures(node.graph).get(id(tensor))
+                further: Any = self._captures(node.graph).get(id(tensor))
             elif node.type == "Const":
                 value = node.attrs["value"]
                 further = value if isinstance(value, EagerTensor) else None
@@ -259,6 +259,7 @@ def differentiate(
         grads[key(target)] = seed if key(target) not in grads else grads[key(target)] + seed
 
     def call(record: Any, given: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
+        record.attrs[WANTS] = lambda tensor: key(tensor) in on_the_way
         with _beside(record.node, colocated):
             call_rule(record, given, on_the_way, pending)
 

@@ -10,8 +10,9 @@ The names of a rule's parameters say what it needs, and nothing else is kept for
                 where nothing depends on a result
     x, product  an input or a result, by its name in the signature; a host input as the value it had
     x_shape     the shape of an input: a tuple of sizes where it is known, else a tensor
-    *, axis     attributes and dtypes, by keyword; in a graph, ``_node`` is the operation itself and ``_see`` gives
-                what stands for a tensor beside it where the gradient is built
+    *, axis     attributes and dtypes, by keyword; in a graph, ``_node`` is the operation itself, ``_see`` gives
+                what stands for a tensor beside it where the gradient is built, and ``_wants`` tells whether
+                the gradient of one of its inputs is of use
 
 A rule is written with ops, so it serves eager code, where its ops run at once, and graphs, to which they are added,
 and gradients have gradients. It returns one value for each tensor input in the order of the signature, not in a
@@ -30,7 +31,7 @@ from situs.registry.signature import Arg, Signature
 
 Rule = Callable[..., Any]
 INPUT, OUTPUT, SHAPE = "input", "output", "shape"
-NODE, SEE = "_node", "_see"
+NODE, SEE, WANTS = "_node", "_see", "_wants"
 _SHAPE_OF = "_shape"
 _NOTHING: dict[str, Any] = {}
 
@@ -76,7 +77,7 @@ class GradientRule:
         named = [p.name for p in parameters[1:] if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self.needs = tuple(_need(name, signature) for name in named)
         self.attrs = tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
-        unknown = set(self.attrs) - {*attr_names, NODE, SEE}
+        unknown = set(self.attrs) - {*attr_names, NODE, SEE, WANTS}
         if unknown:
             raise InvalidArgumentError(f"A gradient rule asks for {sorted(unknown)}; the op has {sorted(attr_names)}.")
         self.tensor_inputs = tuple(i for i, arg in enumerate(signature.inputs) if not arg.is_host)

@@ -23,8 +23,6 @@ WITHOUT = {
     "Bitcast": NONE_IN_TENSORFLOW,
     "DenseBincount": NONE_IN_TENSORFLOW,
     "IgammaGradA": SECOND_ORDER,
-    "TensorListGetItemGrad": "a gradient op; second order through a TensorArray is not there",
-    "TensorListSetItemGrad": "a gradient op; second order through a TensorArray is not there",
     "LRNGrad": SECOND_ORDER,
     "DatasetCardinality": NONE_IN_TENSORFLOW,
     "DatasetToSingleElement": NONE_IN_TENSORFLOW,

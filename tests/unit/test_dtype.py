@@ -70,7 +70,7 @@ def test_a_dtype_is_one_object_even_through_pickle():
 
 
 def test_every_dtype_is_in_one_of_the_sets():
-    assert frozenset(dt._INTERNED.values()) == dt.ALL | {dt.resource}
+    assert frozenset(dt._INTERNED.values()) == dt.ALL | {dt.resource, dt.variant}
     assert dt.FLOATING | dt.COMPLEX | dt.SIGNED | dt.UNSIGNED | dt.BOOL | dt.STRING == dt.ALL
 
 
