@@ -72,7 +72,7 @@ class GraphCall:
         if not watching:
             return self._run(tensors, self.graph.results)
         backwards = self._ways_back([tape.persistent for tape in reversed(watching)], tuple(held))
-        fetches = dict.fromkeys([*self.graph.results, *(tensor for back in backwards for tensor in back.needed)])
+        fetches = dict.fromkeys([*self.graph.results, *(t for back in backwards for t in (*back.ends, *back.needed))])
         values = dict(zip(fetches, self._run(tensors, list(fetches)), strict=True))
         for tape, back in zip(reversed(watching), backwards, strict=True):
             if back.ends:  # a graph may have no result that has a gradient
