@@ -7,6 +7,7 @@ loaded when they are first used.
 from pathlib import Path as _Path
 
 from situs.absent import hint as _hint
+from situs.devices.spinning import install as _shorten_spins
 from situs.lazy import attach as _attach
 from situs.lazy import read_stub as _read_stub
 
@@ -23,4 +24,5 @@ def _about(name: str) -> str:
 
 
 __version__ = "0.1.0"
+_shorten_spins()
 __getattr__, __dir__, __all__ = _attach(__name__, _Path(__file__).with_suffix(".pyi"), missing=_about)

@@ -133,6 +133,22 @@ def chooses_malloc() -> bool:
     return own or "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", "")
 
 
+def chooses_spinning() -> bool:
+    """Whether the environment says how OpenMP's threads wait: ``GOMP_SPINCOUNT`` or ``OMP_WAIT_POLICY``."""
+    return "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ
+
+
+def onednn_limit() -> str | None:
+    """``ONEDNN_MAX_CPU_ISA``, or its older name ``DNNL_MAX_CPU_ISA``: the best instructions that oneDNN may use."""
+    return os.environ.get("ONEDNN_MAX_CPU_ISA", os.environ.get("DNNL_MAX_CPU_ISA"))
+
+
+def cache_folder() -> str:
+    """``XDG_CACHE_HOME``: where programs keep what they can find out again, ``~/.cache`` by default."""
+    given = os.environ.get("XDG_CACHE_HOME", "").strip()
+    return given or os.path.expanduser("~/.cache")  # noqa: PTH111 - Path's raises where the user has no home
+
+
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")

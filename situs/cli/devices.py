@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from situs.devices import instructions
 from situs.devices.inventory import process
 from situs.devices.logical import Device, in_listing_order
 
@@ -35,6 +36,9 @@ def describe(device: Device) -> dict[str, Any]:
             "cores": processor.cores,
             "memory_bytes": processor.memory_bytes,
         }
+        found = instructions.verdict()
+        if found.text:
+            own |= {"onednn_limit": found.limit, "note": found.text}
     else:
         card = device.card
         own = {
@@ -64,7 +68,7 @@ def _print_table(devices: list[Device]) -> None:
 
 def _details(facts: dict[str, Any]) -> str:
     if "cores" in facts:
-        return f"{facts['cores']} cores"
+        return "; ".join([f"{facts['cores']} cores", *([facts["note"]] if "note" in facts else [])])
     if facts["virtual"]:
         return "the CPU stands in for it"
     return f"pci {facts['pci_bus_id']}, capability {facts['compute_capability']}"

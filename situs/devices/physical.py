@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,13 +165,24 @@ def _text(value: str | bytes) -> str:
 
 
 def torch_has_cuda() -> bool:
-    """Whether the installed PyTorch was built with CUDA, read from its files without importing it."""
+    """Whether the installed PyTorch was built with CUDA."""
+    return re.search(r"^cuda\b.*=\s*['\"]", _torch_version_file(), re.MULTILINE) is not None
+
+
+def torch_version() -> str:
+    """The version of the installed PyTorch; empty if there is none."""
+    found = re.search(r"^__version__\b.*=\s*['\"](.*)['\"]", _torch_version_file(), re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def _torch_version_file() -> str:
+    """What PyTorch's files say of its version, read without importing it."""
     spec = importlib.util.find_spec("torch")
     for folder in (spec.submodule_search_locations or []) if spec is not None else []:
         version_file = Path(folder) / "version.py"
         if version_file.is_file():
-            return re.search(r"^cuda\b.*=\s*['\"]", version_file.read_text(), re.MULTILINE) is not None
-    return False
+            return version_file.read_text()
+    return ""
 
 
 def _numa_node(bus_id: str) -> int:
@@ -186,14 +198,20 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
+def processor_facts() -> dict[str, str]:
+    """What Linux says of the first core, in ``/proc/cpuinfo``; empty elsewhere."""
+    try:
+        with Path("/proc/cpuinfo").open(errors="replace") as lines:
+            pairs = [line.partition(":") for line in takewhile(str.strip, lines)]
+    except OSError:
+        return {}
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
 def _cpu_name() -> str:
-    for line in _lines("/proc/cpuinfo"):
-        key, _, value = line.partition(":")
-        if key.strip() == "model name":
-            return value.strip()
     import platform
 
-    return platform.processor() or platform.machine()
+    return processor_facts().get("model name") or platform.processor() or platform.machine()
 
 
 def _ram() -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from situs import dtype as dt
-from situs.devices import threads
+from situs.devices import instructions, spinning, threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.dtype import DType
@@ -160,4 +160,9 @@ def _bound_threads(devices: tuple[Device, ...]) -> None:
         torch.set_num_threads(threads.current.intra)
 
 
+def _steer_onednn(devices: tuple[Device, ...]) -> None:
+    instructions.steer(spinning.torch_came_first)
+
+
 process.on_start(_bound_threads)
+process.on_start(_steer_onednn)
