@@ -31,6 +31,15 @@ class Face:
     def _family(cls) -> type[Face]:
         return cls
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise DTypeError(
+            f"cannot pickle or copy a {type(self).__name__}: it holds functions and state of this process. Make it again "
+            "where it is needed; the dataset itself may be given to several consumers."
+        )
+
     @property
     def element_spec(self) -> Any:
         """The kinds of the tensors in the elements, in the structure that these have."""

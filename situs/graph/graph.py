@@ -68,6 +68,9 @@ class Graph(Collections):
         self.seed: int | None = None
         self.seeds_used = 0  # how many random operations took their seed from the graph's
 
+    def __reduce__(self) -> Any:
+        raise DTypeError("cannot pickle or copy a Graph: graph.as_graph_def() and tf.import_graph_def make it again.")
+
     # Adding operations.
 
     def add(

@@ -75,6 +75,9 @@ class Generator:
         """A generator with this key that has made ``counter[0]`` draws."""
         return cls(state=_key_counter_state(key, counter), alg=alg)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_state, (self.state.numpy(), self.algorithm)
+
     # State.
 
     @property

@@ -12,6 +12,7 @@ In a ``tf.function`` the same is added to its graph.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -383,6 +384,17 @@ class Optimizer(Keeper):
     def scale_loss(self, loss: Any) -> Any:
         """The loss times the factor by which gradients will be divided."""
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, and what is pickled, is made anew with the same arguments; as in Keras, it has made no step yet."""
+        if self.built:
+            warnings.warn(
+                f"The optimizer {self.name!r} is copied without its {len(self.variables)} variables: the copy begins at "
+                "step 0. tf.train.Checkpoint saves and restores them.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return type(self).from_config, (self.get_config(),)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments it was made with."""

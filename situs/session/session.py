@@ -244,6 +244,12 @@ class BaseSession:
 
     # Its life.
 
+    def __reduce__(self) -> Any:
+        raise DTypeError(
+            f"cannot pickle or copy a {type(self).__name__}: it holds values of this process. tf.train.Saver saves its "
+            "variables."
+        )
+
     def as_default(self) -> Any:
         """A context in which this session runs ``eval()`` and ``run()``; leaving it does not close the session."""
         return _Default(self)

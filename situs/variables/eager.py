@@ -220,10 +220,26 @@ class Variable(Updatable):
     def __hash__(self) -> int:
         raise DTypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
 
+    def __copy__(self) -> Variable:
+        return self
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        self._check_has_value_now("__deepcopy__()")
         with device(self.device):
             first, shape = self._tensor, self._shape
             return Variable(first, self.trainable, name=self._name, shape=shape, constraint=self.constraint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._check_has_value_now("pickle")
+        facts = {"trainable": self.trainable, "name": self._name, "shape": self._shape, "constraint": self.constraint}
+        return _unpickle, (type(self), self._tensor, facts)
+
+    def _check_has_value_now(self, asked: str) -> None:
+        if here.graph is not None:
+            raise UnimplementedError(
+                f"{asked} of the variable {self.name} is only available when eager execution is enabled: in a graph, its "
+                "value is not known yet."
+            )
 
     def ref(self) -> Any:
         """A hashable reference to this variable."""
@@ -315,6 +331,10 @@ operators.install(Variable)
 install_parts(Variable)
 for _name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"):
     setattr(Variable, f"__{_name}__", _refuse_in_place)
+
+
+def _unpickle(kind: type[Variable], value: EagerTensor, facts: dict[str, Any]) -> Variable:
+    return kind(value, **facts)
 
 
 def _placed(value: Any, dtype: dt.DType | None, name: str) -> EagerTensor:

@@ -251,6 +251,15 @@ class RefVariable(Updatable):
     def __hash__(self) -> int:
         return id(self)
 
+    def __copy__(self) -> RefVariable:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise DTypeError(
+            f"cannot pickle or copy the variable {self.name}: it belongs to a graph, and a session holds its value. "
+            "tf.train.Saver saves the values of variables."
+        )
+
     # Assignment.
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
