@@ -10,10 +10,10 @@ needs are results as well, whose gradients flow back into the graph.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from situs import locks
 from situs.autodiff.graph import differentiate
 from situs.devices import threads
 from situs.devices.inventory import process
@@ -61,7 +61,7 @@ class GraphCall:
         self._backwards: dict[Any, _Backward] = {}
         self._engines: dict[Any, Engine] = {}
         self._programs: dict[Any, Any] = {}
-        self._lock = threading.RLock()
+        self._lock = locks.rlock()
 
     def __call__(self, tensors: Sequence[EagerTensor]) -> list[EagerTensor]:
         """Runs the graph on tensors, one for each input, and records it on the tapes that watch one of them."""

@@ -18,7 +18,6 @@ GPUs on one card) every storage is entered, and one that would exceed the limit 
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import ref
 
+from situs import locks
 from situs.budget import policy
 from situs.devices.inventory import process
 from situs.devices.logical import Device
@@ -94,7 +94,7 @@ class Account:
         self.listed_from = 0  # bytes: smaller storages are not entered
         self.meter: Meter | None = None
         self.used = False  # whether anything has ever been held
-        self._lock = threading.RLock()
+        self._lock = locks.rlock()
         self._gone: deque[Holding] = deque()
         self._holdings: dict[int, Holding] = {}
         self._current = self._peak = 0

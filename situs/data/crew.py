@@ -8,35 +8,51 @@
 The threads belong to one iteration and hold nothing but the work they are given: when the iteration is dropped, `close`
 is called, and they end with what they have in hand. They start with the first job. A `Pace` says how many elements make
 a job, so that handing them from thread to thread costs little even if the work on each takes no time.
+
+A child process has none of its parent's threads: a crew takes new ones there, and jobs of the parent are lost.
 """
 
 from __future__ import annotations
 
 import atexit
 import itertools
+import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
+from situs import locks
 from situs.data.node import Life
+from situs.errors import FailedPreconditionError
 from situs.execution.ending import wait_at_exit
 
 POLL = 0.1  # seconds between two questions whether to give up
 _numbers = itertools.count()
+_process = 0  # how many forks lie between this process and the program's first
+
+
+def _count_fork() -> None:
+    global _process
+    _process += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 class Job:
     """Some work, to be done by another thread."""
 
-    __slots__ = ("_done", "_error", "_made", "_report", "_work")
+    __slots__ = ("_done", "_error", "_made", "_process", "_report", "_work")
 
     def __init__(self, work: Callable[[], Any], report: SimpleQueue[Job] | None = None) -> None:
         self._work: Callable[[], Any] | None = work
         self._report = report
         self._made: Any = None
         self._error: BaseException | None = None
+        self._process = _process
         self._done = threading.Lock()
         self._done.acquire()
 
@@ -63,8 +79,14 @@ class Job:
         Raises:
             CancelledError: the iteration was closed meanwhile.
             DeadlineExceededError: the run that wants the result may not wait any longer.
+            FailedPreconditionError: a parent process had begun it.
         """
         while not self._done.acquire(timeout=POLL):
+            if self._process != _process:
+                raise FailedPreconditionError(
+                    "This iterator was begun before os.fork, and what worked for it was left in the parent process. "
+                    "Make a new iterator of the dataset in the child."
+                )
             life.check()
         self._done.release()
 
@@ -92,13 +114,16 @@ class Crew:
         self._purpose = purpose
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()  # several threads may hand out work
+        self._lock = locks.lock()  # several threads may hand out work
         self._open = True
+        self._process = _process
 
     def submit(self, work: Callable[[], Any], report: SimpleQueue[Job] | None = None) -> Job:
         """Hands a job to the threads; it is put into `report` when it is done."""
         job = Job(work, report)
         with self._lock:
+            if self._process != _process:
+                self._process, self._jobs, self._threads = _process, SimpleQueue(), []
             if self._open:
                 self._jobs.put(job)
                 if len(self._threads) < self._size:

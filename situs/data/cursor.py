@@ -9,12 +9,12 @@ Behind an element that failed the iteration goes on.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
+from situs import locks
 from situs.data.element import Element
 from situs.data.node import Binding, Failure, Node, symbols_of
 from situs.data.options import options_of
@@ -44,7 +44,7 @@ class Cursor:
         self._failed = False
         self.where: Device | None = node.where
         self._life = binding.life
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._next: Any = _NOTHING  # what was looked at, and not taken
         self._items: Iterator[Any] = node.start(binding).elements()
 

@@ -13,13 +13,13 @@ In PyTorch's profiler the copies are called ``PrefetchToDevice``.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from situs import dtype as dt
+from situs import locks
 from situs.data.element import Element
 from situs.data.face import Face, node_of
 from situs.data.node import Binding, Node, Stream, Transformation, guarded
@@ -183,7 +183,7 @@ class CardMover(Mover):
 
 
 _streams: dict[torch.device, torch.cuda.Stream] = {}
-_lock = threading.Lock()
+_lock = locks.lock()
 
 
 def _stream(card: torch.device) -> torch.cuda.Stream:

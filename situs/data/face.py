@@ -36,8 +36,8 @@ class Face:
 
     def __reduce__(self) -> Any:
         raise DTypeError(
-            f"cannot pickle or copy a {type(self).__name__}: it holds functions and state of this process. Make it again "
-            "where it is needed; the dataset itself may be given to several consumers."
+            f"cannot pickle or copy a {type(self).__name__}: it holds functions and state of this process. Make it "
+            "again where it is needed; the dataset itself may be given to several consumers."
         )
 
     @property

@@ -12,7 +12,6 @@ They are where the elements are: on the CPU, or on the GPU that a pipeline bring
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +21,7 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
+from situs import locks
 from situs.data.cursor import Cursor, binding_for
 from situs.data.element import Element, Spec
 from situs.data.node import Binding, Node, symbols_of
@@ -55,7 +55,7 @@ class Handle:
     def __init__(self, name: str, cursor: Cursor | None = None) -> None:
         self.name = name
         self._cursor = cursor
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
 
     def begin_once(self, make: Callable[[], Cursor]) -> None:
         """Begins an iteration, if none has begun."""

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from situs import locks
 from situs.data.element import Element, Spec
 from situs.data.seeding import order_seed
 from situs.data.table import Table
@@ -115,7 +116,7 @@ class Memory:
     def __init__(self) -> None:
         self.epochs = 0  # iterations begun
         self.kept: Any = None  # a cache
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
 
     def next_epoch(self) -> int:
         """How often it has been iterated before."""
@@ -196,7 +197,7 @@ class Binding:
         self._planned = planned or {}
         self._drawn: dict[int, list[int]] = {}
         self._outer: Binding | None = None
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self.lost: str | None = None
 
     def within(self, values: dict[int, Any]) -> Binding:

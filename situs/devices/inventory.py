@@ -11,11 +11,10 @@ One `Inventory` serves the process (`situs.devices.inventory.process`); tests ma
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
-from situs import settings
+from situs import locks, settings
 from situs.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
 from situs.devices.physical import Card, PhysicalDevice, Processor, find_cards, find_processor
 from situs.devices.virtual import virtual_cards
@@ -31,7 +30,7 @@ class Inventory:
 
     def __init__(self, cards: Callable[[], list[Card]] = find_cards) -> None:
         self._find_cards = cards
-        self._lock = threading.RLock()
+        self._lock = locks.rlock()
         self._virtual: settings.VirtualGpus | None = None
         self._cards: list[Card] | None = None
         self._processor: Processor | None = None

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol
 
+from situs import locks
 from situs.devices.logical import Device, LogicalDevice
 from situs.devices.spec import EMPTY, DeviceSpec, MutableDeviceSpec, parse_spec
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
@@ -43,7 +44,7 @@ class PlacedOp(Protocol):
 DeviceFunction = Callable[[Any], object]
 Request = DeviceSpec | DeviceFunction | None
 
-_lock = threading.Lock()
+_lock = locks.lock()
 _all_scopes: list[Scope] = []
 
 

@@ -6,7 +6,7 @@ all that placement needs to know of it in one pointer, and a tuple of places is 
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from situs import dtype as dt
+from situs import locks
 from situs.devices import instructions, spinning, threads
 from situs.devices.inventory import process
 from situs.devices.logical import Device
@@ -87,7 +88,7 @@ def home_of(assignment: Assignment) -> Device:
 
 
 _torch_devices: dict[Device, torch.device] = {}
-_starting = threading.Lock()
+_starting = locks.lock()
 
 
 def torch_device(device: Device) -> torch.device:
@@ -116,6 +117,8 @@ def _start(device: Device) -> torch.device:
 
 def _cuda_ordinal(uuid: str) -> int:
     """PyTorch's number of the card: matched by UUID, as NVML and CUDA may count differently."""
+    if torch.cuda._is_in_bad_fork():
+        raise lost_card(uuid)
     if not torch.cuda.is_available():
         raise UnavailableError("The driver lists a GPU, but PyTorch cannot use it: torch.cuda.is_available() is False.")
     for ordinal in range(torch.cuda.device_count()):
@@ -124,6 +127,14 @@ def _cuda_ordinal(uuid: str) -> int:
     raise UnavailableError(
         f"PyTorch does not see the card {uuid}. CUDA_VISIBLE_DEVICES was probably changed after CUDA had started; "
         "set it before the program starts."
+    )
+
+
+def lost_card(name: str) -> UnavailableError:
+    """What to say of a card in a child process whose parent had used CUDA."""
+    return UnavailableError(
+        f"{name} cannot be used in this process: it was made by os.fork after its parent had used CUDA, which does not "
+        "follow into children. Start processes with multiprocessing's 'spawn', or fork before the first op."
     )
 
 
@@ -164,5 +175,15 @@ def _steer_onednn(devices: tuple[Device, ...]) -> None:
     instructions.steer(spinning.torch_came_first)
 
 
+def _in_child() -> None:
+    """After ``os.fork``: OpenMP's threads are the parent's, and the next kernel for several would wait for them."""
+    if process.initialized or spinning.torch_came_first:
+        torch.set_num_threads(1)
+    if torch.cuda._is_in_bad_fork():
+        _torch_devices.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 process.on_start(_bound_threads)
 process.on_start(_steer_onednn)

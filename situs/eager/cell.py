@@ -8,9 +8,9 @@ value may be on the host; it comes back when it is read.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
+from situs import locks
 from situs.dtype import DType
 from situs.eager.bridge import Place, Value
 from situs.errors import FailedPreconditionError, InvalidArgumentError
@@ -29,7 +29,7 @@ class Cell:
         self.place = place
         self.value = value
         self.away: Callable[[], Value] | None = None  # brings the value back, where there is none because it was moved
-        self.lock = threading.RLock()
+        self.lock = locks.rlock()
 
     @property
     def is_initialized(self) -> bool:

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from situs.dtype import DType
 from situs.eager.binding import BoundInputs
+from situs.eager.bridge import lost_card
 from situs.eager.rules import results, rule_inputs, size_of
 from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tensor import EagerTensor
@@ -31,6 +34,9 @@ from situs.shapes import TensorShape, brackets
 
 def translate(error: Exception, op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment) -> SitusError:
     """The error to raise in place of a kernel's exception."""
+    card = assignment.device.card
+    if card is not None and not card.is_virtual and torch.cuda._is_in_bad_fork():
+        return lost_card(assignment.device.name).in_op(op.name)
     if is_shortage(error):
         made = _results(op, bound, attrs)
         like = max(made, key=lambda result: size_of(*result), default=None)

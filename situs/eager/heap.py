@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 
-from situs import settings
+from situs import locks, settings
 
 # Of glibc's malloc.h.
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
 
-_lock = threading.Lock()
+_lock = locks.lock()
 _is_settled = False
 
 

@@ -18,20 +18,20 @@ nobody counts, so it is copied too.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter, sub
 from typing import Any, TypeVar
 
 import torch
 
+from situs import locks
 from situs.eager.cell import Cell
 from situs.eager.counting import SHORTAGES, counted, enter_variable, make_room
 
 T = TypeVar("T")
 Write = Callable[[list[torch.Tensor]], None]
 
-_acquiring = threading.Lock()  # held while the locks of several cells are taken: two threads cannot wait for each other
+_acquiring = locks.lock()  # held while the locks of several cells are taken: two threads cannot wait for each other
 
 
 def rewrite(cells: Sequence[Cell], write: Write) -> None:

@@ -12,12 +12,12 @@ All moves of the process are counted.
 
 from __future__ import annotations
 
-import threading
 from typing import Any, NamedTuple
 from weakref import ref
 
 import torch
 
+from situs import locks
 from situs.devices.logical import Device
 from situs.eager.bridge import Value, copier, host
 
@@ -31,7 +31,7 @@ class Moved(NamedTuple):
 
 
 _moved = Moved()
-_lock = threading.Lock()
+_lock = locks.lock()
 
 
 def moved() -> Moved:

@@ -20,7 +20,6 @@ on as before. One thread replays at a time; another that comes meanwhile runs th
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +27,7 @@ from weakref import ref
 
 import torch
 
+from situs import locks
 from situs.eager.bridge import torch_device
 from situs.eager.cell import Cell
 from situs.eager.counting import enter
@@ -61,7 +61,7 @@ class CapturedProgram:
         self._runs = 0
         self._captures = 0
         self._changing: set[int] = set()  # slots of variables that are known to change: they are copied in, like feeds
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._functions: tuple[Function, Function] | None = None
         self.captured: Captured | None = None
 

@@ -6,9 +6,9 @@ grown, the whole of it is placed again, but operations with state keep the devic
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 
+from situs import locks
 from situs.devices.logical import Device
 from situs.execution.parallel import Pool
 from situs.execution.plan import Literal, Placed
@@ -58,7 +58,7 @@ class Engine:
         self.default = default
         self.pruned = pruned
         self.swaps = swaps
-        self._lock = threading.RLock()
+        self._lock = locks.rlock()
         self._fixed = dict(fixed or {})
         self._placed: dict[Operation, Device] = {}
         self._requested: dict[Operation, str] = {}  # what was asked for when an operation was placed first

@@ -11,15 +11,18 @@ that may wait for another run (a queue) gets a thread of its own, so that waitin
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
+from weakref import WeakSet
 
 import torch
 
+from situs import locks
 from situs.errors import CancelledError, UnknownError
 from situs.execution.emit import as_host_value
 from situs.execution.failure import explained, in_call
@@ -46,6 +49,11 @@ class Pool:
     def __init__(self, size: int = 0, shared: bool = False) -> None:
         self.shared = shared
         self.size = size or torch.get_num_threads()
+        self.start()
+        _pools.add(self)
+
+    def start(self) -> None:
+        """Takes new threads: the first ones, or those of a child process, which has none of its parent's."""
         self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="situs-inter-op", initializer=_mark_worker)
 
     def submit(self, work: Any, *arguments: Any) -> None:
@@ -58,8 +66,18 @@ class Pool:
             self._executor.shutdown(wait=False)
 
 
+_pools: WeakSet[Pool] = WeakSet()
+
+
+def _start_all() -> None:
+    for pool in list(_pools):
+        pool.start()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_all)
 _shared: Pool | None = None
-_lock = threading.Lock()
+_lock = locks.lock()
 
 
 def shared_pool(size: int = 0) -> Pool:

@@ -8,13 +8,13 @@ values to the host (`situs.execution.swap`).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import torch
 
+from situs import locks
 from situs.eager import heap
 from situs.eager.bridge import torch_device
 from situs.eager.execute import verifying
@@ -46,7 +46,7 @@ class Program:
         self.schedule = None if pool is None else parallel.schedule(plan, pool)
         if not all(call.device.is_card for call in plan.calls):
             heap.keep()
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._emitted: Function | None = None
         self._asking: Function | None = None
         self._is_final = False  # the function will not be made again

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from situs import locks
 from situs.eager.cell import Cell
 from situs.errors import CancelledError, DeadlineExceededError
 
@@ -19,7 +20,7 @@ class State:
     """The state of a session. Safe to use from many threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._cells: dict[str, Cell] = {}
         self._resources: dict[str, Any] = {}
         self._counts: Counter[str] = Counter()

@@ -15,7 +15,6 @@ and only done when the program asks for it: with `switch` for all graphs, or in 
 
 from __future__ import annotations
 
-import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +23,7 @@ from typing import Any
 
 import torch
 
+from situs import locks
 from situs.budget.ledger import LimitReached
 from situs.devices.logical import Device
 from situs.eager.bridge import home_of
@@ -71,7 +71,7 @@ class _Running:
     """How many runs swap at the moment: what one of them cannot move, another may let go of."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self.count = 0
 
     def __enter__(self) -> None:

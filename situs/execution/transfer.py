@@ -12,10 +12,9 @@ copy. Entering a stream costs about 12 us, so copies of less than `LARGE` bytes 
 
 from __future__ import annotations
 
-import threading
-
 import torch
 
+from situs import locks
 from situs.devices.logical import Device
 from situs.dtype import DType, resource, string, variant
 from situs.eager.bridge import Copy, copier, torch_device
@@ -25,7 +24,7 @@ LARGE = 2**18
 _ON_THE_HOST_ALONE = frozenset({string, resource, variant})
 
 _streams: dict[torch.device, torch.cuda.Stream] = {}
-_lock = threading.Lock()
+_lock = locks.lock()
 
 
 def transfer(source: Device, target: Device, dtype: DType, made_at: Origin | None = None) -> Copy | None:

@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 import re
-import threading
 from typing import Any
 
+from situs import locks
 from situs.errors import DTypeError, shown
 from situs.graph.structure import listed
 
@@ -21,7 +21,7 @@ class Collections:
     """What a graph collects; the part of `Graph` that does so."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = locks.rlock()
         self._collections: dict[Any, list[Any]] = {}
 
     def _check_open(self) -> None:

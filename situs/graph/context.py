@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from situs import locks
 from situs.devices.scope import ROOT, as_request, build_into, device, here
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.function import outermost
@@ -30,7 +31,7 @@ class _Stacks(threading.local):
 
 _stacks = _Stacks()
 _process_graph = Graph()
-_lock = threading.Lock()
+_lock = locks.lock()
 
 
 def build_by_default() -> None:

@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 
+from situs import locks
 from situs.devices.scope import here
 from situs.errors import DTypeError
 from situs.graph.context import get_default_graph
@@ -37,7 +38,7 @@ class SeedSource:
     """Gives each call of a random op its integer. Safe to use from many threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self.restarts = 0  # how often the seed was set: functions begin their sequences anew as well
         self.set(None)
 

@@ -389,8 +389,8 @@ class Optimizer(Keeper):
         """A copy, and what is pickled, is made anew with the same arguments; as in Keras, it has made no step yet."""
         if self.built:
             warnings.warn(
-                f"The optimizer {self.name!r} is copied without its {len(self.variables)} variables: the copy begins at "
-                "step 0. tf.train.Checkpoint saves and restores them.",
+                f"The optimizer {self.name!r} is copied without its {len(self.variables)} variables: the copy begins "
+                "at step 0. tf.train.Checkpoint saves and restores them.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -8,11 +8,11 @@ that asks for others after that goes on without them, and the first of them warn
 from __future__ import annotations
 
 import sys
-import threading
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from situs import locks
 from situs.budget import policy
 from situs.devices import threads
 from situs.devices.inventory import Configurations, check_parts, process
@@ -175,7 +175,7 @@ def _card_number(entry: str, text: str, count: int) -> int:
 
 MOST_CPUS = 1024
 _extra_cpus: list[Device] = []
-_lock = threading.Lock()
+_lock = locks.lock()
 
 
 def _devices(config: ConfigProto) -> tuple[Device, ...]:

@@ -10,11 +10,11 @@ Many threads may run one session: a run works on values of its own, and variable
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from situs import locks
 from situs.devices.logical import Device, in_listing_order
 from situs.eager.bridge import Value, host
 from situs.eager.tensor import to_client
@@ -76,7 +76,7 @@ class BaseSession:
         )
         self._programs: dict[Any, Program] = {}  # by what is fetched and fed
         self._prepared: dict[Any, Prepared] = {}  # by that, and the form it is asked for in
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._closed = False
         if self._config.log:
             print_device_mapping(self._config.devices)

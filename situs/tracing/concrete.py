@@ -8,10 +8,10 @@ that ask for none go there. Inside another graph the whole is one operation:
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs import locks
 from situs.autodiff.calls import GraphCall
 from situs.devices import threads
 from situs.devices.inventory import process
@@ -128,7 +128,7 @@ class ConcreteFunction:
         self._programs: dict[Any, Ready] = {}
         self._memo = Memo()
         self._state = FunctionState()
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._under_tape: GraphCall | None = None
 
     # What it is.

@@ -15,11 +15,11 @@ import copy
 import functools
 import itertools
 import re
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
+from situs import locks
 from situs.autograph.calls import converted
 from situs.devices import scope
 from situs.devices.scope import here
@@ -61,7 +61,7 @@ def inside_function() -> bool:
 
 
 # One for all functions: tracing one may call, and so trace, another.
-_tracing = threading.RLock()
+_tracing = locks.rlock()
 
 
 class Function:

@@ -237,8 +237,8 @@ class Variable(Updatable):
     def _check_has_value_now(self, asked: str) -> None:
         if here.graph is not None:
             raise UnimplementedError(
-                f"{asked} of the variable {self.name} is only available when eager execution is enabled: in a graph, its "
-                "value is not known yet."
+                f"{asked} of the variable {self.name} is only available when eager execution is enabled: in a graph, "
+                "its value is not known yet."
             )
 
     def ref(self) -> Any:

@@ -1,0 +1,151 @@
+"""A child after ``os.fork`` computes, on one thread, or says why it cannot; it never waits for its parent's threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from situs.eager import bridge
+from situs.errors import UnavailableError
+
+# The child prints what it finds; a child that hangs is ended by the limit of the program that waits for it.
+PROGRAM = """
+import os, sys, threading
+import numpy as np
+{imports}
+import situs as tf, situs.compat.v1 as tf1
+
+def in_child(work):
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        try:
+            print(work(), flush=True)
+        except BaseException as error:
+            print(type(error).__name__, error, flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+x = tf.ones([500, 500])
+{program}
+"""
+THREADS = {"OMP_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore"}
+
+
+@pytest.fixture
+def forking(run_python):
+    def run(program: str, imports: str = "") -> str:
+        return run_python(PROGRAM.format(imports=imports, program=program), **THREADS)
+
+    return run
+
+
+def test_eager_ops(forking):
+    out = forking("""
+v = tf.Variable(x)
+def work():
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(tf.matmul(x, v) + x)
+    image, kernel = tf.ones([4, 32, 32, 8]), tf.ones([3, 3, 8, 8])
+    seen = tf.nn.conv2d(image, kernel, 1, "VALID")
+    return (x + x).numpy().sum(), tape.gradient(y, v).numpy().sum(), seen.numpy().max()
+print(work())
+in_child(work)
+print(work())
+""")
+    first, child, after = out.splitlines()
+    assert first == child == after
+
+
+def test_a_session_with_work_side_by_side(forking):
+    out = forking("""
+with tf1.Graph().as_default():
+    a = tf1.placeholder(tf.float32, [500, 500])
+    b = tf1.get_variable("b", [500, 500], initializer=tf1.ones_initializer())
+    y = tf.reduce_sum(tf.matmul(a, b)) + tf.reduce_sum(tf.matmul(b, a))
+    z = y + tf1.py_func(lambda: np.float32(1), [], tf.float32) + tf1.py_func(lambda: np.float32(2), [], tf.float32)
+    session = tf1.Session(config=tf1.ConfigProto(inter_op_parallelism_threads=2))
+    session.run(tf1.global_variables_initializer())
+    work = lambda: session.run(z, {a: np.ones([500, 500], np.float32)})
+    print(work())
+    in_child(work)
+    print(work())
+""")
+    first, child, after = out.splitlines()
+    assert first == child == after
+
+
+def test_functions_and_datasets_with_threads(forking):
+    out = forking("""
+f = tf.function(lambda a: tf.reduce_sum(tf.matmul(a, a)) + tf.reduce_sum(tf.matmul(a + 1, a)))
+dataset = tf.data.Dataset.range(50).map(lambda i: i * 2, num_parallel_calls=2).batch(5).prefetch(2)
+work = lambda: (float(f(x)), [int(tf.reduce_sum(each)) for each in dataset])
+print(work())
+in_child(work)
+print(work())
+""")
+    first, child, after = out.splitlines()
+    assert first == child == after
+
+
+def test_an_iterator_that_was_begun_in_the_parent_ends_or_says_so(forking):
+    out = forking("""
+dataset = tf.data.Dataset.range(1000).map(lambda i: i * 2, num_parallel_calls=2).prefetch(2)
+iterator = iter(dataset)
+next(iterator)
+in_child(lambda: [int(i) for i in iterator][-1])
+print(int(next(iterator)))
+""")
+    child, after = out.splitlines()
+    assert "Make a new iterator of the dataset in the child" in child
+    assert after == "2"
+
+
+def test_locks_that_other_threads_hold_are_open_in_the_child(forking):
+    out = forking("""
+from situs import locks
+v = tf.Variable(x)
+v.assign_add(x)
+mine, held, done = locks.rlock(), threading.Event(), threading.Event()
+def hold():
+    with v._cell.lock:
+        held.set()
+        done.wait()
+holder = threading.Thread(target=hold)
+holder.start()
+held.wait()
+with mine:
+    in_child(lambda: (v.assign_add(x).numpy()[0, 0], mine._is_owned()))
+done.set()
+holder.join()
+print(v.assign_add(x).numpy()[0, 0])
+""")
+    assert out.splitlines() == ["(np.float32(3.0), True)", "3.0"]
+
+
+def test_a_child_of_a_program_that_used_torch_before(forking):
+    out = forking("in_child(lambda: (x + x).numpy().sum())", "import torch; y = torch.ones(500, 500); y + y; y @ y")
+    assert float(out) == 500000.0
+
+
+def test_a_child_of_a_program_that_has_not_computed_keeps_its_threads(run_python):
+    out = run_python(
+        """
+import os, situs as tf
+tf.add
+child = os.fork()
+if child == 0:
+    import torch
+    tf.ones([500, 500]) + 1
+    print(torch.get_num_threads(), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+""",
+        **THREADS,
+    )
+    assert out == "2\n"
+
+
+def test_a_card_of_the_parents_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr(bridge.torch.cuda, "_is_in_bad_fork", lambda: True)
+    with pytest.raises(UnavailableError, match="GPU-1 cannot be used in this process"):
+        bridge._cuda_ordinal("GPU-1")
