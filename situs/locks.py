@@ -22,7 +22,7 @@ def lock() -> threading.Lock:
     return made
 
 
-def rlock() -> threading._RLock:
+def rlock() -> threading.RLock:
     """A lock as `threading.RLock` makes it."""
     made = threading.RLock()
     _locks.add(made)

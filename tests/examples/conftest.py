@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, STUCK
 
 EXAMPLES = ROOT / "examples"
 
@@ -31,7 +31,7 @@ def run_example() -> RunExample:
             env={**clean, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=STUCK,
             check=False,
         )
         assert (done.returncode != 0) == fails, done.stdout + done.stderr

@@ -33,7 +33,7 @@ def main() -> int:
     arguments = _parsed()
     os.environ.setdefault("SITUS_VIRTUAL_GPUS", "2x1GiB")
     if arguments.only is not None:
-        return _again(arguments.targets[0], arguments.seed, arguments.only)
+        return _again(arguments.targets[0], arguments.seed, arguments.only, arguments.patience)
     if arguments.targets == ["threads"]:
         from tests.fuzz import threads
 
@@ -54,6 +54,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=1.0, help="for all targets together; for each half of threads")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, metavar="NUMBER", help="the one case to run again")
+    parser.add_argument("--patience", type=float, default=5.0, help="seconds that the one case may take")
     parsed = parser.parse_args()
     unknown = [name for name in parsed.targets if name not in TARGETS and parsed.targets != ["threads"]]
     if unknown or (parsed.only is not None and len(parsed.targets) != 1):
@@ -61,14 +62,14 @@ def _parsed() -> argparse.Namespace:
     return parsed
 
 
-def _again(name: str, seed: int, number: int) -> int:
+def _again(name: str, seed: int, number: int, patience: float) -> int:
     from tests.fuzz.judge import judge
     from tests.fuzz.loop import prepared
 
     with tempfile.TemporaryDirectory() as folder:
         case = prepared(name, Path(folder)).case(Random(f"{seed}:{name}:{number}"))
         print(ascii(case.shown))
-        verdict = judge(case)
+        verdict = judge(case, patience)
     print(verdict.details or verdict.error or "It succeeds.")
     return 1 if verdict.finding else 0
 

@@ -41,11 +41,11 @@ class HangError(BaseException):
     """The time of a case is over; no ``except Exception`` catches it."""
 
 
-def judge(case: Case) -> Verdict:
-    """Runs a case and says how it ended."""
+def judge(case: Case, seconds: float = SECONDS) -> Verdict:
+    """Runs a case and says how it ended; after some seconds it hangs."""
     before = _content(case.reads)
     memory = _most_memory()
-    verdict = _tried(case)
+    verdict = _tried(case, seconds)
     if _most_memory() - memory > MEMORY:
         return Verdict("memory", True, f"{(_most_memory() - memory) / 2**30:.1f} GiB more; {verdict.error}")
     if not verdict.finding and _content(case.reads) != before:
@@ -53,9 +53,9 @@ def judge(case: Case) -> Verdict:
     return verdict
 
 
-def _tried(case: Case) -> Verdict:
+def _tried(case: Case, seconds: float) -> Verdict:
     signal.signal(signal.SIGALRM, _over)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             case.run()
@@ -81,7 +81,7 @@ def _found(error: BaseException) -> Verdict:
 
 
 def _over(number: int, frame: FrameType | None) -> Any:
-    raise HangError(f"more than {SECONDS} seconds")
+    raise HangError("more than the seconds that a case may take")
 
 
 def _pattern(error: BaseException) -> str:

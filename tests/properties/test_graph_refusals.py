@@ -13,6 +13,7 @@ import pytest
 import situs.compat.v1 as tf
 from situs.devices.scope import build_into, here
 from situs.errors import InvalidArgumentError, SitusError
+from tests.conftest import STUCK
 
 SELF: list[object] = []
 SELF.append(SELF)
@@ -238,7 +239,7 @@ def test_it_ends(what):
     code = start + textwrap.dedent(ENDS[what])
     if "eager" in code:
         code = textwrap.dedent(ENDS[what]).replace("with eager.init_scope(): ", "")
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=STUCK, check=False)
     assert made.stdout.strip() == "ended", made.stderr[-2000:]
 
 

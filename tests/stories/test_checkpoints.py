@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from tests.conftest import ROOT
+from tests.conftest import ROOT, STUCK
 
 TRAIN_V1 = """
 import sys
@@ -50,7 +50,7 @@ def run(program: str, *arguments: object, **env: str) -> list[str]:
         env={**clean, "PYTHONPATH": str(ROOT), **env},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=STUCK,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -132,7 +132,7 @@ import situs as tf
 
 v = tf.Variable(tf.zeros([5000]))
 checkpoint = tf.train.Checkpoint(v=v)
-for path in tf.train.checkpoints_iterator(sys.argv[1], timeout=20):
+for path in tf.train.checkpoints_iterator(sys.argv[1], timeout=1800):
     checkpoint.restore(path).assert_consumed()
     seen = set(v.numpy().tolist())
     assert len(seen) == 1, seen
@@ -158,7 +158,7 @@ def test_another_program_evaluates_while_this_one_trains(tmp_path):
         v.assign_add(eager.ones([5000]))
         manager.save()
         time.sleep(0.02)
-    seen = [int(line) for line in evaluation.communicate(timeout=60)[0].splitlines()]
+    seen = [int(line) for line in evaluation.communicate(timeout=STUCK)[0].splitlines()]
     assert evaluation.returncode == 0
     assert seen == sorted(seen)
     assert seen[-1] == 30

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import situs.compat.v1 as tf
+from tests.conftest import STUCK
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -83,7 +84,7 @@ def test_a_killed_loop_goes_on_from_its_last_checkpoint(tmp_path):
     saved = int(tf.train.load_variable(str(folder), "global_step"))
     assert saved >= 55  # every fifth was saved, and the last of them was complete before the next step
     assert saved % 5 == 0
-    said, _ = start(path, folder, saved + 200).communicate(timeout=100)
+    said, _ = start(path, folder, saved + 200).communicate(timeout=STUCK)
     assert f"Restoring parameters from {folder}/model.ckpt-{saved}" in said
     steps = [int(number) for number in re.findall(r"^step (\d+)", said, re.MULTILINE)]
     assert (steps[0], steps[-1], len(steps)) == (saved + 1, saved + 200, 200)

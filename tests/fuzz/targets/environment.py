@@ -61,7 +61,7 @@ class Environment:
         self._ends([sys.executable, "-c", _PROGRAM], given)
 
     def _ends(self, command: list[str], given: dict[str, str]) -> None:
-        done = subprocess.run(command, env=self._clean | given, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, env=self._clean | given, capture_output=True, timeout=600, check=False)
         require(b"Traceback" not in done.stderr and done.returncode in (0, 1), done.stderr.decode(errors="replace"))
 
 
@@ -79,6 +79,7 @@ def _read(given: dict[str, str]) -> None:
         for read in (settings.cuda_visible_devices, settings.cuda_device_order, settings.torch_allocator):
             read()
         settings.cublas_workspace(), settings.chooses_malloc(), settings.verify_kernels()
+        settings.chooses_spinning(), settings.onednn_limit(), settings.cache_folder()
         settings.virtual_gpus(), settings.force_gpu_allow_growth(), settings.keep_heap()
         require(len(Inventory().preview()) <= settings.MAX_VIRTUAL_GPUS + 1, "devices out of nothing")
     finally:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import STUCK
+
 ROOT = Path(__file__).parents[3]
 MEMORY = "/dev/shm"  # where waiting for the disk takes no time
 
@@ -25,7 +27,7 @@ def kills(*arguments: str) -> list[str]:
         env={**clean, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=STUCK,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -30,6 +30,7 @@ from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.state import generate_checkpoint_state_proto, get_checkpoint_state, update_checkpoint_state
 from situs.checkpoints.waiting import checkpoints_iterator, wait_for_new_checkpoint
 from situs.errors import DTypeError, InvalidArgumentError, NotFoundError
+from tests.conftest import STUCK
 from tests.unit.checkpoints.samples import VALUES, is_sample, read_all, write_sample
 
 
@@ -270,7 +271,7 @@ def test_an_index_names_the_checkpoint_it_was_saved_as(tmp_path):
 
 def test_each_new_checkpoint_is_given_once(tmp_path):
     saved(tmp_path, "m-1")
-    found = checkpoints_iterator(tmp_path, timeout=30)
+    found = checkpoints_iterator(tmp_path, timeout=STUCK)
     assert next(found) == f"{tmp_path}/m-1"
     later = threading.Timer(0.05, saved, (tmp_path, "m-2"))
     later.start()

@@ -31,6 +31,7 @@ from situs.errors import (
     UnknownError,
 )
 from situs.files.drafts import Draft, write_whole
+from tests.conftest import STUCK
 from tests.unit.checkpoints.samples import forge, is_sample, read_all, write_sample
 
 ROOT = Path(__file__).parents[3]
@@ -394,7 +395,7 @@ for step in range(25):
 """
     run = [sys.executable, "-c", program, str(tmp_path)]
     processes = [subprocess.Popen([*run, name], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}) for name in "ab"]
-    assert [process.wait(60) for process in processes] == [0, 0]
+    assert [process.wait(STUCK) for process in processes] == [0, 0]
     assert names(tmp_path) == sorted(
         f"{name}-{step}.{rest}"
         for name in "ab"

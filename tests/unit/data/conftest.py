@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import situs.compat.v1 as tf1
+from tests.conftest import STUCK
 
-LIMIT = 10.0  # seconds that nothing here takes
+LIMIT = STUCK
 
 
 def plain(value: Any) -> Any:
@@ -53,3 +57,18 @@ def graph() -> Iterator[Any]:
     """A graph of the test's own."""
     with tf1.Graph().as_default() as made:
         yield made
+
+
+def stands_in(thread: threading.Thread, file: str) -> None:
+    """Returns when a thread is in a function of this file."""
+    end = time.monotonic() + LIMIT
+    while file not in {Path(frame.f_code.co_filename).name for frame in _frames(thread)}:
+        assert time.monotonic() < end, f"it does not come to {file}"
+        time.sleep(0.001)
+
+
+def _frames(thread: threading.Thread) -> Iterator[FrameType]:
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back

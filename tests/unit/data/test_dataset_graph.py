@@ -13,7 +13,7 @@ import situs as tf2
 import situs.compat.v1 as tf
 from situs import errors
 from situs.data import experimental, v1
-from tests.unit.data.conftest import LIMIT
+from tests.unit.data.conftest import LIMIT, stands_in
 
 Dataset = v1.DatasetV1
 pytestmark = pytest.mark.usefixtures("graph")
@@ -301,6 +301,10 @@ def test_dropping_a_session_ends_its_threads(ended):
     assert ended()
 
 
+def own_threads():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("situs-data")]
+
+
 def test_initializing_again_ends_the_threads_of_the_iteration_before(ended):
     iterator = v1.make_initializable_iterator(endless())
     element = iterator.get_next()
@@ -308,8 +312,10 @@ def test_initializing_again_ends_the_threads_of_the_iteration_before(ended):
         for _ in range(5):
             sess.run(iterator.initializer)
             assert sess.run(element) == 0
-        time.sleep(0.2)
-        assert len([t for t in threading.enumerate() if t.name.startswith("situs-data")]) <= 2
+        end = time.monotonic() + LIMIT
+        while len(own_threads()) > 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert len(own_threads()) <= 2
     assert ended()
 
 
@@ -347,8 +353,8 @@ def test_a_run_that_waits_gives_up(how, ended):
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    time.sleep(0.1)
     if how == "closed":
+        stands_in(waiting, "crew.py")
         sess.close()
     waiting.join(LIMIT)
     assert outcome == [{"closed": "CancelledError", "timed out": "DeadlineExceededError"}[how]]

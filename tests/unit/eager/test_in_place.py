@@ -18,6 +18,7 @@ from situs.eager.in_place import rewrite
 from situs.errors import FailedPreconditionError
 from situs.shapes import TensorShape
 from situs.variables.apply_ops import apply_gradient_descent
+from tests.conftest import STUCK
 
 
 def add_1(values):
@@ -252,20 +253,20 @@ def test_a_reader_waits_while_a_value_is_written_and_keeps_what_it_read():
     def slowly(values):
         values[0].add_(1.0)
         writing.set()
-        go_on.wait(5)
+        go_on.wait(STUCK)
         values[0].add_(1.0)
 
     writer = threading.Thread(target=rewrite, args=([cell], slowly))
     reader = threading.Thread(target=lambda: seen.append(cell.read()))
     writer.start()
-    writing.wait(5)
+    writing.wait(STUCK)
     assert cell.is_initialized
     reader.start()
     reader.join(0.05)
     assert reader.is_alive()  # half of it is written
     go_on.set()
-    writer.join(5)
-    reader.join(5)
+    writer.join(STUCK)
+    reader.join(STUCK)
     assert seen[0].sum() == 12
     rewrite([cell], add_1)
     assert seen[0].sum() == 12
@@ -305,5 +306,5 @@ def test_threads_that_write_the_same_cells_in_another_order_all_get_their_turn()
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(STUCK)
     assert [float(cell.value[0, 0]) for cell in cells] == [300.0] * 4

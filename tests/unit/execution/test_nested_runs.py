@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
+from tests.conftest import STUCK
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +27,7 @@ def test_python_functions_may_run_the_session(threads):
     made = []
     worker = threading.Thread(target=lambda: made.append(sess.run(outer)), daemon=True)
     worker.start()
-    worker.join(30)
+    worker.join(STUCK)
     assert made == [[6.0] * 8]
 
 
@@ -54,10 +56,9 @@ def test_a_closed_session_gives_its_threads_back():
         config = tf.ConfigProto(inter_op_parallelism_threads=2, use_per_session_threads=True)
         with tf.Session(config=config) as sess:
             sess.run([tf.py_func(lambda: np.float32(1), [], tf.float32) for _ in range(2)])
-    for _ in range(100):
-        if threading.active_count() <= before:
-            break
-        threading.Event().wait(0.05)
+    end = time.monotonic() + STUCK
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.01)
     assert threading.active_count() <= before
 
 

@@ -14,6 +14,7 @@ from situs.execution import parallel
 from situs.execution.parallel import Pool, schedule
 from situs.execution.state import Run, State
 from situs.ops.python_function import py_func
+from tests.conftest import STUCK
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def program_of(sess, fetches):
 
 def test_independent_functions_meet(sess):
     """Each waits until all have begun: in one thread this would never end."""
-    barrier = threading.Barrier(4, timeout=10)
+    barrier = threading.Barrier(4, timeout=STUCK)
 
     def meet(x):
         barrier.wait()
@@ -66,19 +67,19 @@ def test_without_a_pool_nothing_is_scheduled():
 
 
 def test_inputs_and_control_inputs_come_first(sess):
-    order, lock = [], threading.Lock()
+    order, lock, others = [], threading.Lock(), threading.Event()
 
-    def note(name, seconds=0.0):
+    def note(name, after=None):
         def call(*values):
-            time.sleep(seconds)
+            assert after is None or after.wait(STUCK)
             with lock:
                 order.append(name)
             return 1.0
 
         return call
 
-    slow = function(note("slow", 0.1))
-    other = function(note("other"))
+    slow = function(note("slow", others))
+    other = function(lambda: (note("other")(), others.set())[0])
     data = function(note("data"), slow)
     with tf.control_dependencies([slow]):
         waits = function(note("waits"))
@@ -94,11 +95,12 @@ def test_assignments_wait_for_what_their_constants_wait_for(sess):
     """`5.0` is made under the dependency, the assignment takes it: that is how it waits."""
     v = tf.Variable(0.0)
     sess.run(v.initializer)
-    slow, other = function(lambda: time.sleep(0.1) or 1.0), function(lambda: 2.0)
+    read = threading.Event()
+    slow, other = function(lambda: float(read.wait(STUCK))), function(lambda: 2.0)
     with tf.control_dependencies([slow]):
         late = v.assign(5.0)
     seen = []
-    early = function(lambda x: seen.append(float(sess.run(v))) or x, other)
+    early = function(lambda x: seen.append(float(sess.run(v))) or read.set() or x, other)
     sess.run([late, early])
     assert seen == [0.0]
     assert sess.run(v) == 5.0

@@ -14,6 +14,7 @@ from situs.eager import reserve
 from situs.ops.python_function import py_func
 from situs.session import config as session_config
 from situs.settings import VirtualGpus
+from tests.conftest import STUCK
 
 LOCAL = "/job:localhost/replica:0/task:0"
 
@@ -480,7 +481,7 @@ def test_without_being_asked_nothing_is_logged(capsys):
 
 @pytest.mark.parametrize(("threads", "together"), [(1, 1), (2, 2), (4, 4), (-1, 1)])
 def test_threads_of_a_session_bound_what_overlaps(threads, together):
-    barrier, running, most = threading.Barrier(together, timeout=10), [], []
+    barrier, running, most = threading.Barrier(together, timeout=STUCK), [], []
 
     def meet(x):
         running.append(x)
@@ -501,7 +502,7 @@ def test_the_first_session_fixes_the_shared_threads(run_python):
 import threading
 import situs.compat.v1 as tf
 from situs.ops.python_function import py_func
-barrier, running, most = threading.Barrier(2, timeout=10), [], []
+barrier, running, most = threading.Barrier(2), [], []
 def meet(x):
     running.append(x)
     most.append(len(running))

@@ -15,6 +15,7 @@ import situs as tf
 import situs.compat.v1 as v1
 from situs.devices.scope import here
 from situs.tracing.function import functions_run_eagerly, run_functions_eagerly
+from tests.conftest import STUCK
 
 # By another function.
 
@@ -411,7 +412,7 @@ def test_a_thread_traces_while_another_runs():
     @tf.function
     def f(x):
         if x.shape.rank:
-            slow.wait(10)
+            slow.wait(STUCK)
         return x + 1.0
 
     f(tf.constant(1.0))

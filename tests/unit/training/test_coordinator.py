@@ -10,8 +10,9 @@ import pytest
 
 from situs import errors
 from situs.training.coordinator import Coordinator, LooperThread
+from tests.conftest import STUCK
 
-LIMIT = 10.0  # seconds that nothing here takes
+LIMIT = STUCK
 
 
 def started(work, *args) -> threading.Thread:
