@@ -26,6 +26,7 @@ ROOT = Path(__file__).parent.parent
 BENCHMARKS = {
     "eager_dispatch": ("tensorflow", "jax"),
     "session": ("tensorflow",),
+    "busy_cores": ("tensorflow",),
     "memory": (),
     "training": ("tensorflow", "jax"),
 }

@@ -53,7 +53,7 @@ torch_came_first = "torch" in sys.modules  # before Situs
 def install() -> None:
     """Waits for torch to be imported, if it is not there yet."""
     if not torch_came_first and not any(isinstance(finder, _BeforeTorch) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _BeforeTorch())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _BeforeTorch())
 
 
 @contextmanager

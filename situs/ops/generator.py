@@ -76,7 +76,7 @@ class Generator:
         return cls(state=_key_counter_state(key, counter), alg=alg)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_state, (self.state.numpy(), self.algorithm)
+        return type(self).from_state, (self.state, self.algorithm)
 
     # State.
 

@@ -220,7 +220,7 @@ class Variable(Updatable):
     def __hash__(self) -> int:
         raise DTypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
 
-    def __copy__(self) -> Variable:
+    def __copy__(self) -> Any:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
@@ -229,7 +229,7 @@ class Variable(Updatable):
             first, shape = self._tensor, self._shape
             return Variable(first, self.trainable, name=self._name, shape=shape, constraint=self.constraint)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Any:
         self._check_has_value_now("pickle")
         facts = {"trainable": self.trainable, "name": self._name, "shape": self._shape, "constraint": self.constraint}
         return _unpickle, (type(self), self._tensor, facts)

@@ -251,7 +251,7 @@ class RefVariable(Updatable):
     def __hash__(self) -> int:
         return id(self)
 
-    def __copy__(self) -> RefVariable:
+    def __copy__(self) -> Any:
         return self
 
     def __reduce__(self) -> Any:
