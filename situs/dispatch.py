@@ -6,9 +6,11 @@ Every way looks for a remembered step first, which is all that most calls need:
 
 While a graph is being built the memo is empty, and the call becomes an operation of the graph; so it does,
 anywhere, when an input is a tensor of a graph. Anything else out of the ordinary (a Python value, a first call,
-logging, a device function, a tape that records) is not in the memo either and is executed the whole way. So is a call
-whose kernel fails: it then meets the same failure again, and says what it means. That happens after the ``except`` has
-been left, so that the error which is raised then does not hold the first one, and with it the values in its frames.
+logging, a device function, a tape that records) is not in the memo either and is executed the whole way. Variables are
+in it by their place, as tensors are.
+
+That nothing is remembered is found by looking, not by failing: what is raised on the short way was raised by a
+kernel. It is put into words at once, as on the whole way, and no kernel runs a second time.
 
 ``apply`` serves all ops. `unary`, `binary` and `steered` make functions for ops of one or two tensors,
 with that look-up written out: these are the calls that must cost next to nothing.
@@ -16,17 +18,20 @@ with that look-up written out: these are the calls that must cost next to nothin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from situs.devices.scope import here
 from situs.eager import tape
+from situs.eager.binding import PLAIN
+from situs.eager.cell import VARIABLES
 from situs.eager.convert import PYTHON_NUMBERS, scalar
-from situs.eager.execute import execute, note, recall, wrap_results
+from situs.eager.execute import execute, note, recall, run_step, wrap_results
 from situs.eager.tensor import EagerTensor, wrap
 from situs.graph.function import graph_of
 from situs.registry.op import Op
 from situs.symbolic import build
-from situs.tensor import Tensor
+from situs.tensor import Tensor, read
 
 
 class UnaryFunction(Protocol):
@@ -62,12 +67,10 @@ def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | No
     """Runs an op on inputs of any kind: a remembered step if there is one, else the whole way."""
     if here.graph is not None:
         return build.apply(op, inputs, attrs, name, graph=here.graph)
-    try:
-        if not here.tapes:
-            step, values = recall(op, inputs, attrs, here.memo)
-            return wrap_results(step, step.run(*values, **{**op.attrs, **attrs}))
-    except Exception:
-        pass
+    if not here.tapes:
+        found = recall(op, inputs, attrs, here.memo)
+        if found is not None:
+            return run_step(*found, inputs, attrs)
     graph = graph_of(inputs)
     if graph is not None:
         return build.apply(op, inputs, attrs, name, graph=graph)
@@ -81,20 +84,25 @@ def unary(op: Op) -> UnaryFunction:
     """The public function of an op with one tensor input and no attributes."""
 
     def call(x: Any, name: str | None = None) -> Any:
-        try:
-            step = here.memo[op, x._place]
-            value = step.run(x._value)
-        except Exception:
-            pass
-        else:
-            note(step.assignment)
-            tensor = EagerTensor()
-            tensor._value = value
-            tensor._place = step.place
-            tensor._made_by = step.assignment
-            return tensor
-        if here.tapes and type(x) is EagerTensor and here.graph is None:
-            return tape.run_plain(op, (x,), (op, x._place), name)
+        held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
+        if held is not None:
+            step = here.memo.get((op, held._place))
+            given = held._value
+            if step is not None and given is not None:
+                try:
+                    value = step.run(given)
+                except Exception as error:
+                    raise step.failure(error, (x,), {}) from None
+                if step.varies and getattr(value, "dtype", None) is not step.dtype:
+                    return wrap_results(step, value)
+                note(step.assignment)
+                tensor = EagerTensor()
+                tensor._value = value
+                tensor._place = step.place
+                tensor._made_by = step.assignment
+                return tensor
+            if here.tapes and here.graph is None:
+                return tape.run_plain(op, (read(x),), name)
         return apply(op, (x,), {}, name)
 
     return call
@@ -103,20 +111,59 @@ def unary(op: Op) -> UnaryFunction:
 def steered(op: Op) -> SteeredFunction:
     """A quick way to call an op of one tensor and some host values, such as axes or bounds.
 
-    The host values go to a remembered step as they are, so they must be plain already: numbers,
-    words, tuples of numbers. A kernel that cannot make sense of others fails, and `apply` reads them.
+    Host values that are plain already go to a remembered step as they are: numbers, words, tuples of these.
     """
 
     def call(x: Any, *steering: Any, name: str | None = None, **attrs: Any) -> Any:
-        try:
-            step = here.memo[op, x._place]
-            value = step.run(x._value, *steering, **attrs)
-        except Exception:
-            pass
-        else:
-            note(step.assignment)
-            return wrap(value, step.place, step.assignment)
+        held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
+        if held is not None:
+            step = here.memo.get((op, held._place))
+            given = held._value
+            if step is not None and given is not None and _are_plain(steering):
+                try:
+                    value = step.run(given, *steering, **attrs)
+                except Exception as error:
+                    raise step.failure(error, (x, *steering), attrs) from None
+                if step.varies and getattr(value, "dtype", None) is not step.dtype:
+                    return wrap_results(step, value)
+                note(step.assignment)
+                return wrap(value, step.place, step.assignment)
         return apply(op, (x, *steering), attrs, name)
+
+    return call
+
+
+def _are_plain(steering: tuple[Any, ...]) -> bool:
+    for item in steering:  # noqa: SIM110 -- any() would cost every op half a microsecond
+        if type(item) not in PLAIN and not (isinstance(item, tuple) and PLAIN.issuperset(map(type, item))):
+            return False
+    return True
+
+
+def recalled(op: Op) -> Callable[[Any, Any], EagerTensor | None]:
+    """The quick way alone, for a pure op whose kernel takes host values in a form of its own beside those of the op.
+
+    The function returns None where nothing is remembered, and where the kernel fails: the op itself is called then, and
+    says what is wrong.
+    """
+    assert not op.stateful
+
+    def call(x: Any, steering: Any) -> EagerTensor | None:
+        held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
+        if held is None:
+            return None
+        step = here.memo.get((op, held._place))
+        given = held._value
+        if step is None or given is None:
+            return None
+        try:
+            value = step.run(given, steering)
+        except Exception:
+            return None
+        if step.varies and getattr(value, "dtype", None) is not step.dtype:
+            return None
+        note(step.assignment)
+        return wrap(value, step.place, step.assignment)
 
     return call
 
@@ -125,26 +172,32 @@ def binary(op: Op) -> BinaryFunction:
     """The public function of an op with two tensor inputs and no attributes."""
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
-        try:
-            step = here.memo[op, x._place, y._place]
-            value = step.run(x._value, y._value)
-        except Exception:
-            pass
-        else:
-            note(step.assignment)
-            tensor = EagerTensor()
-            tensor._value = value
-            tensor._place = step.place
-            tensor._made_by = step.assignment
-            return tensor
-        if here.tapes and type(x) is EagerTensor and type(y) is EagerTensor and here.graph is None:
-            return tape.run_plain(op, (x, y), (op, x._place, y._place), name)
-        if type(y) in PYTHON_NUMBERS and type(x) is EagerTensor:
-            number = scalar(y, x._place)
+        left = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
+        right = y if type(y) is EagerTensor else y._cell if type(y) in VARIABLES else None
+        if left is not None and right is not None:
+            step = here.memo.get((op, left._place, right._place))
+            first, second = left._value, right._value
+            if step is not None and first is not None and second is not None:
+                try:
+                    value = step.run(first, second)
+                except Exception as error:
+                    raise step.failure(error, (x, y), {}) from None
+                if step.varies and getattr(value, "dtype", None) is not step.dtype:
+                    return wrap_results(step, value)
+                note(step.assignment)
+                tensor = EagerTensor()
+                tensor._value = value
+                tensor._place = step.place
+                tensor._made_by = step.assignment
+                return tensor
+            if here.tapes and here.graph is None:
+                return tape.run_plain(op, (read(x), read(y)), name)
+        elif left is not None and type(y) in PYTHON_NUMBERS and here.graph is None:
+            number = scalar(y, left._place)
             if number is not None:
                 return call(x, number, name)
-        elif type(x) in PYTHON_NUMBERS and type(y) is EagerTensor:
-            number = scalar(x, y._place)
+        elif right is not None and type(x) in PYTHON_NUMBERS and here.graph is None:
+            number = scalar(x, right._place)
             if number is not None:
                 return call(number, y, name)
         return apply(op, (x, y), {}, name)

@@ -26,7 +26,8 @@ from situs.registry.signature import ANY, Arg
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, read
 
-_PLAIN = frozenset({int, float, bool, str, bytes})
+PLAIN = frozenset({int, float, bool, str, bytes})
+_HOST_TYPES = frozenset({EagerTensor, np.ndarray, np.int32, np.int64, TensorShape, DType})
 
 
 class BoundInputs(NamedTuple):
@@ -108,15 +109,23 @@ def bind(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
     return EagerBinder(_device_of_first(inputs)).bind(op, inputs, attrs)
 
 
+def is_host_value(value: Any) -> bool:
+    """Whether `host_value` is sure to know a value, which is nothing that a graph or a program of its own computes."""
+    kind = type(value)
+    if value is None or kind in PLAIN or kind in _HOST_TYPES:
+        return True
+    return (kind is list or kind is tuple) and all(type(item) in PLAIN or type(item) in _HOST_TYPES for item in value)
+
+
 def host_value(value: Any) -> Any:
     """A shape, axis or size as plain Python: numbers, strings and tuples of them.
 
     Tensors are read back from their device, which waits for it.
     """
     kind = type(value)
-    if value is None or kind in _PLAIN:
+    if value is None or kind in PLAIN:
         return value
-    if (kind is list or kind is tuple) and _PLAIN.issuperset(map(type, value)):
+    if (kind is list or kind is tuple) and PLAIN.issuperset(map(type, value)):
         return tuple(value)
     if isinstance(value, (list, tuple)):
         try:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
 from situs import dtype as dt
@@ -45,6 +46,7 @@ TORCH_DTYPE: dict[DType, torch.dtype] = {
 FROM_TORCH: dict[torch.dtype, DType] = {theirs: ours for ours, theirs in TORCH_DTYPE.items()}
 
 Value = Any  # a torch.Tensor; for strings a numpy array of bytes objects
+STRINGS = np.dtype(object)  # the dtype of such an array
 Copy = Callable[[Value], Value]
 
 

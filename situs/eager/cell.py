@@ -9,10 +9,12 @@ value may be on the host; it comes back when it is read.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from situs import locks
 from situs.dtype import DType
 from situs.eager.bridge import Place, Value
+from situs.eager.tensor import EagerTensor
 from situs.errors import FailedPreconditionError, InvalidArgumentError
 from situs.shapes import TensorShape, brackets
 
@@ -77,6 +79,10 @@ class Cell:
         finally:
             self.lock.release()
 
+    # By these names ops find what they need in a tensor, and in the cell of a variable alike.
+    _value: Value
+    _place: Place
+
     def check(self, value: Value) -> None:
         """Raises unless a value has a shape that this cell takes.
 
@@ -88,3 +94,18 @@ class Cell:
                 f"Assign requires shapes of both tensors to match. lhs shape= {brackets(self.shape)} "
                 f"rhs shape= {brackets(TensorShape(value.shape))}: variable '{self.name}'"
             )
+
+
+Cell._value, Cell._place = Cell.value, Cell.place  # the same slots
+
+# The types of variables that are read by taking the value out of their ``_cell``; others have a way of their own.
+VARIABLES: set[type] = set()
+
+
+def holder(item: Any) -> Any:
+    """What holds the value of a tensor or a variable: the tensor itself, or the cell; None for anything else.
+
+    The value in a cell may be None: it was moved to the host, or is being written. Reading the variable waits for it.
+    """
+    kind = type(item)
+    return item if kind is EagerTensor else item._cell if kind in VARIABLES else None

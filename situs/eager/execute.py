@@ -10,6 +10,10 @@ A `Step` depends only on the op, the scope and the places (device, dtype) of the
 kept in the scope's memo. `situs.dispatch` looks there first: that is the fast path, and all that
 an op pays for placement once its kind of call has been seen. Steps are not kept while something
 has to be done per call: logging, device functions, verification, strict device policies.
+
+A step knows what its op promises: the dtypes of its results. They are checked in every call, because
+what a kernel returns may depend on more than the step does: on shapes, or on attributes. Only where the
+kernel is `settled` (PyTorch's own functions of tensors of one dtype) is the first call enough.
 """
 
 from __future__ import annotations
@@ -26,8 +30,9 @@ from situs.devices.logical import Device
 from situs.devices.scope import here
 from situs.dtype import DType
 from situs.eager import policy
-from situs.eager.binding import BoundInputs, bind, host_value
-from situs.eager.bridge import Copy, Place, copier, home_of, host, place_of, torch_device
+from situs.eager.binding import BoundInputs, bind, host_value, is_host_value
+from situs.eager.bridge import STRINGS, TORCH_DTYPE, Copy, Place, copier, home_of, host, place, place_of, torch_device
+from situs.eager.cell import holder
 from situs.eager.capacity import check_fits, may_be_large
 from situs.eager.counting import counted
 from situs.eager.failure import translate
@@ -37,21 +42,55 @@ from situs.errors import OpError
 from situs.placement import explain, options
 from situs.placement.candidates import Assignment, assign
 from situs.registry.op import Op
-from situs.registry.signature import HOST
+from situs.registry.signature import ANY, HOST
 
 note = explain.recent.append
 
 
 class Step:
-    """A decided call: ``run`` takes the inputs' values; ``place`` is where a single result lies."""
+    """A decided call: ``run`` takes the inputs' values; ``place`` is where a single result lies.
 
-    __slots__ = ("assignment", "place", "run", "target")
+    ``dtype`` is what the value of a single result has, as PyTorch says it, or NumPy for strings; None where there
+    are several results, or the signature leaves it open. ``varies`` says that it must be looked at in every call.
+    """
 
-    def __init__(self, assignment: Assignment, run: Callable[..., Any], target: Device) -> None:
+    __slots__ = ("assignment", "dtype", "op", "place", "run", "target", "types", "varies")
+
+    def __init__(
+        self, op: Op, types: dict[str, DType], assignment: Assignment, run: Callable[..., Any], target: Device
+    ) -> None:
+        self.op = op
+        self.types = types  # what the type variables of the op's signature stand for
         self.assignment = assignment
         self.run = run
         self.target = target  # the device that holds the results
-        self.place: Place | None = None  # known after the first run
+        self.place: Place | None = None
+        self.dtype: Any = None
+        self.varies = not assignment.kernel.settled
+        if len(op.outputs) == 1 and not op.outputs[0].is_list and op.outputs[0].type is not ANY:
+            promised = op.outputs[0].type
+            dtype = promised if isinstance(promised, DType) else types[promised]
+            self.place = place(target, dtype)
+            self.dtype = TORCH_DTYPE.get(dtype, STRINGS)
+
+    def verify(self, made: Any) -> None:
+        """Raises unless a kernel returned what the op's signature promises.
+
+        Raises:
+            InternalError: it returned something else.
+        """
+        verify_dtypes(self.op, self.types, made, self.assignment)
+
+    def failure(self, error: Exception, inputs: Sequence[Any], attrs: dict[str, Any]) -> Exception:
+        """The error to raise for what the kernel raised; nothing is run again.
+
+        What is raised has no traceback, whose frames hold values.
+        """
+        error = error.with_traceback(None)
+        if isinstance(error, OpError):
+            return error.in_op(self.op.name)
+        attrs = self.op.complete_attrs(attrs)
+        return translate(error, self.op, bind(self.op, inputs, attrs), attrs, self.assignment)
 
 
 class State(Protocol):
@@ -89,8 +128,11 @@ def execute(
     rules = scope.generation()
     attrs = op.complete_attrs(attrs)
     bound = bind(op, inputs, attrs)
-    step = _prepare(bound, decide(op, bound.types, name) if state is None else _follow(op, bound.types, state))
-    log(step.assignment)
+    step = here.scope.memo.get(_key(op, bound)) if state is None else None
+    is_new = step is None
+    if step is None:
+        step = _prepare(op, bound, decide(op, bound.types, name) if state is None else _follow(op, bound.types, state))
+        log(step.assignment)
     values = [_value(item) for item in bound.inputs]
     try:
         check_fits(op, bound, attrs, step.assignment)
@@ -99,11 +141,10 @@ def execute(
         raise error.in_op(op.name) from None
     except Exception as error:  # without its traceback, whose frames hold values
         raise translate(error.with_traceback(None), op, bound, attrs, step.assignment) from None
-    verify_dtypes(op, bound, made, step.assignment)
     result = wrap_results(step, made)
     if verifying():
         verify_shapes(op, bound, attrs, result, step.assignment)
-    elif state is None and _may_keep(bound, step):
+    elif is_new and state is None and _may_keep(bound, step):
         scope.remember(here.scope, _key(op, bound), step, rules)
     return result
 
@@ -135,40 +176,76 @@ def log(assignment: Assignment) -> None:
         print(f"Executing op {assignment.op} in device {assignment.device.name}", flush=True)
 
 
-def recall(op: Op, inputs: Sequence[Any], attrs: dict[str, Any], memo: dict[Any, Step]) -> tuple[Step, list[Any]]:
+def recall(
+    op: Op, inputs: Sequence[Any], attrs: dict[str, Any], memo: dict[Any, Step]
+) -> tuple[Step, list[Any]] | None:
     """The step that a memo has for these inputs, and their values.
 
-    Raises:
-        Exception: nothing is remembered, or an input is no tensor yet; `execute` knows what to do.
+    None where nothing is remembered, or an input first has to become a tensor: `execute` knows what to do.
     """
+    if not memo or len(inputs) != len(op.signature.inputs):
+        return None
     key: list[Any] = [op]
     values: list[Any] = []
     steering: list[Any] = []
     for arg, item in zip(op.signature.inputs, inputs, strict=True):
         if arg.type is HOST:
+            if not is_host_value(item):
+                return None
             value = host_value(item)
             steering.append(value)
             values.append(value)
-        elif arg.is_list:
-            key.append(tuple([tensor._place for tensor in item]))
-            values.append([tensor._value for tensor in item])
+        elif not arg.is_list:
+            held = item if type(item) is EagerTensor else holder(item)
+            if held is None:
+                return None
+            key.append(held._place)
+            values.append(held._value)
+        elif type(item) is list or type(item) is tuple:
+            several = [each if type(each) is EagerTensor else holder(each) for each in item]
+            if None in several:
+                return None
+            key.append(tuple([held._place for held in several]))
+            values.append([held._value for held in several])
         else:
-            key.append(item._place)
-            values.append(item._value)
+            return None
     for given in op.given_types:
-        key.append(attrs[given])
-    if not attrs.keys() <= op.attr_names or (steering and may_be_large(steering)):
-        raise KeyError(op)
-    return memo[tuple(key)], values
+        key.append(attrs.get(given))
+    step = memo.get(tuple(key))
+    if step is None or not attrs.keys() <= op.attr_names or (steering and may_be_large(steering)):
+        return None
+    return step, values
+
+
+def run_step(step: Step, values: Sequence[Any], inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """Runs a remembered step on values; `inputs` are what these are of, for errors."""
+    op = step.op
+    try:
+        made = step.run(*values, **({**op.attrs, **attrs} if op.attrs else attrs))
+    except Exception as error:
+        raise step.failure(error, inputs, attrs) from None
+    return wrap_results(step, made)
 
 
 def wrap_results(step: Step, made: Any) -> Any:
-    """The result of a kernel as a tensor, or as a list of them."""
-    note(step.assignment)
-    if type(made) is tuple or type(made) is list:
-        return [wrap(value, place_of(step.target, value), step.assignment) for value in made]
-    step.place = place_of(step.target, made)
-    return wrap(made, step.place, step.assignment)
+    """The result of a kernel as a tensor, or as a list of them.
+
+    Raises:
+        InternalError: it is not what the op's signature promises.
+    """
+    assignment = step.assignment
+    if step.dtype is None or getattr(made, "dtype", None) is not step.dtype:
+        step.verify(made)
+        note(assignment)
+        if type(made) is tuple or type(made) is list:
+            return [wrap(value, place_of(step.target, value), assignment) for value in made]
+        return wrap(made, place_of(step.target, made), assignment)
+    note(assignment)
+    tensor = EagerTensor()
+    tensor._value = made
+    tensor._place = step.place
+    tensor._made_by = assignment
+    return tensor
 
 
 def _value(item: Any) -> Any:
@@ -177,7 +254,7 @@ def _value(item: Any) -> Any:
     return [tensor._value for tensor in item] if isinstance(item, list) else item
 
 
-def _prepare(bound: BoundInputs, decided: Assignment) -> Step:
+def _prepare(op: Op, bound: BoundInputs, decided: Assignment) -> Step:
     run = decided.kernel.function
     if decided.kernel.takes_device:
         run = partial(run, device=torch_device(decided.device))
@@ -186,7 +263,7 @@ def _prepare(bound: BoundInputs, decided: Assignment) -> Step:
     copies = _input_copies(decided.op, bound, decided.device)
     if any(copy is not None for copy in copies):
         run = _copying(run, copies)
-    return Step(decided, run, target)
+    return Step(op, bound.types, decided, run, target)
 
 
 def _input_copies(op: str, bound: BoundInputs, device: Device) -> list[Copy | list[Copy | None] | None]:

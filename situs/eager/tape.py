@@ -19,10 +19,12 @@ from typing import Any
 from situs.devices.scope import Scope, here
 from situs.dtype import DType
 from situs.eager.binding import bind
-from situs.eager.execute import execute, note, recall, wrap_results
+from situs.eager.cell import VARIABLES
+from situs.eager.execute import execute, note, recall, run_step
 from situs.eager.tensor import EagerTensor
 from situs.registry.gradient import INPUT, SHAPE, GradientRule
 from situs.registry.op import Op
+from situs.tensor import read
 
 Keys = tuple["int | Keys | None", ...]  # nested where an input is a list
 _next_key = count(1)
@@ -92,8 +94,9 @@ def read_variable(tensor: EagerTensor, key: int, variable: Any) -> None:
 def run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
     """Runs an op in eager code and records it."""
     if not _are_tensors(op, inputs):
-        inputs = bind(op, inputs, op.complete_attrs(attrs)).inputs
-    made = _run(op, inputs, attrs, name)
+        inputs = _tensors(op, inputs, attrs)
+    found = recall(op, inputs, attrs, here.scope.memo)
+    made = execute(op, inputs, attrs, name) if found is None else run_step(*found, inputs, attrs)
     rule = op.gradient_rule
     if rule.stops if rule is not None else not _is_differentiable(made):
         return made
@@ -104,13 +107,17 @@ def run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None
     return made
 
 
-def run_plain(op: Op, inputs: tuple[EagerTensor, ...], key: tuple[Any, ...], name: str | None) -> Any:
-    """The same for an op of tensors with one result and no attributes, by the step remembered under `key`."""
-    try:
-        step = here.scope.memo[key]
-        value = step.run(*[tensor._value for tensor in inputs])
-    except Exception:
+def run_plain(op: Op, inputs: tuple[EagerTensor, ...], name: str | None) -> Any:
+    """The same for an op of tensors with one result and no attributes, by a remembered step if there is one."""
+    step = here.scope.memo.get((op, *[tensor._place for tensor in inputs]))
+    if step is None:
         return run(op, inputs, {}, name)
+    try:
+        value = step.run(*[tensor._value for tensor in inputs])
+    except Exception as error:
+        raise step.failure(error, inputs, {}) from None
+    if step.varies and getattr(value, "dtype", None) is not step.dtype:
+        step.verify(value)
     note(step.assignment)
     made = EagerTensor()
     made._value, made._place, made._made_by = value, step.place, step.assignment
@@ -140,13 +147,14 @@ def _is_tensor(item: Any, is_list: bool) -> bool:
     return all(type(tensor) is EagerTensor for tensor in item) if is_list else type(item) is EagerTensor
 
 
-def _run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
-    try:
-        step, values = recall(op, inputs, attrs, here.scope.memo)
-        return wrap_results(step, step.run(*values, **{**op.attrs, **attrs}))
-    except Exception:
-        pass
-    return execute(op, inputs, attrs, name)
+def _tensors(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[Any, ...]:
+    """The inputs as tensors: variables are read, which the tapes see, and other values bound to the signature."""
+    inputs = tuple([_read(item) if type(item) in VARIABLES or type(item) is list else item for item in inputs])
+    return inputs if _are_tensors(op, inputs) else bind(op, inputs, op.complete_attrs(attrs)).inputs
+
+
+def _read(item: Any) -> Any:
+    return [read(each) for each in item] if type(item) is list else read(item)
 
 
 def _is_differentiable(made: Any) -> bool:

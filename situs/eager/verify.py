@@ -1,13 +1,14 @@
 """Checking what kernels return against what their op promises.
 
-Dtypes are checked whenever an op runs the whole way, which includes the first run of every kind of
-call: a kernel that a user registered may return anything. Shapes are checked in the tests, and with
+Dtypes are checked in every call, the fast path's too: a kernel that a user registered may return anything, and
+what PyTorch's functions return may depend on shapes. Shapes are checked in the tests, and with
 ``SITUS_VERIFY=1``: the shape rules are what graphs are built with, so a rule that disagrees with its
 kernel is a bug even where eager code never asks it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from situs.registry.op import Attrs, Op, infer_shapes
 from situs.registry.signature import ANY
 
 
-def verify_dtypes(op: Op, bound: BoundInputs, made: Any, assignment: Assignment) -> None:
+def verify_dtypes(op: Op, types: Mapping[str, DType], made: Any, assignment: Assignment) -> None:
     """Raises unless a kernel returned values of the number and the dtypes that the signature promises.
 
     Raises:
@@ -39,7 +40,7 @@ def verify_dtypes(op: Op, bound: BoundInputs, made: Any, assignment: Assignment)
     for number, (arg, value) in enumerate(zip(declared, values, strict=True)):
         if arg.type is ANY:
             continue
-        promised = arg.type if isinstance(arg.type, DType) else bound.types[arg.type]
+        promised = arg.type if isinstance(arg.type, DType) else types[arg.type]
         found = dtype_of(value)
         if found is not promised:
             what = f"a {type(value).__name__}" if found is None else found.name

@@ -161,8 +161,8 @@ def _product_with_constant(rows: int) -> Any:
     return product
 
 
-@_matmul.kernel(CPU, lower=_product_on_cpu)
-@_matmul.kernel(GPU, T=FLOATING | COMPLEX, lower=_product_of_two)
+@_matmul.kernel(CPU, lower=_product_on_cpu, settled=True)
+@_matmul.kernel(GPU, T=FLOATING | COMPLEX, lower=_product_of_two, settled=True)
 def _matmul_kernel(
     a: torch.Tensor,
     b: torch.Tensor,

@@ -29,6 +29,8 @@ class Kernel:
     ``types`` limits type variables of the op's signature to dtypes this kernel serves.
     ``host_output`` says that the result stays in the host's memory wherever the op runs. ``lower`` may give
     a quicker function for one operation of a graph, from its inputs and attributes as they are known there.
+    ``settled`` says that the dtypes of its inputs alone decide those of its results: where they were right once, they
+    always are. It holds for a builtin of PyTorch's whose inputs have one dtype, and for kernels declared so.
     """
 
     op: str
@@ -39,6 +41,7 @@ class Kernel:
     takes_device: bool = False
     takes_run: bool = False
     lower: Callable[..., KernelFunction | None] | None = None
+    settled: bool = False
 
     def accepts(self, bound: Mapping[str, DType]) -> bool:
         """Whether this kernel serves these dtypes."""
@@ -56,10 +59,11 @@ def make_kernel(
     types: Mapping[str, DTypes],
     host_output: bool,
     lower: Callable[..., KernelFunction | None] | None = None,
+    settled: bool = False,
 ) -> Kernel:
     """Wraps a function as a kernel, looking at whether it wants to know the device or the run."""
     device, run = _has_parameter(function, "device"), _has_parameter(function, "run")
-    return Kernel(op, device_type, function, types, host_output, device, run, lower)
+    return Kernel(op, device_type, function, types, host_output, device, run, lower, settled)
 
 
 def dtype_list(dtypes: DTypes) -> str:

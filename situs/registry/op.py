@@ -26,6 +26,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import BuiltinFunctionType
 from typing import Any, TypeVar
 
 from situs.devices import scope
@@ -33,7 +34,7 @@ from situs.dtype import ALL, DType, DTypes, as_dtype
 from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, shown
 from situs.registry.gradient import GradientRule
 from situs.registry.kernel import CPU, GPU, Kernel, make_kernel
-from situs.registry.signature import Arg, Signature, parse_signature
+from situs.registry.signature import ANY, HOST, Arg, Signature, parse_signature
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
@@ -125,6 +126,7 @@ class Op:
         *device_types: str,
         host_output: bool = False,
         lower: Callable[..., Callable[..., Any] | None] | None = None,
+        settled: bool = False,
         **types: DTypes,
     ) -> Callable[[F], F]:
         """Declares a kernel for some device types and dtypes; the newest that fits is used.
@@ -133,6 +135,8 @@ class Op:
             device_types: ``"CPU"``, ``"GPU"`` or both.
             host_output: The result stays in the host's memory wherever the op runs.
             lower: May give a quicker function for an operation of a graph; called with its inputs and attributes.
+            settled: The dtypes of the inputs alone decide those of the results, which then need not be checked in
+                every call.
             types: Dtypes the kernel serves, by type variable; by default all that the op allows.
         """
         unknown = types.keys() - set(self.signature.variables)
@@ -148,11 +152,17 @@ class Op:
 
         def register(function: F) -> F:
             _checked(function, f"A kernel of {self.name}")
+            sure = settled or (type(function) is BuiltinFunctionType and self._takes_one_dtype)
             for device_type in device_types:
-                self._add(make_kernel(self.name, device_type, function, served, host_output, lower))
+                self._add(make_kernel(self.name, device_type, function, served, host_output, lower, sure))
             return function
 
         return register
+
+    @property
+    def _takes_one_dtype(self) -> bool:
+        """Whether the op takes tensors of one dtype, and nothing else."""
+        return len({arg.type for arg in self.inputs}) == 1 and self.inputs[0].type not in (HOST, ANY) and not self.attrs
 
     def _add(self, kernel: Kernel) -> None:
         self.kernels.append(kernel)

@@ -15,7 +15,7 @@ from situs import dtype as dt
 from situs.devices.scope import device, here
 from situs.dtype import as_dtype
 from situs.eager.bridge import Place
-from situs.eager.cell import Cell
+from situs.eager.cell import VARIABLES, Cell
 from situs.eager.convert import to_tensor
 from situs.eager.counting import enter_variable
 from situs.eager.execute import decide, execute, log, note
@@ -115,6 +115,12 @@ class Variable(Updatable):
         self._key = new_key()
         self._cell = Cell(self._name, first.dtype, self._shape, first._place, first._value)
         enter_variable(first._value, first._place.device, self._name)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Ops take the values of a new class of variables as they are, unless it has its own way to be read."""
+        super().__init_subclass__(**kwargs)
+        if cls.__tensor__ is Variable.__tensor__:
+            VARIABLES.add(cls)
 
     @property
     def _tensor(self) -> EagerTensor:
@@ -327,6 +333,7 @@ def _refuse_in_place(variable: Variable, other: object) -> Variable:
     )
 
 
+VARIABLES.add(Variable)
 operators.install(Variable)
 install_parts(Variable)
 for _name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"):
