@@ -147,11 +147,11 @@ def generation() -> int:
     return _generation
 
 
-def remember(scope: Scope, key: Any, decision: Any, decided_under: int) -> None:
-    """Keeps a decision in a scope's memo, unless the rules have changed since it was made."""
+def remember(memo: dict[Any, Any], key: Any, decision: Any, decided_under: int) -> None:
+    """Keeps a decision in a memo, unless the rules have changed since it was made."""
     with _lock:
         if decided_under == _generation:
-            scope.memo[key] = decision
+            memo[key] = decision
 
 
 def forget() -> None:

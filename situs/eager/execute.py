@@ -32,8 +32,8 @@ from situs.dtype import DType
 from situs.eager import policy
 from situs.eager.binding import BoundInputs, bind, host_value, is_host_value
 from situs.eager.bridge import STRINGS, TORCH_DTYPE, Copy, Place, copier, home_of, host, place, place_of, torch_device
-from situs.eager.cell import holder
 from situs.eager.capacity import check_fits, may_be_large
+from situs.eager.cell import holder
 from situs.eager.counting import counted
 from situs.eager.failure import translate
 from situs.eager.tensor import EagerTensor, wrap
@@ -42,9 +42,10 @@ from situs.errors import OpError
 from situs.placement import explain, options
 from situs.placement.candidates import Assignment, assign
 from situs.registry.op import Op
-from situs.registry.signature import ANY, HOST
+from situs.registry.signature import ANY, HOST, TENSOR
 
 note = explain.recent.append
+_SMALL = 16  # host values below are axes and the like: no product of a few of them makes a large result
 
 
 class Step:
@@ -106,6 +107,11 @@ class State(Protocol):
         """The device that holds it, and its dtype."""
         ...
 
+    @property
+    def memo(self) -> dict[Any, Step]:
+        """The steps of ops on it that are remembered."""
+        ...
+
 
 class OpInfo:
     """What a device function sees of an op in eager mode."""
@@ -128,7 +134,9 @@ def execute(
     rules = scope.generation()
     attrs = op.complete_attrs(attrs)
     bound = bind(op, inputs, attrs)
-    step = here.scope.memo.get(_key(op, bound)) if state is None else None
+    memo = here.scope.memo if state is None else state.memo
+    key = _key(op, bound)
+    step = memo.get(key)
     is_new = step is None
     if step is None:
         step = _prepare(op, bound, decide(op, bound.types, name) if state is None else _follow(op, bound.types, state))
@@ -144,8 +152,8 @@ def execute(
     result = wrap_results(step, made)
     if verifying():
         verify_shapes(op, bound, attrs, result, step.assignment)
-    elif is_new and state is None and _may_keep(bound, step):
-        scope.remember(here.scope, _key(op, bound), step, rules)
+    elif is_new and _may_keep(bound, step):
+        scope.remember(memo, key, step, rules)
     return result
 
 
@@ -183,45 +191,55 @@ def recall(
 
     None where nothing is remembered, or an input first has to become a tensor: `execute` knows what to do.
     """
-    if not memo or len(inputs) != len(op.signature.inputs):
+    kinds = op.signature.kinds
+    if not memo or len(inputs) != len(kinds):
         return None
     key: list[Any] = [op]
     values: list[Any] = []
-    steering: list[Any] = []
-    for arg, item in zip(op.signature.inputs, inputs, strict=True):
-        if arg.type is HOST:
-            if not is_host_value(item):
-                return None
-            value = host_value(item)
-            steering.append(value)
-            values.append(value)
-        elif not arg.is_list:
+    large: list[Any] = []  # host values that could make a large result
+    for kind, item in zip(kinds, inputs):  # noqa: B905 -- a keyword would cost every op a tenth of a microsecond
+        if kind is TENSOR:
             held = item if type(item) is EagerTensor else holder(item)
-            if held is None:
+            if held is None or held._value is None:
                 return None
             key.append(held._place)
             values.append(held._value)
+        elif kind is HOST:
+            if type(item) is int and -_SMALL < item < _SMALL:
+                values.append(item)
+                continue
+            if not is_host_value(item):
+                return None
+            item = host_value(item)
+            large.append(item)
+            values.append(item)
         elif type(item) is list or type(item) is tuple:
             several = [each if type(each) is EagerTensor else holder(each) for each in item]
-            if None in several:
-                return None
+            given = [None if held is None else held._value for held in several]
+            for value in given:
+                if value is None:
+                    return None
             key.append(tuple([held._place for held in several]))
-            values.append([held._value for held in several])
+            values.append(given)
         else:
             return None
-    for given in op.given_types:
-        key.append(attrs.get(given))
+    for name in op.given_types:
+        given_type = attrs.get(name)
+        if type(given_type) is not DType:
+            return None
+        key.append(given_type.name)  # whose hash is there already
+    for name in attrs:
+        if name not in op.attr_names:
+            return None
     step = memo.get(tuple(key))
-    if step is None or not attrs.keys() <= op.attr_names or (steering and may_be_large(steering)):
-        return None
-    return step, values
+    return None if step is None or (large and may_be_large(large)) else (step, values)
 
 
 def run_step(step: Step, values: Sequence[Any], inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """Runs a remembered step on values; `inputs` are what these are of, for errors."""
     op = step.op
     try:
-        made = step.run(*values, **({**op.attrs, **attrs} if op.attrs else attrs))
+        made = step.run(*values, **(attrs if len(attrs) == len(op.attr_names) else {**op.attrs, **attrs}))
     except Exception as error:
         raise step.failure(error, inputs, attrs) from None
     return wrap_results(step, made)
@@ -308,7 +326,7 @@ def _key(op: Op, bound: BoundInputs) -> tuple[Any, ...]:
     """
     tensors = (item for item in bound.inputs if isinstance(item, (EagerTensor, list)))
     places = [tuple(t._place for t in item) if isinstance(item, list) else item._place for item in tensors]
-    return (op, *places, *(bound.types[name] for name in op.given_types))
+    return (op, *places, *(bound.types[name].name for name in op.given_types))
 
 
 def _may_keep(bound: BoundInputs, step: Step) -> bool:

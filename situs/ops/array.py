@@ -31,6 +31,8 @@ from situs.tensor import Tensor
 
 # Values given on the host.
 
+INTEGERS = frozenset({int})
+
 
 def as_sizes(shape: Any) -> tuple[int, ...]:
     """A shape given on the host, as integers of at least -1."""
@@ -142,7 +144,7 @@ def _infer_missing(dims: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, 
 @_reshape.kernel(CPU)
 @_reshape.kernel(GPU, T=FIXED)
 def _reshape_kernel(tensor: Any, shape: Any) -> Any:
-    sizes = as_sizes(shape)
+    sizes = shape if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)) else as_sizes(shape)
     if 0 in sizes and -1 in sizes:
         sizes = _infer_missing(tuple(tensor.shape), sizes)
     return tensor.reshape(sizes)
@@ -164,8 +166,13 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         shape: The new shape; one entry may be -1 and is then inferred.
         name: A name for the op.
     """
-    if isinstance(shape, (list, tuple)) and any(size is None for size in shape):
-        raise InvalidArgumentError(f"None values not supported: a shape of reshape has -1 for one size, got {shape!r}.")
+    if type(shape) is list or type(shape) is tuple:
+        if INTEGERS.issuperset(map(type, shape)):
+            return _reshaped(tensor, tuple(shape), name=name)
+        if any(size is None for size in shape):
+            raise InvalidArgumentError(
+                f"None values not supported: a shape of reshape has -1 for one size, got {shape!r}."
+            )
     return _reshape(tensor, shape, name=name)
 
 
@@ -322,7 +329,7 @@ def _expand_dims_shape(input: TensorShape, axis: Any) -> TensorShape:
 @_expand_dims.kernel(CPU)
 @_expand_dims.kernel(GPU, T=FIXED)
 def _expand_dims_kernel(input: torch.Tensor, axis: Any) -> torch.Tensor:
-    return input.unsqueeze(as_integer(axis, "The axis of expand_dims"))
+    return input.unsqueeze(axis if type(axis) is int else as_integer(axis, "The axis of expand_dims"))
 
 
 @_expand_dims.kernel(CPU, T=STRING)
@@ -371,9 +378,12 @@ def _squeeze_gradient(grad: Tensor, input_shape: Any, *, squeeze_dims: tuple[int
     return _expand_dims(grad, squeeze_dims[0])
 
 
+_expanded = dispatch.steered(_expand_dims)
+
+
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
     """Returns `input` with a dimension of size 1 put in at `axis`, which may count from the end."""
-    return _expand_dims(input, axis, name=name)
+    return _expanded(input, axis, name=name)
 
 
 def expand_dims_v1(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
@@ -479,7 +489,8 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
         conjugate: Whether to conjugate complex elements too.
         name: A name for the op.
     """
-    return _transpose(a, _REVERSE if perm is None else perm, conjugate=as_bool(conjugate, "conjugate"), name=name)
+    order = _REVERSE if perm is None else tuple(perm) if type(perm) is list else perm
+    return _transposed(a, order, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
 
 def transpose_v1(a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False) -> Tensor:
@@ -489,7 +500,7 @@ def transpose_v1(a: Any, perm: Any = None, name: str | None = "transpose", conju
 
 def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """Returns `a` with its last two dimensions swapped."""
-    return _transpose(a, _MATRIX, conjugate=as_bool(conjugate, "conjugate"), name=name)
+    return _transposed(a, _MATRIX, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
 
 # BroadcastTo and BroadcastArgs.

@@ -78,7 +78,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     Raises:
         UnimplementedError: one of the dtypes is string.
     """
-    target = as_dtype(dtype)
+    target = dtype if type(dtype) is DType else as_dtype(dtype)
     if isinstance(x, Tensor) and x.dtype is target:
         return x
     return _cast(x, DstT=target, name=name)

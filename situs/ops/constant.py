@@ -143,7 +143,7 @@ def _constant_place(dtype: DType, name: str) -> tuple[Place, Assignment]:
         assignment = decide(_const, {"dtype": dtype}, name)
         found = place(assignment.device, dtype), assignment
         if not scope.calls_functions:
-            scopes.remember(scope, (_const, dtype), found, rules)
+            scopes.remember(scope.memo, (_const, dtype), found, rules)
     return found
 
 

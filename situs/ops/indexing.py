@@ -218,7 +218,11 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
 
 @_strided_slice.kernel(CPU)
 @_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _strided_slice_kernel(input: torch.Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> torch.Tensor:
+def _strided_slice_kernel(
+    input: torch.Tensor, begin: Any, end: Any = None, strides: Any = None, **masks: int
+) -> torch.Tensor:
+    if end is None:  # `begin` is a whole index, as Python writes it and PyTorch takes it: see `getitem`
+        return input[begin]
     index = _as_index(begin, end, strides, **masks)
     if _is_simple(index):
         return input[tuple(index)]
@@ -256,7 +260,10 @@ def _turned(entry: builtins.slice, size: int) -> builtins.slice:
 
 
 @_strided_slice.kernel(CPU, T=STRING)
-def _strided_slice_strings(input: Any, begin: Any, end: Any, strides: Any, **masks: int) -> Any:
+def _strided_slice_strings(input: Any, begin: Any, end: Any = None, strides: Any = None, **masks: int) -> Any:
+    if end is None:
+        index = list(begin) if isinstance(begin, tuple) else [begin]
+        return input[tuple(index) if Ellipsis in index else (*index, ...)]
     index = _as_index(begin, end, strides, **masks)
     return input[tuple(index) if Ellipsis in index else (*index, ...)]  # the dots keep NumPy from returning an element
 
@@ -412,16 +419,36 @@ def getitem(tensor: Any, key: Any) -> Tensor:
         TypeError: the key is something else.
         InvalidArgumentError: the key does not fit the tensor's shape.
     """
-    if type(key) is int:
-        return _sliced(tensor, (key,), (key + 1,), _ONE, shrink_axis_mask=1, name="strided_slice")
+    if type(key) is int or _is_plain(key):
+        part = _quickly(tensor, key)
+        if part is not None:
+            return part
     if is_mask(key):
         return boolean_mask(tensor, key)
     begin, end, strides, masks = entries(key)
-    return _sliced(tensor, begin, end, strides, **masks, name="strided_slice")
+    return _strided_slice(tensor, begin, end, strides, **masks, name="strided_slice")
 
 
-_ONE = (1,)
-_sliced = dispatch.steered(_strided_slice)
+_quickly = dispatch.recalled(_strided_slice)
+
+
+def _is_plain(key: Any) -> bool:
+    """Whether PyTorch takes an index as it is, and means by it what TensorFlow does."""
+    dots = 0
+    for entry in key if type(key) is tuple else (key,):
+        if type(entry) is builtins.slice:
+            start, stop, step = entry.start, entry.stop, entry.step
+            if not (
+                (start is None or (type(start) is int and -_BEYOND < start < _BEYOND))
+                and (stop is None or (type(stop) is int and -_BEYOND < stop < _BEYOND))
+                and (step is None or (type(step) is int and 0 < step < _FAR))
+            ):
+                return False
+        elif entry is Ellipsis:
+            dots += 1
+        elif type(entry) is not int and entry is not None:
+            return False
+    return dots < 2
 
 
 def is_mask(key: Any) -> bool:

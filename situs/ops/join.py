@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED
+from situs.eager.tensor import EagerTensor
 from situs.errors import InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, partly, reshape
@@ -88,9 +89,10 @@ def _concat_dim(values: list[TensorShape], dim: int, summed: bool) -> Dim:
 @_concat.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _concat_kernel(values: list[torch.Tensor], axis: Any) -> torch.Tensor:
     rank = values[0].ndim
-    if any(value.ndim != rank for value in values):
-        raise ValueError("cat would pass over an empty vector")  # the shape rule says it better
-    return torch.cat(values, _concat_axis(axis, rank) if rank else 0)
+    for value in values:
+        if value.ndim != rank:
+            raise ValueError("cat would pass over an empty vector")  # the shape rule says it better
+    return torch.cat(values, axis if type(axis) is int else _concat_axis(axis, rank) if rank else 0)
 
 
 @_concat.kernel(CPU, T=STRING)
@@ -224,7 +226,9 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
         axis: Where the new axis stands in the result; counts from the end if negative.
         name: A name for the op.
     """
-    place = as_attribute(axis, "The axis of stack")
+    place = axis if type(axis) is int else as_attribute(axis, "The axis of stack")
+    if type(values) is list and values and type(values[0]) is EagerTensor:
+        return _pack(values, axis=place, name=name)
     if place == 0 and (_has_no_tensors(values) or not isinstance(values, (list, tuple))):
         return identity(values, name)  # Python values together have the dtype that holds them all
     if not isinstance(values, (list, tuple)):

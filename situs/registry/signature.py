@@ -17,12 +17,14 @@ neighbours in a list; any other word is a type variable.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from situs.dtype import DType, as_dtype
 from situs.errors import InvalidArgumentError, shown
 
 HOST = "host"
 ANY = "any"
+TENSOR, LIST = "tensor", "list"  # beside `HOST`, the kinds of inputs
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ class Signature:
 
     inputs: tuple[Arg, ...]
     outputs: tuple[Arg, ...]
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """For each input, whether it is read on the host (`HOST`), a `TENSOR` or a `LIST` of them."""
+        return tuple(HOST if arg.is_host else LIST if arg.is_list else TENSOR for arg in self.inputs)
 
     @property
     def variables(self) -> tuple[str, ...]:

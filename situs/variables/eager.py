@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from situs import dtype as dt
-from situs.devices.scope import device, here
+from situs.devices.scope import device, generation, here
 from situs.dtype import as_dtype
 from situs.eager.bridge import Place
 from situs.eager.cell import VARIABLES, Cell
 from situs.eager.convert import to_tensor
 from situs.eager.counting import enter_variable
-from situs.eager.execute import decide, execute, log, note
+from situs.eager.execute import Step, decide, execute, log, note, recall, run_step
 from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tape import new_key, read_variable
 from situs.eager.tensor import EagerTensor, copy_to, wrap
@@ -38,6 +38,7 @@ from situs.variables.parts import install_parts
 from situs.variables.updates import Updatable
 
 on_create: list[Callable[[Any], None]] = []  # asked before a variable is made: `situs.tracing` has a say
+_ANY_SHAPE = {"validate_shape": False}
 value_now: Callable[[Any], Any] | None = None  # the value of a symbolic tensor; `situs.tracing` knows how to find it
 
 
@@ -113,6 +114,8 @@ class Variable(Updatable):
         self._check_shape(first)
         self._made_by = first._made_by
         self._key = new_key()
+        self._memo: dict[Any, Step] = {}
+        self._rules = generation()
         self._cell = Cell(self._name, first.dtype, self._shape, first._place, first._value)
         enter_variable(first._value, first._place.device, self._name)
 
@@ -162,6 +165,14 @@ class Variable(Updatable):
     def place(self) -> Place:
         """The device that holds it, and its dtype."""
         return self._cell.place
+
+    @property
+    def memo(self) -> dict[Any, Step]:
+        """How updates of this variable run: what is remembered as long as the rules of placement do not change."""
+        rules = generation()
+        if self._rules != rules:
+            self._memo, self._rules = {}, rules
+        return self._memo
 
     def get_shape(self) -> TensorShape:
         """The same as ``shape``."""
@@ -275,13 +286,14 @@ class Variable(Updatable):
         if here.graph is not None:
             return self._update(update, (value,), {}, name)  # type: ignore[no-any-return]
         given = self._as_new_value(read(value))
-        self._check_shape(given)
         with self._cell.lock:  # two threads that add must both be counted
             old = self._tensor
-            if not update.overwrites and given.shape != old.shape:  # where the shape is partly open, it would broadcast
-                raise self._mismatch(old.shape, given)
-            attrs = {"validate_shape": False} if update.overwrites else {}  # an open dimension may change
-            self._replace(update, (old, given), attrs, name)
+            if given._value.shape != old._value.shape:  # else it fits as well as what is there
+                self._check_shape(given)
+                if not update.overwrites:  # where the shape is partly open, it would broadcast
+                    raise self._mismatch(old.shape, given)
+            # An open dimension may change.
+            self._replace(update, (old, given), _ANY_SHAPE if update.overwrites else {}, name)
         return self
 
     def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
@@ -299,17 +311,20 @@ class Variable(Updatable):
         return self
 
     def _replace(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> None:
-        new = execute(update, inputs, attrs, name, state=self)
+        found = recall(update, inputs, attrs, self.memo)
+        new = run_step(*found, inputs, attrs) if found else execute(update, inputs, attrs, name, state=self)
         self._cell.value, self._made_by = new._value, new._made_by
         enter_variable(new._value, new._place.device, self._name)
 
     def _as_new_value(self, value: Any) -> EagerTensor:
-        if isinstance(value, EagerTensor) and value.dtype is not self.dtype:
+        if type(value) is EagerTensor and value._place.dtype is self._cell.dtype:
+            return value
+        if isinstance(value, EagerTensor):
             raise DTypeError(
                 f"Variable '{self.name}' is {self.dtype.name} and cannot take a {value.dtype.name} value. "
                 f"Use tf.cast(value, tf.{self.dtype.name})."
             )
-        return value if isinstance(value, EagerTensor) else to_tensor(value, self.dtype)
+        return to_tensor(value, self.dtype)
 
     def _check_shape(self, value: Tensor) -> None:
         if not self._shape.is_compatible_with(value.shape):

@@ -18,22 +18,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.devices.scope import here
 from situs.dtype import ALL, FIXED, STRING, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
 from situs.ops.array import by_bits
 from situs.ops.define import CPU, GPU, op
 from situs.ops.indexing import entries, getitem, is_mask, part_shape, put_part
 from situs.shapes import TensorShape, brackets
-from situs.tensor import Tensor, read
+from situs.tensor import Tensor
 
 _sources: dict[int, tuple[Callable[[], Any], Any, Any]] = {}  # by tensor: a reference to it, its variable, the index
 
 
 def part_of(variable: Any, key: Any) -> Tensor:
     """Returns ``variable[key]``, a tensor that can be assigned to unless the key is a mask."""
-    part = getitem(read(variable) if here.graph is None else variable, key)  # a tensor is the quicker way
-    if not is_mask(key):
+    part = getitem(variable, key)
+    if type(key) is int or not is_mask(key):
         number = id(part)
         _sources[number] = weakref.ref(part, lambda _: _sources.pop(number, None)), variable, key
     return part

@@ -145,11 +145,11 @@ def test_scopes_inside_functions_are_not_kept():
 
 def test_a_decision_made_before_the_rules_changed_is_not_kept():
     under = scopes.generation()
-    scopes.remember(here.scope, "key", "decision", under)
+    scopes.remember(here.scope.memo, "key", "decision", under)
     assert here.scope.memo["key"] == "decision"
     scopes.forget()
     assert "key" not in here.scope.memo
-    scopes.remember(here.scope, "key", "decision", under)
+    scopes.remember(here.scope.memo, "key", "decision", under)
     assert "key" not in here.scope.memo
 
 
