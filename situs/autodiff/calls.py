@@ -22,7 +22,7 @@ from situs.devices.scope import here
 from situs.dtype import DType, variant
 from situs.eager.bridge import home_of, host, place
 from situs.eager.tape import Record, Tape, has_gradient, key_of
-from situs.eager.tensor import EagerTensor, wrap
+from situs.eager.tensor import EagerTensor, wrap, wrap_checked
 from situs.eager.tensor_list import TensorList
 from situs.execution.control import effects_of
 from situs.execution.engine import Engine
@@ -144,7 +144,7 @@ class GraphCall:
         program, homes = self._program(where, tuple(fetches))
         made = program.run(Run(self._state), [tensor._value for tensor in tensors])
         places = (place(home, tensor.dtype) for home, tensor in zip(homes, fetches, strict=True))
-        return [wrap(value, at) for value, at in zip(made, places, strict=True)]
+        return [wrap_checked(value, at) for value, at in zip(made, places, strict=True)]
 
     def _program(self, where: tuple[Device, ...], fetches: tuple[SymbolicTensor, ...]) -> tuple[Any, list[Device]]:
         key = (where, fetches, options.current.soft, here.scope)

@@ -17,10 +17,11 @@ from situs import dtype as dt
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.dtype import DType
-from situs.eager.bridge import Place, Value, copier, host, place
+from situs.eager.bridge import STRINGS, TORCH_DTYPE, Place, Value, copier, host, place
 from situs.eager.shortage import exhausted, is_shortage
 from situs.errors import (
     DTypeError,
+    InternalError,
     InvalidArgumentError,
     ResourceExhaustedError,
     UnimplementedError,
@@ -203,6 +204,19 @@ def wrap(value: Value, where: Place, made_by: Assignment | None = None) -> Eager
     tensor._place = where
     tensor._made_by = made_by
     return tensor
+
+
+def wrap_checked(value: Value, where: Place, made_by: Assignment | None = None) -> EagerTensor:
+    """The same for a value that a program computed, which must have the dtype that its graph promised.
+
+    Raises:
+        InternalError: it has another.
+    """
+    if getattr(value, "dtype", None) is not TORCH_DTYPE.get(where.dtype, STRINGS) and where.dtype is not dt.resource:
+        found = getattr(value, "dtype", type(value).__name__)
+        what = "A result" if made_by is None else made_by.node or made_by.op
+        raise InternalError(f"{what} was computed as {found} where the graph promises {where.dtype.name}.")
+    return wrap(value, where, made_by)
 
 
 def to_numpy(tensor: EagerTensor) -> np.ndarray[Any, Any]:

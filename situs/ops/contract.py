@@ -162,7 +162,8 @@ def _check_sizes(equation: str, shapes: tuple[torch.Size, ...]) -> None:
 def _einsum_kernel(inputs: list[torch.Tensor], equation: str) -> torch.Tensor:
     # PyTorch takes a size of 1 for any size, and sums over an ellipsis that the result leaves out.
     _check_sizes(equation, tuple(x.shape for x in inputs))
-    return torch.einsum(str(parse_equation(equation)), *inputs)
+    made: torch.Tensor = torch.einsum(str(parse_equation(equation)), *inputs)
+    return made.to(inputs[0].dtype)  # where it only sums, PyTorch gives int64 for every integer dtype
 
 
 @_einsum.gradient

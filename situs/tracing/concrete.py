@@ -19,7 +19,7 @@ from situs.devices.logical import Device
 from situs.devices.scope import generation, here
 from situs.eager.bridge import Place, home_of, place
 from situs.eager.execute import decide, note
-from situs.eager.tensor import EagerTensor, wrap
+from situs.eager.tensor import EagerTensor, wrap_checked
 from situs.errors import DTypeError
 from situs.execution.control import assignments_in
 from situs.execution.engine import Engine
@@ -90,8 +90,8 @@ class Ready:
         """Runs the program on values, and returns what the function returns."""
         made = self._program.run(_idle if self._state is None else Run(self._state), values)
         if self._single:
-            return wrap(made[0], self._places[0], self._assignments[0])
-        return put_together(self._form, list(map(wrap, made, self._places, self._assignments)))
+            return wrap_checked(made[0], self._places[0], self._assignments[0])
+        return put_together(self._form, list(map(wrap_checked, made, self._places, self._assignments)))
 
     def assignments(self) -> list[Assignment]:
         """Where the operations of the program run."""
