@@ -265,6 +265,13 @@ def _as_dim(value: Any) -> Dim:
     return int(dim)
 
 
+def known_shape(sizes: Iterable[int]) -> TensorShape:
+    """The shape of a value, from sizes that are integers: they are not looked at one by one."""
+    shape = TensorShape.__new__(TensorShape)
+    shape._dims = tuple(sizes)
+    return shape
+
+
 def brackets(shape: TensorShape | Sequence[Dim]) -> str:
     """Spells a shape as TensorFlow's messages do: ``[2,3]``, with ``?`` for what is unknown."""
     if isinstance(shape, TensorShape) and shape.rank is None:

@@ -96,7 +96,8 @@ class Cell:
             )
 
 
-Cell._value, Cell._place = Cell.value, Cell.place  # the same slots
+for _slot in ("value", "place"):
+    setattr(Cell, f"_{_slot}", vars(Cell)[_slot])
 
 # The types of variables that are read by taking the value out of their ``_cell``; others have a way of their own.
 VARIABLES: set[type] = set()

@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 SHORTAGES = (LimitReached, torch.OutOfMemoryError)
 
 
-def counted(function: Function, device: Device, op: str, made_at: Origin | None = None) -> Function:
+def counted(function: Function, device: Device, op: str, made_at: Origin | None = None, once: bool = False) -> Function:
     """The function, with its results entered for `device`; itself if nobody counts there.
 
     Args:
@@ -37,6 +37,8 @@ def counted(function: Function, device: Device, op: str, made_at: Origin | None 
         device: Where its results lie.
         op: What made them.
         made_at: Where in the user's program; by default wherever the function is called from.
+        once: Whether what it does must not be done twice: what it made is kept while room is made for it. Only where
+            PyTorch's allocator refused, and nothing was made, is it called again.
     """
     account: Account | None = device.account
     if account is None:
@@ -46,16 +48,20 @@ def counted(function: Function, device: Device, op: str, made_at: Origin | None 
 
     @wraps(function, updated=())
     def run(*values: Any, **attrs: Any) -> Any:
+        made = None
         try:
             made = function(*values, **attrs) if attrs else function(*values)
             if type(made) is tensor and made.nbytes < account.listed_from:
                 return made  # as `enter` would, 100 ns sooner: on a card that is the way of most ops
             return enter(made, account, op, find)
         except SHORTAGES as error:
-            made = error.__traceback__ = None  # what had been made so far goes: the error's frames hold it
+            error.__traceback__ = None
+            if not once:
+                made = None  # what had been made so far goes: the error's frames held it
             if bytes_needed(error) > account.limit or not make_room(account):
+                made = None
                 raise
-        return enter(function(*values, **attrs), account, op, find)
+        return enter(function(*values, **attrs) if made is None else made, account, op, find)
 
     return run
 

@@ -65,7 +65,7 @@ class Step:
         self.assignment = assignment
         self.run = run
         self.target = target  # the device that holds the results
-        self.place: Place | None = None
+        self.place: Any = None
         self.dtype: Any = None
         self.varies = not assignment.kernel.settled
         if len(op.outputs) == 1 and not op.outputs[0].is_list and op.outputs[0].type is not ANY:
@@ -277,7 +277,7 @@ def _prepare(op: Op, bound: BoundInputs, decided: Assignment) -> Step:
     if decided.kernel.takes_device:
         run = partial(run, device=torch_device(decided.device))
     target = home_of(decided)
-    run = counted(run, target, decided.op)
+    run = counted(run, target, decided.op, once=op.stateful)
     copies = _input_copies(decided.op, bound, decided.device)
     if any(copy is not None for copy in copies):
         run = _copying(run, copies)

@@ -29,7 +29,7 @@ from situs.errors import (
 )
 from situs.graph.origin import Origin
 from situs.placement.candidates import LOCAL, Assignment, unknown_device_text
-from situs.shapes import TensorShape
+from situs.shapes import TensorShape, known_shape
 from situs.tensor import Tensor
 
 
@@ -52,7 +52,7 @@ class EagerTensor(Tensor):
     @property
     def shape(self) -> TensorShape:
         """The shape; always fully known."""
-        return TensorShape(self._value.shape)
+        return known_shape(self._value.shape)
 
     @property
     def ndim(self) -> int:

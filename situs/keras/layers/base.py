@@ -21,6 +21,7 @@ from situs.autograph.calls import converted
 from situs.checkpoints.restoration import arrived, is_waiting
 from situs.devices.scope import here
 from situs.dtype import as_dtype
+from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import name_scope
 from situs.graph.structure import flatten, pack_like
@@ -231,6 +232,8 @@ class Layer(Holder):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Builds the layer if it is not, and calls it."""
         self._check_made()
+        if len(args) == 1 and not kwargs and type(args[0]) is EagerTensor:
+            return self._call_here(args, kwargs)
         if has_symbols(args, kwargs):
             return remember(self, args, kwargs)
         graph = _graph_of(args)
@@ -244,7 +247,7 @@ class Layer(Holder):
         if not args and form.names and form.names[0] in kwargs:
             kwargs = dict(kwargs)
             args = (kwargs.pop(form.names[0]),)
-        args = tuple(self._as_input(value) for value in args)
+        args = tuple([self._as_input(value) for value in args])
         kwargs = {key: self._as_input(value) for key, value in kwargs.items()}
         given, by_position = form.training_in(args, kwargs)
         training = calls.training if given is None else given
@@ -256,7 +259,7 @@ class Layer(Holder):
         outermost = not calls.names
         before = calls.enter(self._name, training)
         if outermost and not calls.drawn:
-            self._called_at = calls.number
+            self.__dict__["_called_at"] = calls.number  # no attribute that a checkpoint could wait for
         try:
             if here.graph is None and not self._casts():
                 return self._call_inside(args, kwargs)
@@ -290,6 +293,8 @@ class Layer(Holder):
 
     def _as_input(self, value: Any) -> Any:
         """A value as `call` gets it: arrays as tensors, floating-point ones in the compute dtype."""
+        if type(value) is EagerTensor and value.dtype is self.dtype_policy.compute:
+            return value
         if isinstance(value, (list, tuple, dict)) and not is_tensor(value):
             parts = flatten(value)
             if parts and all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in parts):

@@ -75,7 +75,7 @@ class Dense(Layer):
         """Applies the layer."""
         check_input(self, inputs, least=2, size=self.kernel.shape[0])
         inputs = self._floating(inputs)
-        outputs = matmul(inputs, self.kernel) if inputs.shape.rank in (None, 2) else tensordot(inputs, self.kernel, 1)
+        outputs = matmul(inputs, self.kernel) if inputs.ndim in (None, 2) else tensordot(inputs, self.kernel, 1)
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias)
         return self.activation(outputs)  # type: ignore[no-any-return]

@@ -45,7 +45,7 @@ def _bias_add_kernel(value: Any, bias: Any, data_format: str = "NHWC") -> Any:
     if bias.ndim != 1 or value.ndim < 2:
         raise ValueError("wrong rank")  # the shape rule says it better
     first = data_format == "NCHW"
-    if bias.shape[0] != value.shape[1 if first else -1]:
+    if len(bias) != value.shape[1 if first else -1]:
         raise ValueError("wrong size")  # a single bias would broadcast
     return value + (bias.reshape((-1,) + (1,) * (value.ndim - 2)) if first else bias)
 
@@ -97,7 +97,9 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
             default; ``"NC..."`` (``"NCHW"``) if they come second.
         name: A name for the op.
     """
-    layout = "NHWC" if data_format is None else as_word(data_format, "data_format")
+    if data_format is None:
+        return _bias_add_by_default(value, bias, name)
+    layout = as_word(data_format, "data_format")
     if layout.startswith("NC"):
         return _bias_add(value, bias, data_format="NCHW", name=name)
     if layout.startswith("N") and layout.endswith("C"):

@@ -191,6 +191,20 @@ def test_other_failures_are_left_alone(device, error):
     assert calls == [1]
 
 
+def test_what_must_be_done_once_is_done_once(device):
+    calls = []
+    run = counted(lambda count: (calls.append(count), ones(count))[1], device, "Op", once=True)
+    _in_a_cycle(run(900))
+    assert run(800).shape == (800,)  # the garbage made room for it
+    assert calls == [900, 800]
+    held = run(100)
+    with pytest.raises(LimitReached):
+        run(950)
+    assert calls == [900, 800, 100, 950]
+    assert sizes(device) == [100]
+    assert held.shape == (100,)
+
+
 def test_a_shortage_leaves_no_reference_cycle(device):
     value = counted(ones, device, "Op")(900)
     for _ in range(3):

@@ -141,7 +141,7 @@ def test_a_subclass_with_its_own_way_to_be_read_is_read_that_way(fast):
 
 def test_a_variable_read_while_a_graph_is_built_stays_an_input_of_it(fast):
     v = tf.Variable([1.0])
-    v + v  # noqa: B018 -- it is remembered
+    tf.add(v, v)
     f = tf.function(lambda: v + v)
     f()
     v.assign([5.0])
