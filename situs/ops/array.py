@@ -144,7 +144,9 @@ def _infer_missing(dims: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, 
 @_reshape.kernel(CPU)
 @_reshape.kernel(GPU, T=FIXED)
 def _reshape_kernel(tensor: Any, shape: Any) -> Any:
-    sizes = shape if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)) else as_sizes(shape)
+    if type(shape) is tuple and shape and type(tensor) is torch.Tensor and not (0 in shape and -1 in shape):
+        return tensor.reshape(*shape)  # sizes one by one: PyTorch takes 0.6 us to look into a tuple
+    sizes = as_sizes(shape)
     if 0 in sizes and -1 in sizes:
         sizes = _infer_missing(tuple(tensor.shape), sizes)
     return tensor.reshape(sizes)
@@ -156,6 +158,7 @@ def _reshape_gradient(grad: Tensor, tensor_shape: Any) -> Tensor:
 
 
 _reshaped = dispatch.steered(_reshape)
+_reshaped_quickly = dispatch.recalled(_reshape)
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -168,7 +171,8 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """
     if type(shape) is list or type(shape) is tuple:
         if INTEGERS.issuperset(map(type, shape)):
-            return _reshaped(tensor, tuple(shape), name=name)
+            made = _reshaped_quickly(tensor, tuple(shape))
+            return _reshape(tensor, shape, name=name) if made is None else made
         if any(size is None for size in shape):
             raise InvalidArgumentError(
                 f"None values not supported: a shape of reshape has -1 for one size, got {shape!r}."
@@ -447,13 +451,19 @@ def _named_perm(word: str, rank: int) -> tuple[int, ...]:
 
 @_transpose.kernel(CPU)
 @_transpose.kernel(GPU, T=FIXED)
-def _transpose_kernel(x: torch.Tensor, perm: Any, conjugate: bool) -> torch.Tensor:
-    moved = x.permute(_as_perm(perm, x.ndim))
+def _transpose_kernel(x: torch.Tensor, perm: Any, conjugate: bool = False) -> torch.Tensor:
+    rank = x.ndim
+    if perm is _REVERSE and rank == 2:
+        moved = x.t()
+    elif type(perm) is tuple and rank:  # PyTorch refuses what is no order, and the shape rule says why
+        moved = x.permute(*perm)
+    else:
+        moved = x.permute(_as_perm(perm, rank))
     return moved.conj_physical() if conjugate and x.is_complex() else moved
 
 
 @_transpose.kernel(CPU, T=STRING)
-def _transpose_strings(x: Any, perm: Any, conjugate: bool) -> Any:
+def _transpose_strings(x: Any, perm: Any, conjugate: bool = False) -> Any:
     return x.transpose(_as_perm(perm, x.ndim))
 
 
@@ -490,6 +500,8 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
         name: A name for the op.
     """
     order = _REVERSE if perm is None else tuple(perm) if type(perm) is list else perm
+    if conjugate is False:
+        return _transposed(a, order, name=name)
     return _transposed(a, order, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
 

@@ -170,7 +170,7 @@ def _by_numpy(function: Callable[..., Any]) -> Reduce:
 
 
 def _sum(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
-    return torch.sum(x, axes, keep, dtype=x.dtype)
+    return torch.sum(x, axes[0] if len(axes) == 1 else axes, keep, dtype=x.dtype)
 
 
 def _whole_sum(x: torch.Tensor) -> torch.Tensor:

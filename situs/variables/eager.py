@@ -292,8 +292,12 @@ class Variable(Updatable):
                 self._check_shape(given)
                 if not update.overwrites:  # where the shape is partly open, it would broadcast
                     raise self._mismatch(old.shape, given)
-            # An open dimension may change.
-            self._replace(update, (old, given), _ANY_SHAPE if update.overwrites else {}, name)
+            attrs = _ANY_SHAPE if update.overwrites else {}  # an open dimension may change
+            step = self.memo.get((update, old._place, given._place))
+            if step is None:
+                self._replace(update, (old, given), attrs, name)
+            else:
+                self._put(run_step(step, (old._value, given._value), (old, given), attrs))
         return self
 
     def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
@@ -312,7 +316,9 @@ class Variable(Updatable):
 
     def _replace(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> None:
         found = recall(update, inputs, attrs, self.memo)
-        new = run_step(*found, inputs, attrs) if found else execute(update, inputs, attrs, name, state=self)
+        self._put(run_step(*found, inputs, attrs) if found else execute(update, inputs, attrs, name, state=self))
+
+    def _put(self, new: EagerTensor) -> None:
         self._cell.value, self._made_by = new._value, new._made_by
         enter_variable(new._value, new._place.device, self._name)
 
