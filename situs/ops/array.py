@@ -144,12 +144,10 @@ def _infer_missing(dims: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, 
 @_reshape.kernel(CPU)
 @_reshape.kernel(GPU, T=FIXED)
 def _reshape_kernel(tensor: Any, shape: Any) -> Any:
-    if type(shape) is tuple and shape and type(tensor) is torch.Tensor and not (0 in shape and -1 in shape):
-        return tensor.reshape(*shape)  # sizes one by one: PyTorch takes 0.6 us to look into a tuple
-    sizes = as_sizes(shape)
+    sizes = shape if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)) else as_sizes(shape)
     if 0 in sizes and -1 in sizes:
         sizes = _infer_missing(tuple(tensor.shape), sizes)
-    return tensor.reshape(sizes)
+    return tensor.reshape(*sizes) if sizes else tensor.reshape(())  # PyTorch takes 0.6 us to look into a tuple
 
 
 @_reshape.gradient
@@ -455,7 +453,7 @@ def _transpose_kernel(x: torch.Tensor, perm: Any, conjugate: bool = False) -> to
     rank = x.ndim
     if perm is _REVERSE and rank == 2:
         moved = x.t()
-    elif type(perm) is tuple and rank:  # PyTorch refuses what is no order, and the shape rule says why
+    elif type(perm) is tuple and rank and INTEGERS.issuperset(map(type, perm)):  # PyTorch refuses what is no order
         moved = x.permute(*perm)
     else:
         moved = x.permute(_as_perm(perm, rank))

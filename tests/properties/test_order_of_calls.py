@@ -15,6 +15,7 @@ import pytest
 
 import situs as tf
 from situs.devices import scope
+from situs.eager.counting import release
 from situs.graph.structure import flatten
 from situs.tensor import Tensor
 from tests.op_table import ROWS, Host
@@ -75,6 +76,57 @@ def test_what_ran_before_makes_no_difference(fast, part):
     for number in order:
         row, dtype = calls[number]
         assert outcome(row, dtype) == alone[number], f"{row} of {dtype}"
+
+
+X = np.ones((1, 4, 4, 1), np.float32)
+K = np.ones((2, 2, 1, 1), np.float32)
+# Functions of a number: for each, 1, 1.0 and True are equal, and need not mean the same.
+OF_A_NUMBER = {
+    "multiply": lambda x, n: x * n,
+    "divide": lambda x, n: x / n,
+    "from the left": lambda x, n: n - x,
+    "of integers": lambda x, n: tf.constant([1]) * n,
+    "pool": lambda x, n: tf.nn.max_pool2d(x, 2, n, "SAME"),
+    "conv": lambda x, n: tf.nn.conv2d(x, K, n, "SAME"),
+    "axis": lambda x, n: tf.reduce_sum(x, n),
+    "axes": lambda x, n: tf.reduce_mean(x, [n, 2]),
+    "argmax": lambda x, n: tf.argmax(x, n),
+    "index": lambda x, n: x[n],
+    "part": lambda x, n: x[:, n:],
+    "step": lambda x, n: x[..., ::n],
+    "reshape": lambda x, n: tf.reshape(x, [16, n]),
+    "transpose": lambda x, n: tf.transpose(x, [0, n, 2, 3]),
+    "expand": lambda x, n: tf.expand_dims(x, n),
+    "concat": lambda x, n: tf.concat([x, x], n),
+    "stack": lambda x, n: tf.stack([x, x], n),
+    "one_hot": lambda x, n: tf.one_hot([0], n),
+    "fill": lambda x, n: tf.fill([2], n),
+    "range": lambda x, n: tf.range(n),
+    "tile": lambda x, n: tf.tile(x, [n, 1, 1, 1]),
+}
+NUMBERS = [1, 1.0, True, np.int64(1), np.float32(1), 0, 0.0, -0.0, False, -1, -1.0, 1 + 0j, float("nan")]
+
+
+def told(function, number):
+    try:
+        return described(function(tf.constant(X), number))
+    except (tf.errors.OpError, TypeError, ValueError) as error:
+        return type(error).__name__, str(error)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_numbers_of_other_types_make_no_difference(fast, seed):
+    calls = [(function, number) for function in OF_A_NUMBER for number in range(len(NUMBERS))]
+    alone = {}
+    for function, number in calls:
+        scope.forget()
+        release()
+        alone[function, number] = told(OF_A_NUMBER[function], NUMBERS[number])
+    order = calls * 2
+    random.Random(seed).shuffle(order)
+    for function, number in order:
+        found = told(OF_A_NUMBER[function], NUMBERS[number])
+        assert found == alone[function, number], f"{function} of {NUMBERS[number]!r}"
 
 
 EQUATIONS = ["ij->", "ij->i", "ij->ji", "ij,jk->ik", "ii->", "ii->i", "ij,ij->", "ij,kj->", "i...->...", "...->..."]
