@@ -36,11 +36,12 @@ from situs.tensor import Tensor
 class EagerTensor(Tensor):
     """A tensor with a value. Made by ops, by ``tf.constant`` and by ``tf.convert_to_tensor``."""
 
-    __slots__ = ("_key", "_made_by", "_place", "_value")
+    __slots__ = ("_key", "_made_by", "_part_of", "_place", "_value")
     _value: Value
     _place: Place
     _made_by: Assignment | None
     _key: int  # what tapes know it by; set when one first does
+    _part_of: tuple[Any, Any]  # the variable and the index, where it is ``variable[index]``
 
     # What the tensor is.
 

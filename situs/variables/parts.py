@@ -3,9 +3,9 @@
     v[0:2, 1]                       a tensor: what is there now
     v[0:2, 1].assign([9.0, 8.0])    StridedSliceAssign: the variable with these two elements in their places
 
-What a tensor is a part of is remembered beside it, for as long as it lives: tensors that are no parts have no
-``assign``, by which programs tell them from variables. A part takes values that broadcast to its shape, as in
-TensorFlow.
+What a tensor is a part of is remembered with it, or beside it if it is a tensor of a graph, for as long as it lives:
+tensors that are no parts have no ``assign``, by which programs tell them from variables. A part takes values that
+broadcast to its shape, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from situs.dtype import ALL, FIXED, STRING, WIDE_UNSIGNED
+from situs.eager.tensor import EagerTensor
 from situs.errors import InvalidArgumentError
 from situs.ops.array import by_bits
 from situs.ops.define import CPU, GPU, op
@@ -33,8 +34,11 @@ def part_of(variable: Any, key: Any) -> Tensor:
     """Returns ``variable[key]``, a tensor that can be assigned to unless the key is a mask."""
     part = getitem(variable, key)
     if type(key) is int or not is_mask(key):
-        number = id(part)
-        _sources[number] = weakref.ref(part, lambda _: _sources.pop(number, None)), variable, key
+        if type(part) is EagerTensor:
+            part._part_of = variable, key
+        else:
+            number = id(part)
+            _sources[number] = weakref.ref(part, lambda _: _sources.pop(number, None)), variable, key
     return part
 
 
@@ -45,13 +49,13 @@ def install_parts(cls: Any) -> None:
 
 def _assign(tensor: Tensor) -> Any:
     """What assigns to the part of a variable that a tensor is; any other tensor has no such attribute."""
-    found = _sources.get(id(tensor))
-    if found is None:
+    source = getattr(tensor, "_part_of", None) if type(tensor) is EagerTensor else _sources.get(id(tensor), (None,))[1:]
+    if not source:
         raise AttributeError(
             f"{type(tensor).__name__!r} object has no attribute 'assign': tensors do not change. Assign to a "
             "tf.Variable, or to a part of one."
         )
-    return partial(_assign_part, *found[1:])
+    return partial(_assign_part, *source)
 
 
 Tensor.assign = property(_assign)  # type: ignore[attr-defined]
