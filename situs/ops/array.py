@@ -393,10 +393,14 @@ def expand_dims_v1(input: Any, axis: Any = None, name: str | None = None, dim: A
     return expand_dims(input, renamed("axis", axis, "dim", dim, required=True), name)
 
 
+_squeezed_quickly = dispatch.recalled(_squeeze)
+
+
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Returns `input` without its dimensions of size 1: those named by `axis`, or all."""
     dims = () if axis is None else as_integers(plain(axis, "axis"), "the axes of squeeze")
-    return _squeeze(input, squeeze_dims=dims, name=name)
+    made = _squeezed_quickly(input, dims)
+    return _squeeze(input, squeeze_dims=dims, name=name) if made is None else made
 
 
 def squeeze_v1(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:

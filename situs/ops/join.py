@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from situs import dispatch
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED
 from situs.eager.tensor import EagerTensor
 from situs.errors import InvalidArgumentError
@@ -110,6 +111,9 @@ def _concat_gradient(grad: Tensor, values_shape: list[Any], axis: Any) -> list[T
     return _split_v.many(grad, sizes, place, num_split=len(sizes))
 
 
+_concat_quickly = dispatch.joined(_concat)
+
+
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """Joins tensors along an axis that they have.
 
@@ -126,6 +130,10 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
         if is_plain(axis):
             as_attribute(axis, "The axis of concat")
         return identity(values[0], name)
+    if type(axis) is int:
+        made = _concat_quickly(list(values), axis)
+        if made is not None:
+            return made
     return _concat(list(values), axis, name=name)
 
 
@@ -218,6 +226,9 @@ def _unpack_gradient(grads: list[Any], *, axis: int) -> Tensor:
     return _pack(without_gaps(grads), axis=axis)
 
 
+_pack_quickly = dispatch.joined(_pack)
+
+
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Joins tensors of one shape along a new axis.
 
@@ -228,7 +239,8 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """
     place = axis if type(axis) is int else as_attribute(axis, "The axis of stack")
     if type(values) is list and values and type(values[0]) is EagerTensor:
-        return _pack(values, axis=place, name=name)
+        made = _pack_quickly(values, place)
+        return _pack(values, axis=place, name=name) if made is None else made
     if place == 0 and (_has_no_tensors(values) or not isinstance(values, (list, tuple))):
         return identity(values, name)  # Python values together have the dtype that holds them all
     if not isinstance(values, (list, tuple)):
