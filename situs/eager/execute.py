@@ -68,9 +68,9 @@ class Step:
         self.place: Any = None
         self.dtype: Any = None
         self.varies = not assignment.kernel.settled
-        if len(op.outputs) == 1 and not op.outputs[0].is_list and op.outputs[0].type is not ANY:
-            promised = op.outputs[0].type
-            dtype = promised if isinstance(promised, DType) else types[promised]
+        promised = op.outputs[0].type if len(op.outputs) == 1 and not op.outputs[0].is_list else ANY
+        dtype = promised if isinstance(promised, DType) else types.get(promised)  # of empty lists nobody knows it
+        if dtype is not None:
             self.place = place(target, dtype)
             self.dtype = TORCH_DTYPE.get(dtype, STRINGS)
 
