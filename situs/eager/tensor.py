@@ -213,7 +213,7 @@ def wrap_checked(value: Value, where: Place, made_by: Assignment | None = None) 
     Raises:
         InternalError: it has another.
     """
-    if getattr(value, "dtype", None) is not TORCH_DTYPE.get(where.dtype, STRINGS) and where.dtype is not dt.resource:
+    if getattr(value, "dtype", None) is not TORCH_DTYPE.get(where.dtype, STRINGS) and where.dtype.kind not in "rv":
         found = getattr(value, "dtype", type(value).__name__)
         what = "A result" if made_by is None else made_by.node or made_by.op
         raise InternalError(f"{what} was computed as {found} where the graph promises {where.dtype.name}.")
