@@ -78,7 +78,6 @@ from situs.ops.compare import not_equal as not_equal
 from situs.ops.constant import constant as constant
 from situs.ops.constant import convert_to_tensor as convert_to_tensor
 from situs.ops.constant import fill as fill
-from situs.ops.constant import linspace as linspace
 from situs.ops.constant import ones as ones
 from situs.ops.constant import ones_like as ones_like
 from situs.ops.constant import range as range
@@ -179,6 +178,7 @@ from situs.ops.search import sort as sort
 from situs.ops.search import unique as unique
 from situs.ops.search import unique_with_counts as unique_with_counts
 from situs.ops.search import unravel_index as unravel_index
+from situs.ops.spaced import linspace as linspace
 from situs.ops.strings import as_string as as_string
 from situs.shapes import TensorShape as TensorShape
 from situs.tensor import Tensor as Tensor

@@ -1,10 +1,11 @@
 """From what the program passed to what a kernel takes: inputs bound to an op's signature.
 
-Tensors say what a type variable stands for; Python and NumPy values then adapt to it, if they
-can do so without loss. Host inputs (shapes, axes, sizes) become plain Python values.
+Tensors say what a type variable stands for; Python values then adapt to it, if they can do so without loss, and
+NumPy values are converted. Host inputs (shapes, axes, sizes) become plain Python values.
 
-    tf.add(float32_tensor, 1)      T = float32, 1 becomes 1.0
-    tf.add(int32_tensor, 1.5)      an error that says what to cast
+    tf.add(float32_tensor, 1)                   T = float32, 1 becomes 1.0
+    tf.add(int32_tensor, np.float64(1.5))       T = int32, 1.5 becomes 1, as NumPy converts
+    tf.add(int32_tensor, 1.5)                   an error that says what to cast
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from situs.devices.logical import Device
-from situs.dtype import DType
+from situs.dtype import INDEX, DType, int32
 from situs.eager.bridge import place
 from situs.eager.convert import PYTHON_NUMBERS, scalar, to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
@@ -83,6 +84,8 @@ class Binder:
             return tensor
         if wanted is None:
             assert isinstance(arg.type, str)
+            if op.types[arg.type] == INDEX and not isinstance(value, Tensor) and tensor.dtype.is_integer:
+                tensor = tensor if tensor.dtype in INDEX else self.tensor(value, int32, arg)
             types[arg.type] = tensor.dtype
         elif tensor.dtype is not wanted:
             raise _mismatch(op, arg, number, wanted, tensor.dtype)
@@ -184,23 +187,11 @@ def _as_tensor(value: Any, wanted: DType | None, near: Device | None) -> EagerTe
             found = scalar(value, place(near, wanted))
             if found is not None:
                 return found
-        if not loses(value, wanted):
-            try:
-                return to_tensor(value, wanted)
-            except DTypeError:
-                pass  # it does not fit: take its natural dtype, and let the mismatch be reported
+        try:
+            return to_tensor(value, wanted)
+        except DTypeError:
+            pass  # it does not fit: take its natural dtype, and let the mismatch be reported
     return to_tensor(value)
-
-
-def loses(value: Any, wanted: DType) -> bool:
-    """Whether a NumPy array would lose its fraction, or its meaning, in this dtype."""
-    if not isinstance(value, (np.ndarray, np.generic)):
-        return False
-    return not np.can_cast(value.dtype, _numpy_kind(wanted), "same_kind")
-
-
-def _numpy_kind(wanted: DType) -> Any:
-    return np.float32 if wanted.name == "bfloat16" else wanted.as_numpy_dtype
 
 
 def _mismatch(op: Op, arg: Arg, number: int, wanted: DType, got: DType) -> DTypeError:

@@ -5,7 +5,7 @@ Whoever goes down into lists that a program gave counts the levels with `deeper`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MappingView, MutableMapping
 from copy import copy
 from typing import Any
 
@@ -46,7 +46,9 @@ def flatten(structure: Any, depth: int = 0) -> list[Any]:
     if isinstance(structure, dict):
         structure = [structure[key] for key in _keys(structure)]
     if not isinstance(structure, (list, tuple)):
-        return [structure]
+        if not isinstance(structure, MappingView):
+            return [structure]
+        structure = list(structure)
     below = deeper(depth)
     return [leaf for item in structure for leaf in flatten(item, below)]
 

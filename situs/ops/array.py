@@ -291,6 +291,8 @@ _ensure_shape.passes_gradients()
 
 def identity(input: Any, name: str | None = None) -> Tensor:
     """Returns a tensor with the same elements, on the device that the scope asks for."""
+    if hasattr(type(input), "__apply__"):  # slices of a tensor stay slices
+        return input.__apply__(lambda values: identity(values, name))  # type: ignore[no-any-return]
     return _identity(input, name)
 
 
@@ -298,11 +300,13 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """Returns a list of tensors with the same elements as those given."""
     if not isinstance(input, (list, tuple)):
         raise DTypeError(f"identity_n takes a list of tensors, got {type(input).__name__}.")
-    return [identity(each, name) for each in input]
+    return [_identity(each, name) for each in input]
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """Returns a tensor with the same elements, which gradients treat as a constant."""
+    if hasattr(type(input), "__apply__"):  # slices of a tensor stay slices
+        return input.__apply__(lambda values: stop_gradient(values, name))  # type: ignore[no-any-return]
     return _stop_gradient(input, name)
 
 

@@ -81,6 +81,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     target = dtype if type(dtype) is DType else as_dtype(dtype)
     if isinstance(x, Tensor) and x.dtype is target:
         return x
+    if hasattr(type(x), "__apply__"):  # slices of a tensor stay slices
+        return x.__apply__(lambda values: cast(values, target, name))  # type: ignore[no-any-return]
     return _cast(x, DstT=target, name=name)
 
 

@@ -85,10 +85,10 @@ def _scaled(t: Any, scale: Tensor) -> Any:
     return _like(t, multiply(values, cast(scale, values.dtype)))
 
 
-def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
-    """Scales a tensor, or slices of one, down so that its Euclidean norm per element is at most `clip_norm`."""
-    values = convert_to_tensor(values_of(t))
+def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
+    """Scales a tensor down so that its Euclidean norm per element is at most `clip_norm`."""
+    values = convert_to_tensor(t)
     with Composed(name, "clip_by_average_norm") as last:
         limit = cast(clip_norm, values.dtype)
         per_norm = multiply(rsqrt(reduce_sum(multiply(values, values))), cast(size(values), values.dtype))
-        return _like(t, multiply(multiply(values, limit), minimum(per_norm, reciprocal(limit)), last))
+        return multiply(multiply(values, limit), minimum(per_norm, reciprocal(limit)), last)

@@ -358,10 +358,9 @@ def _linspace_kernel(start: Any, stop: Any, num: Any, *, T: DType, device: torch
     return torch.linspace(start, stop, num, dtype=torch.float64, device=device).to(TORCH_DTYPE[T])
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
-    """Makes `num` evenly spaced values from `start` to `stop`, both included."""
-    start, stop = read(start), read(stop)
-    given = [v.dtype for v in (start, stop) if isinstance(v, (Tensor, np.ndarray, np.generic))]
+def linspace_of_numbers(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    """Makes `num` evenly spaced values from one number to another, both included."""
+    given = [v.dtype for v in (start, stop) if isinstance(v, np.generic)]
     whole = isinstance(start, int) and isinstance(stop, int)
     dtype = as_dtype(given[0]) if given else dt.int32 if whole else dt.float32
     if dtype.is_integer:

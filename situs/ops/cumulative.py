@@ -267,6 +267,29 @@ def _scatter(how: str) -> Combine:
     return combine
 
 
+def _extreme(how: str, never: float) -> Combine:
+    """The largest, or smallest, as TensorFlow compares: what comes after a NaN takes its place.
+
+    So a segment has the extreme of what stands after its last NaN; `never` is less, or greater, than that.
+    """
+    plain = _scatter(how)
+
+    def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+        if not data.is_floating_point() or data.is_cuda or not torch.isnan(data).any():  # a card should not wait
+            return plain(base, rows, data)
+        places, to = torch.arange(len(data), device=data.device)[:, None], rows.unsqueeze(1).expand_as(data)
+        lost = torch.isnan(data)
+        last = torch.full(base.shape, -1, device=data.device).scatter_reduce_(
+            0, to, torch.where(lost, places, -1), "amax"
+        )
+        after = places > last.gather(0, to)
+        ends = torch.zeros_like(last).scatter_reduce_(0, to, after.long(), "amax")
+        base = plain(base, rows, torch.where(after, data, never))
+        return torch.where((last >= 0) & (ends == 0), torch.nan, base)
+
+    return combine
+
+
 def _by_ufunc(ufunc: Any) -> Combine:
     def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
         ufunc.at(base.numpy(), rows.numpy(), data.numpy())
@@ -289,6 +312,14 @@ def _lowest(dtype: torch.dtype) -> float:
 
 def _highest(dtype: torch.dtype) -> float:
     return torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
+def _least(dtype: torch.dtype) -> float:
+    return -math.inf if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def _most(dtype: torch.dtype) -> float:
+    return math.inf if dtype.is_floating_point else torch.iinfo(dtype).max
 
 
 def _by_segment(data: torch.Tensor, ids: torch.Tensor, count: int, combine: Combine, fill: Fill) -> torch.Tensor:
@@ -418,14 +449,14 @@ segment_prod = _segment(
 )
 segment_max = _segment(
     "SegmentMax",
-    _combining(_scatter("amax"), _lowest, 0),
+    _combining(_extreme("amax", -math.inf), _least, 0),
     _combining(_by_ufunc(np.maximum), _lowest, 0),
     REAL,
     "Finds the maximum of the slices of `data` that have the same number in the ordered `segment_ids`.",
 )
 segment_min = _segment(
     "SegmentMin",
-    _combining(_scatter("amin"), _highest, 0),
+    _combining(_extreme("amin", math.inf), _most, 0),
     _combining(_by_ufunc(np.minimum), _highest, 0),
     REAL,
     "Finds the minimum of the slices of `data` that have the same number in the ordered `segment_ids`.",
@@ -597,7 +628,7 @@ unsorted_segment_prod = _unsorted_segment(
 )
 unsorted_segment_max = _unsorted_segment(
     "UnsortedSegmentMax",
-    _scatter("amax"),
+    _extreme("amax", -math.inf),
     np.maximum,
     _lowest,
     REAL,
@@ -605,7 +636,7 @@ unsorted_segment_max = _unsorted_segment(
 )
 unsorted_segment_min = _unsorted_segment(
     "UnsortedSegmentMin",
-    _scatter("amin"),
+    _extreme("amin", math.inf),
     np.minimum,
     _highest,
     REAL,

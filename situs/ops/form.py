@@ -25,6 +25,7 @@ class Leaf:
 
 
 LEAF = Leaf()
+composites: set[type] = set()  # classes whose ``__components__()`` are the arguments that make an object again
 
 
 class Form:
@@ -51,6 +52,8 @@ class Form:
         inside = [str(item) for item in self.items]
         if issubclass(self.kind, dict):
             return "{" + ", ".join(f"{key}: {item}" for key, item in zip(self.keys, inside, strict=True)) + "}"
+        if self.kind in composites:
+            return f"{self.kind.__name__}({', '.join(inside)})"
         if issubclass(self.kind, tuple):
             return f"{self.kind.__name__.replace('tuple', '')}({', '.join(inside)}{',' * (len(inside) == 1)})"
         return f"[{', '.join(inside)}]"
@@ -85,6 +88,8 @@ def _taken(structure: Any, leaves: list[Any], keep: Keep, depth: int = 0) -> Any
         keys, below = _sorted(structure), deeper(depth)
         kind = dict if isinstance(structure, defaultdict) else type(structure)
         return Form(kind, tuple([_taken(structure[key], leaves, keep, below) for key in keys]), keys, tuple(structure))
+    if type(structure) in composites:
+        return Form(type(structure), tuple([_taken(part, leaves, keep, depth) for part in structure.__components__()]))
     kept = keep(structure)
     if kept is LEAF:
         leaves.append(structure)
@@ -112,4 +117,5 @@ def _put(form: Any, leaves: Iterator[Any], give: Callable[[Any], Any] | None) ->
     if form.order:
         by_key = dict(zip(form.keys, items, strict=True))
         return form.kind((key, by_key[key]) for key in form.order)
-    return form.kind(*items) if hasattr(form.kind, "_fields") else form.kind(items)
+    as_arguments = form.kind in composites or hasattr(form.kind, "_fields")
+    return form.kind(*items) if as_arguments else form.kind(items)

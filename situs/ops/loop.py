@@ -131,6 +131,12 @@ def check_loop(cond: Any, body: Any, loop_vars: Any, parallel_iterations: Any) -
     for name, function in (("cond", cond), ("body", body)):
         if not callable(function):
             raise DTypeError(f"'{name}' must be callable: a function of the loop variables, got {function!r}.")
+    if isinstance(parallel_iterations, SymbolicTensor) and parallel_iterations.dtype.is_integer:
+        parallel_iterations = 1  # nothing depends on it, so it need not be known
+    elif (
+        is_tensor(parallel_iterations) and parallel_iterations.dtype.is_integer and parallel_iterations.shape.rank == 0
+    ):
+        parallel_iterations = int(read(parallel_iterations))  # type: ignore[call-overload]
     if isinstance(parallel_iterations, bool) or not isinstance(parallel_iterations, (int, np.integer)):
         raise DTypeError(f"'parallel_iterations' must be a positive integer, got {parallel_iterations!r}.")
     if parallel_iterations < 1:

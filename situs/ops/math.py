@@ -23,7 +23,20 @@ import torch
 from situs import dispatch
 from situs import dtype as dt
 from situs.dispatch import BinaryFunction, UnaryFunction
-from situs.dtype import COMPLEX, FLOATING, INDEX, INTEGER, NUMERIC, REAL, SIGNED, STRING, WIDE_UNSIGNED, DType, DTypes
+from situs.dtype import (
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    INDEX,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    SIGNED,
+    STRING,
+    WIDE_UNSIGNED,
+    DType,
+    DTypes,
+)
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.cast import cast, dtype_of, real
@@ -71,7 +84,9 @@ def real_part(x: Tensor) -> Tensor:
 
 add = binary("AddV2", torch.add, NUMERIC | STRING, "Returns x + y element-wise.", gpu=NATIVE, wide=np.add, node="Add")
 subtract = binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", wide=np.subtract)
-multiply = binary("Mul", torch.mul, NUMERIC, "Returns x * y element-wise.", wide=np.multiply)
+multiply = binary(
+    "Mul", torch.mul, NUMERIC | BOOL, "Returns x * y element-wise; of booleans, x and y.", wide=np.multiply
+)
 _real_div = binary("RealDiv", torch.true_divide, ANALYTIC, "Returns x / y element-wise.")
 
 
@@ -635,35 +650,77 @@ def _special(name: str, kernel: Callable[..., torch.Tensor], doc: str) -> UnaryF
     return function
 
 
+# At poles and infinities PyTorch's functions differ from TensorFlow's, which are Eigen's.
+
+
+def _digamma_kernel(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x == 0, torch.nan, torch.digamma(x))  # from either side another infinity
+
+
+def _zeta_kernel(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    value = torch.special.zeta(x, q)
+    pole = (q <= 0) & (q == torch.floor(q))
+    value = torch.where(torch.isnan(x) | (pole & (x > 1) & (torch.remainder(x, 2) != 0)), torch.nan, value)
+    vanishing = ((x > 1) & (q == torch.inf)) | ((q > 1) & torch.isnan(value) & (x > 1))
+    return torch.where(vanishing, 0, value)
+
+
 def _polygamma_kernel(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     order = a + 1
-    magnitude = torch.exp(torch.lgamma(order)) * torch.special.zeta(order, x)
+    magnitude = torch.exp(torch.lgamma(order)) * _zeta_kernel(order, x)
     value = torch.where(order % 2 == 0, magnitude, -magnitude)
-    value = torch.where(a == 0, torch.digamma(x), value)
+    value = torch.where(a == 0, _digamma_kernel(x), value)
     return torch.where((a >= 0) & (a == torch.floor(a)), value, torch.nan)
 
+
+def _igamma_kernel(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    value = torch.where(_lacks_gamma(a, x), torch.nan, torch.special.gammainc(a, x))
+    return torch.where(((x == 0) & ~torch.isnan(a)) | ((a == torch.inf) & (x == torch.inf)), 0, value)
+
+
+def _igammac_kernel(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    value = torch.where(_lacks_gamma(a, x), torch.nan, torch.special.gammaincc(a, x))
+    return torch.where((a == torch.inf) & (x == torch.inf), 0, value)
+
+
+def _lacks_gamma(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Where the incomplete gamma functions are not defined, though PyTorch gives a number."""
+    return torch.isnan(a) | torch.isnan(x) | ((a == 0) & (x > 0))
+
+
+def _infinite_below_zero(function: Callable[[torch.Tensor], torch.Tensor], sign: int) -> Callable[..., torch.Tensor]:
+    """A Bessel function that goes to infinity at 0, and stays there for numbers below."""
+    return lambda x: torch.where(x < 0, sign * torch.inf, function(x))
+
+
+_bessel_y0 = _infinite_below_zero(torch.special.bessel_y0, -1)
+_bessel_y1 = _infinite_below_zero(torch.special.bessel_y1, -1)
+_modified_bessel_k0 = _infinite_below_zero(torch.special.modified_bessel_k0, 1)
+_scaled_modified_bessel_k0 = _infinite_below_zero(torch.special.scaled_modified_bessel_k0, 1)
+_modified_bessel_k1 = _infinite_below_zero(torch.special.modified_bessel_k1, 1)
+_scaled_modified_bessel_k1 = _infinite_below_zero(torch.special.scaled_modified_bessel_k1, 1)
 
 erf = unary("Erf", torch.erf, FLOATING, "Computes the error function of x, element-wise.")
 erfc = unary("Erfc", torch.erfc, FLOATING, "Computes 1 - erf(x), precise for large x.")
 erfinv = _special("Erfinv", torch.erfinv, "Computes the inverse of the error function; NaN outside [-1, 1].")
 ndtri = _special("Ndtri", torch.special.ndtri, "Computes the quantiles of the standard normal distribution.")
 lgamma = _special("Lgamma", torch.lgamma, "Computes the logarithm of |gamma(x)|, element-wise.")
-digamma = _special("Digamma", torch.digamma, "Computes the derivative of lgamma(x), element-wise.")
+digamma = _special("Digamma", _digamma_kernel, "Computes the derivative of lgamma(x), element-wise.")
 bessel_i0 = _special("BesselI0", torch.special.i0, "Computes the modified Bessel function I0.")
 bessel_i0e = _special("BesselI0e", torch.special.i0e, "Computes the Bessel function I0 times exp(-|x|).")
 bessel_i1 = _special("BesselI1", torch.special.i1, "Computes the modified Bessel function I1.")
 bessel_i1e = _special("BesselI1e", torch.special.i1e, "Computes the Bessel function I1 times exp(-|x|).")
 bessel_j0 = _special("BesselJ0", torch.special.bessel_j0, "Computes the Bessel function J0.")
 bessel_j1 = _special("BesselJ1", torch.special.bessel_j1, "Computes the Bessel function J1.")
-bessel_y0 = _special("BesselY0", torch.special.bessel_y0, "Computes the Bessel function Y0.")
-bessel_y1 = _special("BesselY1", torch.special.bessel_y1, "Computes the Bessel function Y1.")
-bessel_k0 = _special("BesselK0", torch.special.modified_bessel_k0, "Computes the modified Bessel function K0.")
-bessel_k0e = _special("BesselK0e", torch.special.scaled_modified_bessel_k0, "Computes K0 times exp(x).")
-bessel_k1 = _special("BesselK1", torch.special.modified_bessel_k1, "Computes the modified Bessel function K1.")
-bessel_k1e = _special("BesselK1e", torch.special.scaled_modified_bessel_k1, "Computes K1 times exp(x).")
-_igamma = binary("Igamma", torch.special.gammainc, SINGLE_AND_DOUBLE, "Computes P(x, y).")
-_igammac = binary("Igammac", torch.special.gammaincc, SINGLE_AND_DOUBLE, "Computes Q(x, y).")
-_zeta = binary("Zeta", torch.special.zeta, SINGLE_AND_DOUBLE, "Computes the Hurwitz zeta function.")
+bessel_y0 = _special("BesselY0", _bessel_y0, "Computes the Bessel function Y0.")
+bessel_y1 = _special("BesselY1", _bessel_y1, "Computes the Bessel function Y1.")
+bessel_k0 = _special("BesselK0", _modified_bessel_k0, "Computes the modified Bessel function K0.")
+bessel_k0e = _special("BesselK0e", _scaled_modified_bessel_k0, "Computes K0 times exp(x).")
+bessel_k1 = _special("BesselK1", _modified_bessel_k1, "Computes the modified Bessel function K1.")
+bessel_k1e = _special("BesselK1e", _scaled_modified_bessel_k1, "Computes K1 times exp(x).")
+_igamma = binary("Igamma", _igamma_kernel, SINGLE_AND_DOUBLE, "Computes P(x, y).")
+_igammac = binary("Igammac", _igammac_kernel, SINGLE_AND_DOUBLE, "Computes Q(x, y).")
+_zeta = binary("Zeta", _zeta_kernel, SINGLE_AND_DOUBLE, "Computes the Hurwitz zeta function.")
 _polygamma = binary("Polygamma", _polygamma_kernel, SINGLE_AND_DOUBLE, "Computes derivatives of digamma.")
 
 _BELL = 2 / math.sqrt(math.pi)  # the derivative of erf at 0

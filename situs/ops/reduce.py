@@ -41,7 +41,7 @@ from situs.ops.attribute import as_bool
 from situs.ops.cast import real
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.define import CPU, GPU, op
-from situs.ops.math import conj, divide, exp, multiply, real_part, sqrt, subtract, times
+from situs.ops.math import conj, divide, exp, is_finite, multiply, real_part, sqrt, subtract, times
 from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
 from situs.registry.op import Op, find_op
@@ -235,14 +235,15 @@ def _wide_min(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
 
 
 def _euclidean_norm(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
-    exact = x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(torch.float64)
-    norm: torch.Tensor = torch.linalg.vector_norm(exact, 2, axes, keep)
-    return norm.to(x.dtype)
+    if x.dtype.is_floating_point or x.dtype.is_complex:
+        norm: torch.Tensor = torch.linalg.vector_norm(x, 2, axes, keep)
+        return norm
+    squares = torch.sum(x * x, axes, keep, dtype=x.dtype)  # integers wrap around, here as in all sums
+    return squares.to(torch.float64).sqrt().to(x.dtype)
 
 
 def _wide_euclidean_norm(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
-    norm = np.sqrt(np.sum(np.square(x, dtype=np.float64), axis, keepdims=keepdims))
-    return np.minimum(norm, np.nextafter(2.0 ** (8 * x.itemsize), 0))  # what does not fit becomes the largest that does
+    return np.sqrt(np.sum(np.square(x), axis, x.dtype, keepdims=keepdims), dtype=np.float64)
 
 
 def _all(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
@@ -346,8 +347,11 @@ def _euclidean_norm_gradient(
 def _logsumexp_gradient(
     grad: Tensor, input: Tensor, output: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool
 ) -> Tensor:
+    """The gradient rule: shares of ``exp(input - output)``, which is 1 in all unless the output is too large for it."""
     share = exp(subtract(input, spread(output, input_shape, axis, keep_dims)))
-    return multiply(spread(grad, input_shape, axis, keep_dims), share)
+    total = find_op("Sum")(share, axis, keep_dims=keep_dims)
+    whole = find_op("SelectV2")(is_finite(total), total, ones_like(total))
+    return multiply(spread(divide(grad, whole), input_shape, axis, keep_dims), share)
 
 
 # The way back from a maximum or a minimum: to all elements that are the largest, in equal parts.

@@ -62,11 +62,18 @@ def _replace(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) ->
 
 
 def _smallest(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
+    updates = _nan_as(torch.inf, updates)
     output.scatter_reduce_(0, rows[:, None].expand_as(updates), updates, "amin")
 
 
 def _largest(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
+    updates = _nan_as(-torch.inf, updates)
     output.scatter_reduce_(0, rows[:, None].expand_as(updates), updates, "amax")
+
+
+def _nan_as(never: float, updates: torch.Tensor) -> torch.Tensor:
+    """Updates of which none is NaN, which changes nothing: in TensorFlow it is neither greater nor less."""
+    return updates.nan_to_num(never, torch.inf, -torch.inf) if updates.is_floating_point() else updates
 
 
 # What all kernels share.

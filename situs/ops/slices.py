@@ -10,6 +10,7 @@ Wherever a tensor is expected, the slices stand for the whole of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from situs.eager.binding import host_value
 from situs.errors import InvalidArgumentError, UnimplementedError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant, convert_to_tensor
+from situs.ops.form import composites
 from situs.registry.op import find_op
 from situs.shapes import TensorShape
 from situs.symbolic.bind import constant as symbolic_constant
@@ -31,7 +33,7 @@ class IndexedSlicesValue(NamedTuple):
 
     values: Any
     indices: Any
-    dense_shape: Any
+    dense_shape: Any = None
 
 
 class IndexedSlices:
@@ -131,12 +133,23 @@ class IndexedSlices:
         """What a session fetches for slices."""
         return IndexedSlicesValue(self._values, self._indices, self.dense_shape)
 
+    def __apply__(self, function: Callable[[Any], Any]) -> IndexedSlices:
+        """Slices of what a function makes of the whole tensor, if it keeps zeros, from what it makes of the rows."""
+        return IndexedSlices(function(_tensor(self._values)), self._indices, self._dense_shape)
+
+    def __components__(self) -> tuple[Any, Any, Any]:
+        """The tensors that the slices are made of, as the arguments that make them again."""
+        return self._values, self._indices, self.dense_shape
+
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-_tensor(self._values), self._indices, self._dense_shape)
+        return self.__apply__(lambda values: -values)
 
     def __repr__(self) -> str:
         shape = "" if self._dense_shape is None else f", dense_shape={self.dense_shape!s}"
         return f"IndexedSlices(indices={self._indices!s}, values={self._values!s}{shape})"
+
+
+composites.add(IndexedSlices)
 
 
 def _tensor(values: Any) -> Tensor:
@@ -146,5 +159,5 @@ def _tensor(values: Any) -> Tensor:
 def scaled(slices: Any, factor: Any) -> Any:
     """A gradient times a number: slices stay slices."""
     if isinstance(slices, IndexedSlices):
-        return IndexedSlices(_tensor(slices.values) * factor, slices.indices, slices._dense_shape)
+        return slices.__apply__(lambda values: values * factor)
     return slices * factor

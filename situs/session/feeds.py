@@ -65,7 +65,7 @@ def as_mapping(feed_dict: Any) -> Mapping[Any, Any]:
 
 
 def flattened(feed_dict: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A feed whose keys may be tuples of tensors, as one from tensor to value.
+    """A feed whose keys may be tuples of tensors, or slices, as one from tensor to value.
 
     Raises:
         ValueError: a tuple of keys has another length than its values.
@@ -74,6 +74,10 @@ def flattened(feed_dict: Mapping[Any, Any]) -> dict[Any, Any]:
     for key, value in feed_dict.items():
         if isinstance(key, tuple):
             flat.update(flattened(_paired(key, value)))
+        elif hasattr(type(key), "__fetched__"):  # slices, of which there is more than one tensor
+            parts = tuple(part for part in key.__fetched__() if part is not None)
+            given = [part for part in value if part is not None] if isinstance(value, (list, tuple)) else value
+            flat.update(_paired(parts, given))
         else:
             flat[key] = value
     return flat

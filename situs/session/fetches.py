@@ -67,7 +67,7 @@ class Fetches:
         if isinstance(structure, Mapping):
             return self._mapping(structure, deeper(depth))
         if hasattr(type(structure), "__fetched__"):  # slices, of which there is more than one tensor
-            return self._reader(structure.__fetched__(), deeper(depth))
+            return self._parts(structure.__fetched__(), deeper(depth))
         number = self._number(structure)
         return lambda values: values[number]
 
@@ -81,6 +81,12 @@ class Fetches:
         if isinstance(structure, tuple):
             return lambda values: _made(kind, [read(values) for read in readers])
         return lambda values: [read(values) for read in readers]
+
+    def _parts(self, structure: Any, depth: int) -> Rebuild:
+        """What stands for more than one tensor, of which some may be missing."""
+        readers = [None if part is None else self._reader(part, depth) for part in structure]
+        kind = type(structure)
+        return lambda values: kind(*[None if read is None else read(values) for read in readers])
 
     def _mapping(self, structure: Mapping[Any, Any], depth: int) -> Rebuild:
         keys, readers = list(structure), [self._reader(item, depth) for item in structure.values()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs.dtype import DType
-from situs.eager.binding import Binder, host_value, loses
+from situs.eager.binding import Binder, host_value
 from situs.eager.convert import to_array
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError
@@ -38,7 +38,7 @@ class SymbolicBinder(Binder):
             return held(self.graph, value, name)
         if isinstance(value, (list, tuple)) and has_tensor(value):
             return self._packed(value, wanted, arg)
-        if wanted is not None and not loses(value, wanted):
+        if wanted is not None:
             try:
                 return constant(self.graph, *to_array(value, wanted), name)
             except DTypeError:

@@ -143,7 +143,6 @@ from situs.ops.compare import not_equal as not_equal
 from situs.ops.constant import constant as constant
 from situs.ops.constant import convert_to_tensor as convert_to_tensor
 from situs.ops.constant import fill as fill
-from situs.ops.constant import linspace as linspace
 from situs.ops.constant import ones as ones
 from situs.ops.constant import ones_like as ones_like
 from situs.ops.constant import range as range
@@ -372,6 +371,7 @@ from situs.ops.search import unique_with_counts as unique_with_counts
 from situs.ops.search import unravel_index as unravel_index
 from situs.ops.seeds import set_graph_seed as set_random_seed
 from situs.ops.slices import IndexedSlices as IndexedSlices
+from situs.ops.spaced import linspace as linspace
 from situs.ops.strings import as_string as as_string
 from situs.ops.strings import decode_base64 as decode_base64
 from situs.ops.strings import encode_base64 as encode_base64

@@ -31,7 +31,6 @@ from situs.tensor import Tensor
 Kernel = Callable[..., torch.Tensor]
 
 _aten = torch.ops.aten
-_threshold_backward: Kernel = _aten.threshold_backward.default
 _hardtanh_backward: Kernel = _aten.hardtanh_backward.default
 _leaky_relu_backward: Kernel = _aten.leaky_relu_backward.default
 _elu_backward: Kernel = _aten.elu_backward.default
@@ -61,7 +60,7 @@ def _merged(gradients: TensorShape, known: TensorShape, **attrs: Any) -> TensorS
 
 
 def _relu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    return _threshold_backward(gradients, features, 0)
+    return _leaky_relu_backward(gradients, features, 0, False)  # threshold_backward would let a NaN's through
 
 
 def _relu6_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
@@ -84,9 +83,12 @@ def leaky_relu_grad(gradients: Tensor, features: Tensor, alpha: float) -> Tensor
     return _leaky_relu_grad(gradients, features, alpha=alpha)
 
 
-_relu_grad.gradient(lambda grad, features: (relu_grad(grad, features), None))
-_relu6_grad.gradient(lambda grad, features: (relu6_grad(grad, features), None))
-_leaky_relu_grad.gradient(lambda grad, features, *, alpha: (leaky_relu_grad(grad, features, alpha), None))
+# Straight lines: what they were given makes no difference to their derivative, which is zeros and not nothing.
+_relu_grad.gradient(lambda grad, features: (relu_grad(grad, features), lambda: zeros_like(features)))
+_relu6_grad.gradient(lambda grad, features: (relu6_grad(grad, features), lambda: zeros_like(features)))
+_leaky_relu_grad.gradient(
+    lambda grad, features, *, alpha: (leaky_relu_grad(grad, features, alpha), lambda: zeros_like(features))
+)
 
 # Exponential units, from their results.
 
@@ -95,7 +97,8 @@ _SELU_SCALED_ALPHA = 1.6732632423543772848170429916717 * _SELU_SCALE
 
 
 def _elu_grad_kernel(gradients: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
-    return _elu_backward(gradients, 1, 1, 1, True, outputs)
+    # PyTorch's own makes a NaN of a NaN; TensorFlow counts it with the positive ones.
+    return _elu_backward(gradients, 1, 1, 1, True, outputs.nan_to_num(0, torch.inf, -torch.inf))
 
 
 def _selu_grad_kernel(gradients: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:

@@ -172,7 +172,7 @@ def dot_product_attention(
             _spread(key, query.shape),
             _spread(value, query.shape),
             [] if bias is None else [cast(bias, query.dtype)],
-            [] if mask is None else [mask],
+            [] if mask is None else [convert_to_tensor(mask)],
             scale=None if scale is None else as_float(scale, "scale"),
             is_causal=as_bool(is_causal, "is_causal"),
             U=dt.float64 if query.dtype is dt.float64 else dt.float32,

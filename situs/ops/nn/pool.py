@@ -7,6 +7,7 @@ PyTorch finds the places of the largest elements in any case, so max pooling ret
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -77,7 +78,26 @@ def _cropped(y: torch.Tensor, starts: Ints, laid: Slide) -> torch.Tensor:
 
 
 def _largest(x: torch.Tensor, windows: Ints, laid: Slide) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest elements, and their places in the flattened spatial dimensions."""
+    """The largest elements, and their places in the flattened spatial dimensions, as TensorFlow compares.
+
+    A NaN is not counted, and nothing is less than the least finite number; but the gradient goes to a NaN that stands
+    first in its window.
+    """
+    y, places = _search(x, windows, laid)
+    if not x.is_floating_point() or x.is_cuda or math.isfinite(y.amin()):  # a card should not wait
+        return y, places
+    y, places = _search(torch.where(torch.isnan(x), -torch.inf, x), windows, laid)
+    _, firsts = _search(torch.full_like(x, -torch.inf), windows, laid)
+    begins_lost = torch.isnan(_at(firsts, x))
+    return y.clamp(min=torch.finfo(y.dtype).min), torch.where(begins_lost, firsts, places)
+
+
+def _at(places: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return x.flatten(2).gather(2, places.flatten(2)).reshape(places.shape)
+
+
+def _search(x: torch.Tensor, windows: Ints, laid: Slide) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same as PyTorch compares: a NaN is the largest."""
     pool = functional.max_pool3d_with_indices if len(windows) == 3 else functional.max_pool2d_with_indices
     sizes = tuple(x.shape[2:])
     fit = fit_to(sizes, windows, laid)
@@ -156,8 +176,10 @@ def _declare_avg(name: str, n: int) -> Op:
     return declared
 
 
-def _max_gradient(grad_op: str, grads: list[Any], input_shape: Any, places: Tensor, **window: Any) -> Tensor:
-    return find_op(grad_op)(input_shape, grads[0], places, **window)
+def _max_gradient(
+    grad_op: str, grads: list[Any], input_shape: Any, output: Tensor, places: Tensor, **window: Any
+) -> Tensor:
+    return find_op(grad_op)(input_shape, output, grads[0], places, **window)
 
 
 def _avg_gradient(grad_op: str, grad: Tensor, input_shape: Any, **window: Any) -> Tensor:
@@ -353,8 +375,9 @@ def _argmax_kernel(
     if 0 in input.shape or 0 in laid.counts:
         empty = input.new_empty((batch, *laid.counts, channels))  # type: ignore[arg-type]
         return empty, empty.to(index_dtype)
-    y, places = _largest(channels_first(input, 2, "NHWC"), windows, laid)
-    y, places = as_given(y, 2, "NHWC"), as_given(places, 2, "NHWC")
+    x = channels_first(input, 2, "NHWC")
+    _, places = _largest(x, windows, laid)
+    y, places = as_given(_at(places, x), 2, "NHWC"), as_given(places, 2, "NHWC")
     places = places * channels + torch.arange(channels, device=input.device)
     if include_batch_in_index:
         places = places + torch.arange(batch, device=input.device).reshape(-1, 1, 1, 1) * (height * width * channels)

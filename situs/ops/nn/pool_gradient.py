@@ -3,9 +3,11 @@
 That of a maximum goes to the place where it was found; that of a mean is spread over the window. Back through the
 first gradient, elements are picked from those places again.
 
-    MaxPool(input)                      -> output, places
-    MaxPoolGrad(sizes, grad, places)    -> zeros, with `grad` added at the places
-    MaxPoolGradGrad(x, places)          -> the elements of `x` at the places
+    MaxPool(input)                              -> output, places
+    MaxPoolGrad(sizes, maxima, grad, places)    -> zeros, with `grad` added at the places
+    MaxPoolGradGrad(x, places)                  -> the elements of `x` at the places
+
+The maxima themselves make no difference to it. They are an input because a second derivative is zeros, not nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import torch
 from torch.nn import functional
 
 from situs.dtype import FLOATING, INDEX
+from situs.ops.constant import zeros_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.nn.pool_window import AVG_POOL, MAX_POOL, Ints, fit_to, lay, lifted
 from situs.ops.nn.window import Slide, as_given, channels_first, defaults, passing_on
@@ -48,6 +51,7 @@ def _as_laid_out(x: torch.Tensor, n: int, data_format: str) -> torch.Tensor:
 def _max_grad_kernel(
     n: int,
     input_sizes: Any,
+    maxima: torch.Tensor,
     grad: torch.Tensor,
     places: torch.Tensor,
     *,
@@ -80,18 +84,20 @@ def _pick_shape(input: TensorShape, places: TensorShape, **window: Any) -> Tenso
     return places
 
 
-def _max_grad_gradient(name: str, grad: Tensor, places: Tensor, **window: Any) -> tuple[Any, None]:
-    return lambda: find_op(f"{name}GradGrad")(grad, places, **window), None
+def _max_grad_gradient(name: str, grad: Tensor, maxima: Tensor, places: Tensor, **window: Any) -> tuple[Any, Any, None]:
+    return lambda: zeros_like(maxima), lambda: find_op(f"{name}GradGrad")(grad, places, **window), None
 
 
-def _pick_gradient(name: str, grad: Tensor, input_shape: Any, places: Tensor, **window: Any) -> tuple[Any, None]:
-    return lambda: find_op(f"{name}Grad")(input_shape, grad, places, **window), None
+def _pick_gradient(
+    name: str, grad: Tensor, input_shape: Any, places: Tensor, output: Tensor, **window: Any
+) -> tuple[Any, None]:
+    return lambda: find_op(f"{name}Grad")(input_shape, output, grad, places, **window), None
 
 
 def _declare_max(name: str, n: int) -> None:
     """Declares the gradient of max pooling over `n` spatial dimensions, and the gradient of that."""
     window = {"T": FLOATING, "ksize": (1,) * (n + 2), **defaults(n)}
-    back = op(f"{name}Grad", "input_sizes: host, grad: T, places: int64 -> output: T", **window)
+    back = op(f"{name}Grad", "input_sizes: host, maxima: T, grad: T, places: int64 -> output: T", **window)
     back.shape(_input_shape)
     back.kernel(CPU, GPU)(partial(_max_grad_kernel, n))
     back.gradient(passing_on(partial(_max_grad_gradient, name), "ksize"))
