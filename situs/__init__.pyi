@@ -48,6 +48,7 @@ from situs.ops.array import broadcast_static_shape as broadcast_static_shape
 from situs.ops.array import broadcast_to as broadcast_to
 from situs.ops.array import ensure_shape as ensure_shape
 from situs.ops.array import expand_dims as expand_dims
+from situs.ops.array import guarantee_const as guarantee_const
 from situs.ops.array import identity as identity
 from situs.ops.array import identity_n as identity_n
 from situs.ops.array import meshgrid as meshgrid
@@ -105,6 +106,7 @@ from situs.ops.indexing import slice as slice
 from situs.ops.indexing import strided_slice as strided_slice
 from situs.ops.join import concat as concat
 from situs.ops.join import pad as pad
+from situs.ops.join import parallel_stack as parallel_stack
 from situs.ops.join import repeat as repeat
 from situs.ops.join import split as split
 from situs.ops.join import stack as stack
@@ -131,6 +133,7 @@ from situs.ops.math import minimum as minimum
 from situs.ops.math import multiply as multiply
 from situs.ops.math import negative as negative
 from situs.ops.math import pow as pow
+from situs.ops.math import realdiv as realdiv
 from situs.ops.math import round as round
 from situs.ops.math import scalar_mul as scalar_mul
 from situs.ops.math import sigmoid as sigmoid

@@ -2,6 +2,7 @@
 
 from situs.ops.math import sigmoid as sigmoid
 from situs.ops.math import tanh as tanh
+from situs.ops.nn import experimental as experimental
 from situs.ops.nn.activation import crelu as crelu
 from situs.ops.nn.activation import elu as elu
 from situs.ops.nn.activation import gelu as gelu
@@ -31,12 +32,16 @@ from situs.ops.nn.depthwise import depthwise_conv2d as depthwise_conv2d
 from situs.ops.nn.depthwise import separable_conv2d as separable_conv2d
 from situs.ops.nn.dropout import dropout as dropout
 from situs.ops.nn.embedding import embedding_lookup as embedding_lookup
+from situs.ops.nn.isotonic import isotonic_regression as isotonic_regression
 from situs.ops.nn.loss import l2_loss as l2_loss
 from situs.ops.nn.loss import log_poisson_loss as log_poisson_loss
 from situs.ops.nn.loss import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
 from situs.ops.nn.loss import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
 from situs.ops.nn.loss import sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits
 from situs.ops.nn.loss import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
+from situs.ops.nn.moments import normalize_moments as normalize_moments
+from situs.ops.nn.moments import sufficient_statistics as sufficient_statistics
+from situs.ops.nn.moments import weighted_moments as weighted_moments
 from situs.ops.nn.normalize import batch_norm_with_global_normalization as batch_norm_with_global_normalization
 from situs.ops.nn.normalize import batch_normalization as batch_normalization
 from situs.ops.nn.normalize import l2_normalize as l2_normalize

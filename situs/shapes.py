@@ -26,7 +26,7 @@ class Dimension(int):
     """A known dimension of a shape: an integer.
 
     Args:
-        value: The size, or another dimension; None gives None, which is what an unknown dimension is.
+        value: The size, or another dimension; None makes an `UnknownDimension`.
 
     Raises:
         ValueError: it is no size.
@@ -41,17 +41,79 @@ class Dimension(int):
     def __new__(cls, value: Any) -> Dimension:
         """A size as a dimension."""
         dim = _as_dim(value)
-        return None if dim is None else int.__new__(cls, dim)  # type: ignore[return-value]
+        return UNKNOWN_DIMENSION if dim is None else int.__new__(cls, dim)  # type: ignore[return-value]
 
     @property
     def value(self) -> int:
         """The size, as a plain integer."""
         return int(self)
 
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether the other dimension is the same or unknown."""
+        return _as_dim(other) in (None, int(self))
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raises ``ValueError`` unless the other dimension is the same or unknown."""
+        if not self.is_compatible_with(other):
+            raise InvalidArgumentError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other: Any) -> Dimension:
+        """What is known from either dimension: this one, unless they disagree."""
+        self.assert_is_compatible_with(other)
+        return self
+
+
+class UnknownDimension:
+    """A dimension of which nothing is known, as TensorFlow 1's programs meet it: its ``value`` is None.
+
+    What is computed with it is not known either, nor whether it is equal to something: that is None.
+    """
+
+    __slots__ = ()
+    value = None
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Always true."""
+        _as_dim(other)
+        return True
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Nothing to refuse, but what is no dimension."""
+        _as_dim(other)
+
+    def merge_with(self, other: Any) -> Any:
+        """The other dimension."""
+        return Dimension(other)
+
+    def _unknown(self, other: Any) -> UnknownDimension:
+        _as_dim(other)
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _unknown
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _unknown
+
+    def _compared(self, other: Any) -> Any:
+        return None
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        return "?"
+
+    def __repr__(self) -> str:
+        return "Dimension(None)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dimension, (None,)
+
+
+UNKNOWN_DIMENSION = UnknownDimension()
+
 
 def dimension_value(dimension: Any) -> Any:
     """The size that a dimension stands for, as a plain integer; anything else, ``None`` too, as it is."""
-    return dimension.value if isinstance(dimension, Dimension) else dimension
+    return dimension.value if isinstance(dimension, (Dimension, UnknownDimension)) else dimension
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dim:
@@ -91,9 +153,9 @@ class TensorShape:
         return self.rank
 
     @property
-    def dims(self) -> list[Dim] | None:
-        """The dimensions as a list, or None when the rank is unknown."""
-        return None if self._dims is None else [*map(_dimension, self._dims)]
+    def dims(self) -> list[Any] | None:
+        """The dimensions as a list of `Dimension`, known or not; None when the rank is unknown."""
+        return None if self._dims is None else [Dimension(dim) for dim in self._dims]
 
     def as_list(self) -> list[Dim]:
         """The dimensions as a list.
@@ -187,10 +249,10 @@ class TensorShape:
         return map(_dimension, self._dims)
 
     @overload
-    def __getitem__(self, key: int) -> Dimension | None: ...
+    def __getitem__(self, key: int) -> Dim: ...
     @overload
     def __getitem__(self, key: slice) -> TensorShape: ...
-    def __getitem__(self, key: int | slice) -> Dimension | TensorShape | None:
+    def __getitem__(self, key: int | slice) -> Any:
         if self._dims is None:
             return TensorShape(None) if isinstance(key, slice) else None
         if isinstance(key, slice):
@@ -227,6 +289,21 @@ class TensorShape:
         return TensorShape, (self._dims,)
 
 
+class ShapeOfDimensions(TensorShape):
+    """A shape as TensorFlow 1's programs get it: also a dimension that is not known has a ``value``, which is None."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(Dimension, super().__iter__())
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return ShapeOfDimensions(found) if isinstance(key, slice) else Dimension(found)
+
+    __hash__ = TensorShape.__hash__
+
+
 class _Dimensions(dict[Any, Any]):
     """Dimensions by their values: looking one up is quicker than making it."""
 
@@ -252,7 +329,7 @@ def _as_rank(rank: Any) -> int:
 
 
 def _as_dim(value: Any) -> Dim:
-    if value is None:
+    if value is None or value is UNKNOWN_DIMENSION:
         return None
     try:
         dim = value.__index__()

@@ -155,7 +155,7 @@ class Writer:
 
 
 def _header(spec: Spec) -> bytes:
-    components = [[leaf.dtype.name, leaf.shape.dims] for leaf in spec.leaves]
+    components = [[leaf.dtype.name, None if leaf.shape.rank is None else leaf.shape.as_list()] for leaf in spec.leaves]
     return json.dumps({"form": str(spec.form), "components": components}).encode()
 
 

@@ -35,6 +35,8 @@ class FunctionGraph(Graph):
         compares_elements: Whether ``==`` between its tensors is an op, as it is in a ``tf.function``.
     """
 
+    is_inner = True
+
     def __init__(self, outer: Graph | None, compares_elements: bool | None = None) -> None:
         super().__init__()
         self.outer = outer

@@ -54,6 +54,7 @@ class Graph(Collections):
 
     compares_elements = False  # whether == between its tensors is an op
     outer: Graph | None = None  # the graph that a function's graph belongs to
+    is_inner = False  # whether it is the graph of a function, a branch or a loop
 
     def __init__(self) -> None:
         super().__init__()

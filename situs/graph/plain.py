@@ -95,7 +95,7 @@ def inputs_in(text: str | bytes) -> set[int]:
 _KINDS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "bytes": (bytes, lambda v: base64.b64encode(v).decode(), lambda v: base64.b64decode(v, validate=True)),
     "dtype": (DType, lambda v: v.name, as_dtype),
-    "shape": (TensorShape, lambda v: v.dims, TensorShape),
+    "shape": (TensorShape, lambda v: None if v.rank is None else v.as_list(), TensorShape),
     "slice": (slice, lambda v: [v.start, v.stop, v.step], lambda v: slice(*v)),
     "complex": (complex, lambda v: [v.real, v.imag], lambda v: complex(*v)),
 }

@@ -72,7 +72,7 @@ def _made(node: Operation) -> str:
 
 
 def _type(tensor: SymbolicTensor) -> str:
-    dims = tensor.shape.dims
+    dims = None if tensor.shape.rank is None else tensor.shape.as_list()
     sizes = "..." if dims is None else ",".join("?" if dim is None else str(dim) for dim in dims)
     return f"{tensor.dtype.name}{'&' if tensor.is_ref else ''}[{sizes}]"
 

@@ -48,7 +48,7 @@ def flatten(structure: Any, depth: int = 0) -> list[Any]:
     if not isinstance(structure, (list, tuple)):
         if not isinstance(structure, MappingView):
             return [structure]
-        structure = list(structure)
+        structure = list(structure)  # type: ignore[call-overload]
     below = deeper(depth)
     return [leaf for item in structure for leaf in flatten(item, below)]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from situs.dtype import DType
 from situs.errors import DTypeError, OperatorNotAllowedInGraphError
-from situs.shapes import TensorShape
+from situs.shapes import ShapeOfDimensions, TensorShape
 from situs.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -51,6 +51,13 @@ class SymbolicTensor(Tensor):
     def shape(self) -> TensorShape:
         """The shape, as far as it is known before the graph runs."""
         return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``; in a graph of TensorFlow 1's dialect all its dimensions have a ``value``."""
+        graph = self.op.graph
+        while graph.outer is not None:
+            graph = graph.outer
+        return self._shape if graph.is_inner else ShapeOfDimensions(self._shape)
 
     @property
     def device(self) -> str:

@@ -7,6 +7,7 @@ from situs.ops import (  # noqa: F401
     array,
     call,
     cast,
+    checks,
     clip,
     compare,
     constant,

@@ -296,6 +296,11 @@ def identity(input: Any, name: str | None = None) -> Tensor:
     return _identity(input, name)
 
 
+def guarantee_const(input: Any, name: str | None = "GuaranteeConst") -> Tensor:
+    """Returns the tensor as it is; a promise that it will not change, which nothing here depends on."""
+    return _identity(input, name)
+
+
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """Returns a list of tensors with the same elements as those given."""
     if not isinstance(input, (list, tuple)):

@@ -86,6 +86,11 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     return _cast(x, DstT=target, name=name)
 
 
+def as_index(x: Any) -> Any:
+    """Indices as what ops of indices take: int16 becomes int32."""
+    return cast(x, dt.int32) if isinstance(x, Tensor) and x.dtype is dt.int16 else x
+
+
 def to_float(x: Any, name: str = "ToFloat") -> Tensor:
     """Casts to float32."""
     return cast(x, dt.float32, name)

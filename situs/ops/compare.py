@@ -14,11 +14,13 @@ import torch
 
 from situs import dispatch
 from situs.dispatch import BinaryFunction
-from situs.dtype import ALL, COMPLEX, FIXED, FLOATING, INTEGER, REAL, STRING
+from situs.dtype import ALL, FIXED, INTEGER, NUMERIC, REAL, STRING, WIDE_UNSIGNED
 from situs.errors import InvalidArgumentError
+from situs.ops.attribute import as_float
 from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
 from situs.registry.op import find_op
 from situs.shapes import TensorShape, brackets, broadcast
+from situs.tensor import Tensor
 
 # Comparison.
 
@@ -40,8 +42,7 @@ def _not_equal_strings(x: Any, y: Any) -> torch.Tensor:
     return torch.from_numpy(np.asarray(np.not_equal(x, y), dtype=np.bool_))
 
 
-# Whether |x - y| is less than the tolerance: an op that graphs of TensorFlow's may hold, and no public function.
-_approximate_equal = op("ApproximateEqual", "x: T, y: T -> z: bool", T=FLOATING | COMPLEX, tolerance=1e-5)
+_approximate_equal = op("ApproximateEqual", "x: T, y: T -> z: bool", T=NUMERIC - WIDE_UNSIGNED, tolerance=1e-5)
 
 
 @_approximate_equal.shape
@@ -56,6 +57,11 @@ def _approximate_equal_kernel(x: torch.Tensor, y: torch.Tensor, *, tolerance: fl
     if x.shape != y.shape:
         raise ValueError("approximate_equal does not broadcast")  # the shape rule says it better
     return torch.abs(x - y) < tolerance
+
+
+def approximate_equal(x: Any, y: Any, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
+    """Says where two tensors of one shape differ by less than `tolerance`."""
+    return _approximate_equal(x, y, tolerance=as_float(tolerance, "tolerance"), name=name)
 
 
 # Logic.

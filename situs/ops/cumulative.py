@@ -20,7 +20,7 @@ from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, 
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs.ops.attribute import as_bool
-from situs.ops.cast import cast
+from situs.ops.cast import as_index, cast
 from situs.ops.compare import equal, greater, less
 from situs.ops.constant import convert_to_tensor, fill, ones_like
 from situs.ops.define import CPU, GPU, op
@@ -561,7 +561,7 @@ def _unsorted_segment(
     declared.kernel(CPU, T=WIDE_UNSIGNED)(_unsorted_kernel(_by_ufunc(ufunc), fill, _checked_ids))
 
     def call(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-        return declared(data, segment_ids, num_segments, name=name)
+        return declared(data, as_index(segment_ids), num_segments, name=name)
 
     call.__doc__ = doc
     return call

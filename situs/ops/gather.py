@@ -34,6 +34,7 @@ from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops.array import as_attribute, as_integer, by_bits, host_shape, squeeze
 from situs.ops.array import rank as rank_op
 from situs.ops.attribute import as_word, is_plain, plain
+from situs.ops.cast import as_index
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather_gradient import boolean_mask_grad, gather_grad, gather_nd_grad, rows_of
 from situs.ops.masked import masked, unmasked
@@ -306,7 +307,7 @@ def gather_nd(
         bad_indices_policy: ``"DEFAULT"``, or empty.
     """
     check_bad_indices_policy(bad_indices_policy)
-    return _gather_nd(params, indices, batch_dims=as_attribute(batch_dims, "batch_dims"), name=name)
+    return _gather_nd(params, as_index(indices), batch_dims=as_attribute(batch_dims, "batch_dims"), name=name)
 
 
 def gather_nd_v1(

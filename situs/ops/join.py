@@ -229,6 +229,11 @@ def _unpack_gradient(grads: list[Any], *, axis: int) -> Tensor:
 _pack_quickly = dispatch.joined(_pack)
 
 
+def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Tensor:
+    """Joins tensors of one shape along a new first axis; the same as `stack` here, which waits for all of them."""
+    return stack(values, 0, name)
+
+
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Joins tensors of one shape along a new axis.
 

@@ -148,6 +148,7 @@ def truediv(x: Any, y: Any, name: str | None = "truediv") -> Tensor:
 
 
 divide = truediv
+realdiv = _real_div
 
 
 def div(x: Any, y: Any, name: str | None = "div") -> Tensor:

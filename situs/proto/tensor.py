@@ -100,9 +100,9 @@ class TensorProto(Message):
 
 def shape_to_proto(shape: TensorShape) -> TensorShapeProto:
     """The message for a shape."""
-    if shape.dims is None:
+    if shape.rank is None:
         return TensorShapeProto(unknown_rank=True)
-    return TensorShapeProto(dim=[{"size": -1 if dim is None else dim} for dim in shape.dims])
+    return TensorShapeProto(dim=[{"size": -1 if dim is None else dim} for dim in shape.as_list()])
 
 
 def shape_from_proto(message: TensorShapeProto) -> TensorShape:

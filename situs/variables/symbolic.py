@@ -201,8 +201,8 @@ class RefVariable(Updatable):
         return self._initial_value
 
     def get_shape(self) -> TensorShape:
-        """The same as ``shape``."""
-        return self.shape
+        """The same as ``shape``, of which all dimensions have a ``value``."""
+        return self._variable.get_shape()
 
     def set_shape(self, shape: Any) -> None:
         """Adds to what is known of the shape."""

@@ -35,8 +35,36 @@ def test_an_unknown_dimension_is_none():
     shape = TensorShape([None, 2])
     assert shape[0] is None
     assert list(shape) == [None, 2]
-    assert shape.dims == [None, 2]
+    assert [dim.value for dim in shape.dims] == [None, 2]
     assert TensorShape(None)[0] is None
+
+
+def test_in_graphs_of_the_older_dialect_an_unknown_dimension_has_a_value_too():
+    with v1.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 7])
+        assert [dim.value for dim in x.get_shape()] == [None, 7]
+        assert x.get_shape()[0].value is None
+        assert x.get_shape()[:1][0].value is None
+        assert v1.placeholder(tf.float32).get_shape()[3].value is None
+        assert x.get_shape() == x.shape
+        assert v1.zeros([x.get_shape()[1], 2]).shape == [7, 2]
+    kinds = []
+    tf.function(lambda x: kinds.append(x.get_shape()[0]), input_signature=[tf.TensorSpec([None])])(tf.zeros([2]))
+    assert kinds == [None]
+
+
+def test_what_is_not_known_of_a_dimension_stays_unknown():
+    unknown = v1.Dimension(None)
+    assert (str(unknown), repr(unknown), unknown.value) == ("?", "Dimension(None)", None)
+    assert (unknown == 12) is None
+    assert (unknown < 12) is None
+    assert (unknown + 2).value is (2 * unknown).value is None
+    assert unknown.merge_with(3).value == v1.Dimension(3).merge_with(unknown).value == 3
+    assert v1.Dimension(3).is_compatible_with(unknown)
+    assert pickle.loads(pickle.dumps(unknown)) is unknown
+    with pytest.raises(ValueError, match="not compatible"):
+        v1.Dimension(3).merge_with(4)
+    assert TensorShape([unknown, 2]).as_list() == [None, 2]
 
 
 def test_the_way_of_the_cifar_tutorial():
@@ -80,7 +108,7 @@ def test_it_is_an_integer_for_everything_that_takes_one():
 
 @pytest.mark.parametrize(("value", "expected"), [(3, 3), (Dimension(3), 3), (np.int64(3), 3), (None, None)])
 def test_making_one(value, expected):
-    assert Dimension(value) == expected
+    assert Dimension(value).value == expected
 
 
 @pytest.mark.parametrize("value", [-1, 2.5, "x"])

@@ -18,6 +18,7 @@ from situs.autodiff.unconnected import UnconnectedGradients as UnconnectedGradie
 from situs.checkpoints.messages import MetaGraphDef as MetaGraphDef
 from situs.compat.v1 import app as app
 from situs.compat.v1 import bitwise as bitwise
+from situs.compat.v1 import compat as compat
 from situs.compat.v1 import data as data
 from situs.compat.v1 import debugging as debugging
 from situs.compat.v1 import dtypes as dtypes
@@ -101,6 +102,7 @@ from situs.ops.array import broadcast_static_shape as broadcast_static_shape
 from situs.ops.array import broadcast_to as broadcast_to
 from situs.ops.array import ensure_shape as ensure_shape
 from situs.ops.array import expand_dims_v1 as expand_dims
+from situs.ops.array import guarantee_const as guarantee_const
 from situs.ops.array import identity as identity
 from situs.ops.array import identity_n as identity_n
 from situs.ops.array import matrix_transpose as matrix_transpose
@@ -233,6 +235,7 @@ from situs.ops.indexing import slice as slice
 from situs.ops.indexing import strided_slice as strided_slice
 from situs.ops.join import concat as concat
 from situs.ops.join import pad_v1 as pad
+from situs.ops.join import parallel_stack as parallel_stack
 from situs.ops.join import repeat as repeat
 from situs.ops.join import split as split
 from situs.ops.join import stack as stack
@@ -282,6 +285,7 @@ from situs.ops.math import multiply as multiply
 from situs.ops.math import negative as negative
 from situs.ops.math import polygamma as polygamma
 from situs.ops.math import pow as pow
+from situs.ops.math import realdiv as realdiv
 from situs.ops.math import reciprocal as reciprocal
 from situs.ops.math import rint as rint
 from situs.ops.math import round as round
@@ -371,6 +375,7 @@ from situs.ops.search import unique_with_counts as unique_with_counts
 from situs.ops.search import unravel_index as unravel_index
 from situs.ops.seeds import set_graph_seed as set_random_seed
 from situs.ops.slices import IndexedSlices as IndexedSlices
+from situs.ops.slices import IndexedSlicesValue as IndexedSlicesValue
 from situs.ops.spaced import linspace as linspace
 from situs.ops.strings import as_string as as_string
 from situs.ops.strings import decode_base64 as decode_base64

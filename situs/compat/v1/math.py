@@ -3,6 +3,11 @@
 from situs.compat.v1.door import open_door as _open_door
 from situs.ops.cast import imag as imag
 from situs.ops.cast import real as real
+from situs.ops.checks import is_non_decreasing as is_non_decreasing
+from situs.ops.checks import is_strictly_increasing as is_strictly_increasing
+from situs.ops.checks import lbeta as lbeta
+from situs.ops.checks import polyval as polyval
+from situs.ops.compare import approximate_equal as approximate_equal
 from situs.ops.compare import equal as equal
 from situs.ops.compare import greater as greater
 from situs.ops.compare import greater_equal as greater_equal

@@ -35,6 +35,7 @@ from situs.ops.nn.depthwise import depthwise_conv2d_v1 as depthwise_conv2d
 from situs.ops.nn.depthwise import separable_conv2d_v1 as separable_conv2d
 from situs.ops.nn.dropout import dropout_v1 as dropout
 from situs.ops.nn.embedding import embedding_lookup_v1 as embedding_lookup
+from situs.ops.nn.isotonic import isotonic_regression as isotonic_regression
 from situs.ops.nn.loss import l2_loss as l2_loss
 from situs.ops.nn.loss import log_poisson_loss as log_poisson_loss
 from situs.ops.nn.loss import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
@@ -42,6 +43,9 @@ from situs.ops.nn.loss import softmax_cross_entropy_with_logits_v1 as softmax_cr
 from situs.ops.nn.loss import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
 from situs.ops.nn.loss import sparse_softmax_cross_entropy_with_logits_v1 as sparse_softmax_cross_entropy_with_logits
 from situs.ops.nn.loss import weighted_cross_entropy_with_logits_v1 as weighted_cross_entropy_with_logits
+from situs.ops.nn.moments import normalize_moments as normalize_moments
+from situs.ops.nn.moments import sufficient_statistics_v1 as sufficient_statistics
+from situs.ops.nn.moments import weighted_moments_v1 as weighted_moments
 from situs.ops.nn.normalize import batch_norm_with_global_normalization_v1 as batch_norm_with_global_normalization
 from situs.ops.nn.normalize import batch_normalization as batch_normalization
 from situs.ops.nn.normalize import fused_batch_norm as fused_batch_norm

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,6 +20,7 @@ from situs.ops.gather import where
 from situs.ops.math import divide, multiply, subtract
 from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
+from situs.ops.stateless import stateless_uniform
 from situs.shapes import TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -59,12 +62,42 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
         seed: A seed for the choices.
         name: A name for the op.
     """
+    return _dropped(x, rate, partial(random.uniform, seed=seed), noise_shape, name, "dropout")
+
+
+def stateless_dropout(
+    x: Any, rate: Any, seed: Any, rng_alg: Any = None, noise_shape: Any = None, name: str | None = None
+) -> Tensor:
+    """`dropout` whose choices are those of its seed, whenever it is called.
+
+    Args:
+        x: A floating-point tensor.
+        rate: A number in [0, 1), or a scalar tensor.
+        seed: Two integers.
+        rng_alg: The algorithm, as in ``tf.random.stateless_uniform``; None leaves the choice to Situs.
+        noise_shape: The shape of the random choices, as in `dropout`.
+        name: A name for the op.
+    """
+    sampler = partial(stateless_uniform, seed=seed, alg="auto_select" if rng_alg is None else rng_alg)
+    return _dropped(x, rate, sampler, noise_shape, name, "stateless_dropout")
+
+
+def general_dropout(
+    x: Any, rate: Any, uniform_sampler: Callable[..., Any], noise_shape: Any = None, name: str | None = None
+) -> Tensor:
+    """`dropout` whose choices are numbers from 0 to 1 that ``uniform_sampler(shape, dtype)`` draws."""
+    return _dropped(x, rate, uniform_sampler, noise_shape, name, "general_dropout")
+
+
+def _dropped(
+    x: Any, rate: Any, sampler: Callable[..., Any], noise_shape: Any, name: str | None, default: str
+) -> Tensor:
     tensor = convert_to_tensor(x)
     _check(tensor.dtype, rate)
     if isinstance(rate, NUMBERS) and rate == 0:
         return tensor
-    with Composed(name, "dropout", "SelectV2") as last:
-        noise = random.uniform(_noise_shape(tensor, noise_shape), dtype=tensor.dtype, seed=seed)
+    with Composed(name, default, "SelectV2") as last:
+        noise = sampler(_noise_shape(tensor, noise_shape), dtype=tensor.dtype)
         if isinstance(rate, NUMBERS):
             return _dropout(tensor, greater_equal(noise, rate), rate=float(rate), name=last)
         return _dropout_at(tensor, noise, convert_to_tensor(rate), last)
