@@ -98,6 +98,9 @@ class UnknownDimension:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
     __hash__ = object.__hash__
 
+    def __bool__(self) -> bool:
+        return False
+
     def __str__(self) -> str:
         return "?"
 

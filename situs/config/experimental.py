@@ -23,6 +23,7 @@ from situs.settings import switch
 
 __all__ = [
     "VirtualDeviceConfiguration",
+    "enable_op_determinism",
     "enable_tensor_float_32_execution",
     "get_device_details",
     "get_device_policy",
@@ -41,6 +42,16 @@ __all__ = [
     "set_visible_devices",
     "tensor_float_32_execution_enabled",
 ]
+
+
+def enable_op_determinism() -> None:
+    """Lets every op give the same bits each time it runs with the same inputs, at some cost of speed on a card.
+
+    Random ops then need a seed, of their own or ``tf.random.set_seed``'s. It holds for the whole process.
+    """
+    from situs.eager import determinism  # here, because it loads PyTorch
+
+    determinism.require()
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:

@@ -14,9 +14,9 @@ from situs import dtype as dt
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import control_dependencies, name_scope
 from situs.losses.collection import add_loss
-from situs.losses.ranks import squeezed_alike
+from situs.losses.ranks import squeezed_alike, weights_of_rows
 from situs.losses.weights import broadcast_weights, checks
-from situs.ops.array import shape, size, squeeze, stop_gradient
+from situs.ops.array import shape, size, stop_gradient
 from situs.ops.cast import cast
 from situs.ops.compare import greater, not_equal
 from situs.ops.constant import convert_to_tensor, ones_like, zeros_like
@@ -365,8 +365,4 @@ def _rows(weights: Any, labels: Tensor) -> Any:
     """Weights without a last dimension of one that the labels do not have."""
     if isinstance(weights, (int, float)):
         return weights
-    weights = convert_to_tensor(weights)
-    ranks = weights.shape.rank, labels.shape.rank
-    if ranks[0] is None or ranks[1] is None or ranks[0] - ranks[1] != 1:
-        return weights
-    return squeeze(weights, [-1])
+    return weights_of_rows(weights, labels)

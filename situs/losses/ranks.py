@@ -31,6 +31,12 @@ def squeezed_alike(labels: Any, predictions: Any, difference: int = 0) -> tuple[
     return _without_last(labels, found, difference - 1), _without_last(predictions, found, difference + 1)
 
 
+def weights_of_rows(weights: Any, rows: Tensor) -> Tensor:
+    """Weights without a last dimension of one, if they have a dimension more than the rows."""
+    weight = convert_to_tensor(weights)
+    return _without_last(weight, _rank_difference(weight, rows), 1)
+
+
 def fitted_weights(weights: Any, values: Tensor) -> Tensor:
     """Weights with the rank of `values`, if they have one dimension more or less; scalars stay as they are."""
     weight: Tensor = convert_to_tensor(weights)

@@ -594,6 +594,8 @@ def assert_shapes(
     later: list[Any] = []
     with Composed(name, "assert_shapes"):
         for tensor, wanted in (_as_pair(each) for each in pairs):
+            if wanted is None:  # any shape will do
+                continue
             later += _assert_shape(_static(_dereferenced(tensor)), wanted, sizes, message)
         return group(*(check for check in later if check is not None))
 

@@ -136,7 +136,7 @@ def check_loop(cond: Any, body: Any, loop_vars: Any, parallel_iterations: Any) -
     elif (
         is_tensor(parallel_iterations) and parallel_iterations.dtype.is_integer and parallel_iterations.shape.rank == 0
     ):
-        parallel_iterations = int(read(parallel_iterations))  # type: ignore[call-overload]
+        parallel_iterations = int(read(parallel_iterations))
     if isinstance(parallel_iterations, bool) or not isinstance(parallel_iterations, (int, np.integer)):
         raise DTypeError(f"'parallel_iterations' must be a positive integer, got {parallel_iterations!r}.")
     if parallel_iterations < 1:

@@ -137,7 +137,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
 # ReverseSequence.
 
 _reverse_sequence = op(
-    "ReverseSequence", "input: T, seq_lengths: Tlen -> output: T", T=FIXED, Tlen=INDEX, seq_dim=0, batch_dim=0
+    "ReverseSequence", "input: T, seq_lengths: Tlen -> output: T", T=FIXED | STRING, Tlen=INDEX, seq_dim=0, batch_dim=0
 )
 
 
@@ -160,7 +160,7 @@ def _reverse_sequence_shape(
     return input
 
 
-@_reverse_sequence.kernel(CPU, GPU)
+@_reverse_sequence.kernel(CPU, GPU, T=FIXED)
 def _reverse_sequence_kernel(
     input: torch.Tensor, seq_lengths: torch.Tensor, seq_dim: int, batch_dim: int
 ) -> torch.Tensor:
@@ -179,6 +179,12 @@ def _reverse_sequence_kernel(
 
 
 _reverse_sequence.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_sequence_kernel))
+
+
+@_reverse_sequence.kernel(CPU, T=STRING)
+def _reverse_sequence_of_strings(input: Any, seq_lengths: torch.Tensor, seq_dim: int, batch_dim: int) -> Any:
+    numbers = torch.arange(input.size).reshape(input.shape)
+    return input.ravel()[_reverse_sequence_kernel(numbers, seq_lengths, seq_dim, batch_dim).numpy()]
 
 
 @_reverse_sequence.gradient

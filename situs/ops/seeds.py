@@ -25,7 +25,8 @@ import torch
 
 from situs import locks
 from situs.devices.scope import here
-from situs.errors import DTypeError
+from situs.eager import determinism
+from situs.errors import DTypeError, FailedPreconditionError
 from situs.graph.context import get_default_graph
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
@@ -57,6 +58,8 @@ class SeedSource:
         with self._lock:
             seed, calls = self.seed, self._calls
             self._calls += 1
+        if seed is None:
+            _check_determinism()
         return unpredictable() if seed is None else mix((1, seed, calls))
 
     def _next_of(self, op_seed: int) -> int:
@@ -65,6 +68,14 @@ class SeedSource:
             self._uses[op_seed] += 1
             seed = _DEFAULT_GLOBAL_SEED if self.seed is None else self.seed
         return mix((2, seed, op_seed, uses))
+
+
+def _check_determinism() -> None:
+    if determinism.is_required():
+        raise FailedPreconditionError(
+            "Random ops require a seed to be set when determinism is enabled. Please set a seed before running the op, "
+            "e.g. by calling tf.random.set_seed(1)."
+        )
 
 
 eager = SeedSource()
@@ -95,6 +106,7 @@ def _graph_seed(graph: Graph, op_seed: int | None) -> int:
     if op_seed is not None:
         return mix((4, _DEFAULT_GLOBAL_SEED if seed is None else seed, op_seed))
     if seed is None:
+        _check_determinism()
         return UNPREDICTABLE
     graph.seeds_used += 1
     return mix((3, seed, graph.seeds_used))

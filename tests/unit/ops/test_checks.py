@@ -119,3 +119,42 @@ def test_indices_of_16_bits():
     rows = tf.constant([1, 0], tf.int16)
     assert tf.gather_nd([5.0, 6.0], rows[:, None]).numpy().tolist() == [6.0, 5.0]
     assert tf.math.unsorted_segment_sum([5.0, 6.0], rows, 2).numpy().tolist() == [6.0, 5.0]
+
+
+def test_sequences_of_strings_are_reversed():
+    words = tf.constant([["a", "b", "c"], ["d", "e", "f"]])
+    found = tf.reverse_sequence(words, [2, 3], seq_axis=1).numpy().tolist()
+    assert found == [[b"b", b"a", b"c"], [b"f", b"e", b"d"]]
+
+
+def test_any_shape_will_do_where_none_is_asked_for():
+    tf.debugging.assert_shapes([(tf.ones([2, 3]), None), (tf.constant(1.0), ["n"]), (tf.ones([1]), ["n"])])
+    with pytest.raises(ValueError, match="must have size 1"):
+        tf.debugging.assert_shapes([(tf.constant(1.0), ["n"]), (tf.ones([2]), ["n"])])
+
+
+def test_weights_whose_rank_is_known_in_the_run():
+    with v1.Graph().as_default(), v1.Session() as session:
+        logits = v1.constant([[10.0, 0.0, 0.0], [0.0, 10.0, 0.0], [0.0, 0.0, 10.0]])
+        weights = v1.placeholder(tf.float32)
+        loss = v1.losses.sparse_softmax_cross_entropy([[2], [0], [1]], logits, weights)
+        for fed in ([[1.2], [3.4], [5.6]], [1.2, 3.4, 5.6]):
+            np.testing.assert_allclose(session.run(loss, {weights: fed}), (1.2 + 3.4 + 5.6) * 10 / 3, rtol=1e-3)
+
+
+def test_random_ops_need_a_seed_where_ops_are_deterministic(monkeypatch):
+    from situs.eager import determinism
+
+    monkeypatch.setattr(determinism.torch, "use_deterministic_algorithms", lambda on: None)
+    monkeypatch.setattr(determinism, "_required", False)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
+    tf.random.set_seed(None)
+    tf.random.normal([2])
+    tf.config.experimental.enable_op_determinism()
+    with pytest.raises(RuntimeError, match="require a seed"):
+        tf.random.normal([2])
+    with pytest.raises(RuntimeError, match="require a seed"):
+        tf.function(lambda: tf.random.normal([2]))()
+    tf.random.normal([2], seed=3)
+    tf.random.set_seed(1)
+    assert tf.random.normal([2]).shape == [2]
