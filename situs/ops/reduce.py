@@ -237,7 +237,7 @@ def _wide_min(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
 def _euclidean_norm(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
     if x.dtype.is_floating_point or x.dtype.is_complex:
         norm: torch.Tensor = torch.linalg.vector_norm(x, 2, axes, keep)
-        return norm
+        return norm.to(x.dtype)
     squares = torch.sum(x * x, axes, keep, dtype=x.dtype)  # integers wrap around, here as in all sums
     return squares.to(torch.float64).sqrt().to(x.dtype)
 

@@ -290,7 +290,7 @@ def test_python_numbers_adapt_and_tensors_do_not():
     for bad in (
         lambda: tf.constant([1, 2]) + 1.5,
         lambda: tf.constant(1) + tf.constant(1.0),
-        lambda: tf.constant([1]) + np.array([1.5]),
+        lambda: tf.constant([1]) + [1.5],
     ):
         with pytest.raises(
             tf.errors.InvalidArgumentError, match=r"was expected to be a int32 tensor.*Tensors are not promoted"
@@ -322,7 +322,7 @@ def test_numbers_that_do_not_fit_the_tensors_dtype_are_refused():
             "at most 64 dimensions, this tensor has 70",
         ),
         (lambda: tf.constant(1).cpu().__dlpack__(stream=5), ValueError, "cannot be"),
-        (lambda: np.zeros(3) & tf.constant([1, 2, 3]), TypeError, "cast"),
+        (lambda: tf.zeros(3) & tf.constant([1, 2, 3]), TypeError, "cast"),
     ],
 )
 def test_what_a_tensor_cannot_do_is_refused_by_an_error_of_ours(call, kind, message):

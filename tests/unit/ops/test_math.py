@@ -156,8 +156,9 @@ def test_functions_of_two_inputs_refuse_mixed_dtypes_and_bools(on_device, name):
     function = getattr(math, name)
     with pytest.raises(TypeError, match=r"same dtype|was expected to be a float tensor but is a double"):
         function(to_tensor([1.0]), to_tensor([1.0], dt.float64))
-    with pytest.raises(InvalidArgumentError, match="'T' of bool is not in the list of allowed values"):
-        function(to_tensor([True]), to_tensor([True]))
+    if name != "multiply":  # of booleans, as TensorFlow's operator has it
+        with pytest.raises(InvalidArgumentError, match="'T' of bool is not in the list of allowed values"):
+            function(to_tensor([True]), to_tensor([True]))
 
 
 def test_strings_add_by_joining_and_broadcast():

@@ -83,7 +83,7 @@ def test_scatter_nd_refuses_other_shapes_and_dtypes(on_device):
     with pytest.raises(DTypeError):
         scatter.scatter_nd([[0.5]], [9], [2])
     with pytest.raises(DTypeError):
-        scatter.tensor_scatter_nd_add(X, [[0, 0]], to_tensor([1]))
+        scatter.tensor_scatter_nd_add(to_tensor(X), [[0, 0]], to_tensor([1]))
 
 
 @pytest.mark.parametrize(("bad", "shown"), [([5], 5), ([-1], -1), ([2**40], 2**40)])
