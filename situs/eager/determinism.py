@@ -24,4 +24,4 @@ def require() -> None:
     _required = True
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without which PyTorch refuses products on a card
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # kernels write all that they return
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # all of it is written
