@@ -36,7 +36,7 @@ from situs.ops.attribute import as_int
 from situs.ops.constant import ones_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather import boolean_mask
-from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
+from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, dimension_value
 from situs.tensor import Tensor, read
 
 # Slice.
@@ -465,9 +465,10 @@ def entries(key: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
     bit = 1
     for entry in key if isinstance(key, (tuple, list)) else (key,):
         if isinstance(entry, builtins.slice):
-            masks["begin_mask"] |= bit if entry.start is None else 0
-            masks["end_mask"] |= bit if entry.stop is None else 0
-            found.append((_end(_bound(entry.start, 0)), _end(_bound(entry.stop, 0)), _bound(entry.step, 1)))
+            start, stop = dimension_value(entry.start), dimension_value(entry.stop)
+            masks["begin_mask"] |= bit if start is None else 0
+            masks["end_mask"] |= bit if stop is None else 0
+            found.append((_end(_bound(start, 0)), _end(_bound(stop, 0)), _bound(dimension_value(entry.step), 1)))
         elif entry is None or entry is Ellipsis:
             masks["new_axis_mask" if entry is None else "ellipsis_mask"] |= bit
             found.append((0, 0, 1))

@@ -38,11 +38,19 @@ def infer(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> list[TensorSh
     return infer_shapes(op, inputs, attrs)
 
 
+def _as_far_as_known(value: SymbolicTensor) -> Any:
+    """What is known of a host value; of a vector of sizes at least how many there are."""
+    known = partial_value(value)
+    if known is None and value.dtype.is_integer and value.shape.rank == 1 and value.shape[0] is not None:
+        return (None,) * value.shape[0]
+    return known
+
+
 def _rule_input(arg: Arg, value: Any) -> Any:
     if not arg.is_host:
         return [tensor.shape for tensor in value] if arg.is_list else value.shape
     if isinstance(value, SymbolicTensor):
-        return partial_value(value)
+        return _as_far_as_known(value)
     if isinstance(value, tuple) and any(isinstance(item, SymbolicTensor) for item in value):
         return tuple(constant_value(item) if isinstance(item, SymbolicTensor) else item for item in value)
     return None if _holds_tensor(value) else value

@@ -67,6 +67,20 @@ def test_what_is_not_known_of_a_dimension_stays_unknown():
     assert TensorShape([unknown, 2]).as_list() == [None, 2]
 
 
+def test_a_vector_of_sizes_says_how_many_there_are():
+    with v1.Graph().as_default():
+        sizes = v1.placeholder(tf.int32, [3])
+        for made in (v1.zeros(sizes), v1.random_normal(sizes), v1.reshape(v1.ones([6]), sizes)):
+            assert made.shape.as_list() == [None, None, None]
+        assert v1.reduce_sum(v1.ones([2, 3, 4, 5]), sizes).shape.rank is None
+
+
+def test_a_dimension_bounds_a_slice():
+    x, unknown = tf.constant([1, 2, 3]), v1.Dimension(None)
+    assert x[unknown:unknown:unknown].numpy().tolist() == [1, 2, 3]
+    assert x[v1.Dimension(1) :].numpy().tolist() == [2, 3]
+
+
 def test_the_way_of_the_cifar_tutorial():
     with v1.Graph().as_default(), v1.Session() as session:
         pool = v1.ones([8, 6, 6, 2])
