@@ -30,25 +30,32 @@ from situs.shapes import TensorShape
 PLAIN = "_value:"  # the attribute of this name holds its value as JSON
 
 
-def write_attr(attrs: Any, name: str, value: Any, default: Any) -> None:
-    """Writes an attribute into the ``attr`` map of a node; None that is the default is left out.
+def written_attr(name: str, value: Any, default: Any) -> tuple[str, AttrValue] | None:
+    """An attribute as an entry of the ``attr`` map of a node; None for a None that is the default: it is left out.
 
     Raises:
         NotPlainError: the value is a Python object that cannot be written down.
     """
     if value is None and default is None:
-        return
+        return None
     field = _field_of(value)
     if field is None or (isinstance(value, bytes) and not isinstance(default, bytes)):
-        text = dumps(value)
-        attrs[f"{PLAIN}{name}"].s = text.encode()
-    elif isinstance(value, (tuple, list)):
-        filled = attrs[name].list
-        filled.SetInParent()
-        if value:
-            getattr(filled, field).extend([_as_field(field, item) for item in value])
-    else:
-        attrs[name].MergeFrom(AttrValue(**{field: _as_field(field, value)}))
+        return f"{PLAIN}{name}", AttrValue(s=dumps(value).encode())
+    if isinstance(value, (tuple, list)):
+        return name, attr_list(field, [_as_field(field, item) for item in value])
+    message = AttrValue()
+    message._fields[field].adopt(message, _as_field(field, value))
+    return name, message
+
+
+def attr_list(field: str, items: list[Any]) -> AttrValue:
+    """An attribute that is a list of values of one field; messages among them have to be nobody else's."""
+    message = AttrValue()
+    listed = message.list
+    for item in items:
+        listed._fields[field].adopt(listed, item)
+    listed.SetInParent()
+    return message
 
 
 def _field_of(value: Any) -> str | None:

@@ -94,7 +94,8 @@ class Graph(Collections):
             self._set_device(node)
             self._set_controls(node)
             for held in attrs.values():
-                self.add_controls(node, getattr(held, "waits_for", ()))  # what a branch or a loop body waits for
+                if hasattr(held, "waits_for"):  # what a branch or a loop body waits for
+                    self.add_controls(node, held.waits_for)
             node.index = len(self._operations)
             self._operations.append(node)
             self._by_name[node.name] = node

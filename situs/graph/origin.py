@@ -25,8 +25,9 @@ def origin() -> Origin:
     frame: FrameType | None = sys._getframe(1)
     frames: list[tuple[CodeType, int]] = []
     while frame is not None and len(frames) < _DEPTH:
-        if not _is_ours(frame.f_code):
-            frames.append((frame.f_code, frame.f_lineno))
+        code = frame.f_code
+        if not (_ours.get(code.co_filename) or _is_ours(code)):
+            frames.append((code, frame.f_lineno))
         frame = frame.f_back
     return tuple(frames)
 

@@ -12,21 +12,27 @@ is captured says which input of the node it is (``_capture``).
 
 from __future__ import annotations
 
+import functools
 from itertools import count
 from typing import Any
 
+from situs.dtype import DType
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.graph.attributes import write_attr
+from situs.graph.attributes import attr_list, written_attr
 from situs.graph.function import FunctionGraph, captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation, tensors_in
 from situs.graph.plain import NotPlainError, dumps
 from situs.graph.tensor import SymbolicTensor
+from situs.proto.attribute import AttrValue, NameAttrList
 from situs.proto.function import FunctionDef
 from situs.proto.graph import GraphDef
+from situs.proto.kind import STRING
 from situs.proto.node import NodeDef
 from situs.proto.tensor import shape_to_proto
+from situs.registry.op import Op
 from situs.registry.signature import ANY
+from situs.shapes import TensorShape
 
 HOST = "_host:"
 LENGTH = "_length:"
@@ -35,9 +41,7 @@ VERSION = 1  # of what the attributes with an underscore mean
 
 def to_node_def(node: Operation) -> NodeDef:
     """The operation as a message; attributes that are Python objects are named by placeholders."""
-    message = NodeDef()
-    _Writer(strict=False).fill(message, node, "")
-    return message
+    return _Writer(strict=False).message(node, "")
 
 
 def to_graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) -> GraphDef:
@@ -56,72 +60,79 @@ def to_graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) 
     made = GraphDef()
     made.versions.producer = VERSION
     writer = _Writer(strict=True, add_shapes=add_shapes)
-    for node in graph.operations[from_version:]:
-        writer.fill(made.node.add(), node, "")
-    for function in writer.functions:
-        made.library.function.append(function)
+    made.node.adopt([writer.message(node, "") for node in graph.operations[from_version:]])
+    if writer.functions:
+        made.library.function.adopt(writer.functions)
     return made
 
 
+Entries = dict[str, AttrValue]
+
+
 class _Writer:
-    """Writes nodes, and collects the functions that they hold."""
+    """Writes nodes, and collects the functions that they hold.
+
+    A graph has many nodes that are alike. What is written for the attributes of one of them is kept, and shared by all
+    (`NodeDef.of`).
+    """
 
     def __init__(self, strict: bool, add_shapes: bool = False) -> None:
         self.strict = strict
         self.add_shapes = add_shapes
         self.functions: list[FunctionDef] = []
+        self._alike: dict[tuple[Any, ...], Entries] = {}
+        self._extras: dict[tuple[Any, ...], AttrValue] = {}
 
-    def fill(self, message: NodeDef, node: Operation, prefix: str) -> None:
-        """Writes a node; `prefix` stands before the names of its functions."""
-        message.name, message.op, message.device = node.name, node.type, node.device
-        message.input.extend([input_name(tensor) for tensor in node.inputs])
-        message.input.extend([f"^{other.name}" for other in node.control_inputs])
-        self._fill_attrs(message, node, prefix)
-        self._fill_inputs(message, node)
-        if node.colocated_with:
-            message.attr["_class"].list.s.extend([f"loc:@{other}".encode() for other in node.colocated_with])
-        of_any_kind = any(arg.type is ANY for arg in node.op_def.outputs)  # no shape rule knows its results
-        if of_any_kind:
-            message.attr["_output_types"].list.SetInParent()
-            message.attr["_output_types"].list.type.extend([out.dtype.as_datatype_enum for out in node.outputs])
-        if of_any_kind or node.op_def is captured or (self.add_shapes and node.outputs):
-            shapes = message.attr["_output_shapes"].list
-            shapes.SetInParent()
-            shapes.shape.extend([shape_to_proto(out.shape) for out in node.outputs])
+    def message(self, node: Operation, prefix: str) -> NodeDef:
+        """A node as a message; `prefix` stands before the names of its functions."""
+        inputs = tuple([input_name(tensor) for tensor in node.inputs])
+        if node.control_inputs:
+            inputs += tuple([f"^{other.name}" for other in node.control_inputs])
+        alike = _alike(node)
+        entries = None if alike is None else self._alike.get(alike)
+        if entries is None:
+            entries = self._entries(node, prefix)
+            if alike is not None:
+                self._alike[alike] = entries
+        extra = self._extra(node)
+        device = STRING.check(node.device, "NodeDef.device") if node.device else ""
+        return NodeDef.of(node.name, node.type, inputs, device, {**entries, **extra} if extra else entries)
 
-    def _fill_attrs(self, message: NodeDef, node: Operation, prefix: str) -> None:
-        for name, dtype in node.types.items():
-            message.attr[name].type = dtype.as_datatype_enum
+    def _entries(self, node: Operation, prefix: str) -> Entries:
+        """What the dtypes and attributes of a node are written as."""
+        entries: Entries = {name: AttrValue(type=dtype.as_datatype_enum) for name, dtype in node.types.items()}
         for name, value in node.attrs.items():
             if name in node.types:
                 continue
             if graphs := _graphs_in(value):
-                self._fill_functions(message, node, name, graphs, prefix, isinstance(value, (list, tuple)))
+                entries[name] = self._functions(node, name, graphs, prefix, isinstance(value, (list, tuple)))
                 continue
             try:
-                write_attr(message.attr, name, value, node.op_def.attrs.get(name))
+                entry = written_attr(name, value, node.op_def.attrs.get(name))
             except NotPlainError as error:
-                self._refuse(message, node, name, value, error)
+                entry = name, self._refuse(node, name, value, error)
+            if entry is not None:
+                entries[entry[0]] = entry[1]
+        return entries
 
-    def _refuse(self, message: NodeDef, node: Operation, name: str, value: Any, error: NotPlainError) -> None:
+    def _refuse(self, node: Operation, name: str, value: Any, error: NotPlainError) -> AttrValue:
         if self.strict:
             raise InvalidArgumentError(
                 f"Operation '{node.name}' ({node.type}) cannot be written down: its attribute {name!r} holds {error}, "
                 "which lives in this process only. Leave it out of the graph to be exported."
             )
-        message.attr[name].placeholder = repr(value)
+        return AttrValue(placeholder=repr(value))
 
-    def _fill_functions(
-        self, message: NodeDef, node: Operation, name: str, graphs: list[FunctionGraph], prefix: str, listed: bool
-    ) -> None:
-        for number, graph in enumerate(graphs):
-            function = f"{prefix}{node.name}:{name}" + (f":{number}" if listed else "")
-            if listed:
-                message.attr[name].list.func.add(name=function)
-            else:
-                message.attr[name].func.name = function
-            if self.strict:
+    def _functions(
+        self, node: Operation, name: str, graphs: list[FunctionGraph], prefix: str, listed: bool
+    ) -> AttrValue:
+        names = [f"{prefix}{node.name}:{name}" + (f":{number}" if listed else "") for number in range(len(graphs))]
+        if self.strict:
+            for function, graph in zip(names, graphs, strict=True):
                 self._add_function(function, graph, node)
+        if listed:
+            return attr_list("func", [NameAttrList(name=function) for function in names])
+        return AttrValue(func={"name": names[0]})
 
     def _add_function(self, name: str, graph: FunctionGraph, holder: Operation) -> None:
         made = FunctionDef()
@@ -134,28 +145,87 @@ class _Writer:
         for number, tensor in enumerate(graph.results):
             made.signature.output_arg.add(name=f"result_{number}", type=tensor.dtype.as_datatype_enum)
             made.ret[f"result_{number}"] = input_name(tensor)
-        for node in graph.operations:
-            self.fill(made.node_def.add(), node, f"{name}/")
+        made.node_def.adopt([self.message(node, f"{name}/") for node in graph.operations])
         self.functions.append(made)
 
-    def _fill_inputs(self, message: NodeDef, node: Operation) -> None:
+    # What is written beside the attributes.
+
+    def _extra(self, node: Operation) -> Entries:
+        """How the inputs are grouped, what the node is colocated with, and what its results are."""
+        op_def = node.op_def
+        found = self._inputs(node) if _has_other_inputs(op_def) else {}
+        if node.colocated_with:
+            found["_class"] = self._list("s", tuple([f"loc:@{other}".encode() for other in node.colocated_with]))
+        of_any_kind = any([arg.type is ANY for arg in op_def.outputs])  # no shape rule knows its results
+        if of_any_kind:
+            found["_output_types"] = self._list("type", tuple([out.dtype.as_datatype_enum for out in node.outputs]))
+        if of_any_kind or op_def is captured or (self.add_shapes and node.outputs):
+            found["_output_shapes"] = self._list("shape", tuple([out.shape for out in node.outputs]))
+        return found
+
+    def _list(self, field: str, items: tuple[Any, ...]) -> AttrValue:
+        found = self._extras.get((field, items))
+        if found is None:
+            values = [shape_to_proto(item) for item in items] if field == "shape" else list(items)
+            found = self._extras[field, items] = attr_list(field, values)
+        return found
+
+    def _scalar(self, field: str, value: Any) -> AttrValue:
+        found = self._extras.get((field, value))
+        if found is None:
+            found = self._extras[field, value] = AttrValue(**{field: value})
+        return found
+
+    def _inputs(self, node: Operation) -> Entries:
+        found: Entries = {}
         lists = [arg.name for arg in node.op_def.inputs if arg.is_list]
         position = 0
         for arg, value in zip(node.op_def.inputs, node.args, strict=True):
             if arg.is_list:
-                message.attr["N" if len(lists) == 1 else f"{LENGTH}{arg.name}"].i = len(value)
+                found["N" if len(lists) == 1 else f"{LENGTH}{arg.name}"] = self._scalar("i", len(value))
             elif arg.is_host and not isinstance(value, SymbolicTensor):
-                self._fill_host(message, node, arg.name, value, position)
+                found[f"{HOST}{arg.name}"] = self._host(node, arg.name, value, position)
             position += len(tensors_in([value]))
+        return found
 
-    def _fill_host(self, message: NodeDef, node: Operation, arg: str, value: Any, position: int) -> None:
+    def _host(self, node: Operation, arg: str, value: Any, position: int) -> AttrValue:
         numbers = count(position)
         try:
             text = dumps(value, lambda item: next(numbers) if isinstance(item, SymbolicTensor) else None)
         except NotPlainError as error:
-            self._refuse(message, node, f"{HOST}{arg}", value, error)
-        else:
-            message.attr[f"{HOST}{arg}"].s = text.encode()
+            return self._refuse(node, f"{HOST}{arg}", value, error)
+        return self._scalar("s", text.encode())
+
+
+_PLAIN_TYPES = frozenset({bool, int, str, type(None), DType})
+
+
+def _alike(node: Operation) -> tuple[Any, ...] | None:
+    """What the attributes of two nodes have in common if they are written alike; None if that is not known."""
+    values = tuple(node.attrs.values())
+    kinds = [type(value) for value in values]
+    if not _PLAIN_TYPES.issuperset(kinds):
+        values = tuple([_key(value) for value in values])
+        if None in values:
+            return None
+    return (node.op_def, *node.types.values(), *kinds, *values)
+
+
+def _key(value: Any) -> Any:
+    """A value, or the text that says what it is, which tells 1 from 1.0 and from True; None for objects."""
+    kind = type(value)
+    if kind in _PLAIN_TYPES:
+        return (value,)
+    if kind is float or kind is TensorShape:
+        return repr(value)
+    if kind is tuple and all([type(item) is float or type(item) in _PLAIN_TYPES for item in value]):
+        return repr(value)
+    return None
+
+
+@functools.cache
+def _has_other_inputs(op_def: Op) -> bool:
+    return any(arg.is_list or arg.is_host for arg in op_def.inputs)
 
 
 def input_name(tensor: SymbolicTensor) -> str:

@@ -156,6 +156,11 @@ class Messages(Repeated[M]):
         self._changed()
         return message
 
+    def adopt(self, messages: Iterable[M]) -> None:
+        """Adds messages that were made for this list alone, as they are."""
+        self._items.extend(messages)
+        self._changed()
+
     def _take(self, value: Any) -> M:
         return self._kind.build(value, self._path)
 

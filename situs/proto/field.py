@@ -13,8 +13,10 @@ exclude each other, and one of them with its default value still counts as set.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
 from situs.proto.containers import Map, MessageMap, Messages, Repeated, ValueMap, Values
@@ -156,6 +158,10 @@ class Nested(Field, Generic[M]):
             message._put(self, value)
 
 
+_SHARED = (tuple, dict)  # what `Message._of` may be given in the place of a container
+_owning = threading.RLock()
+
+
 class _Collection(Field):
     """What repeated fields and maps share: the container is made when it is first asked for."""
 
@@ -178,7 +184,29 @@ class _Collection(Field):
     def read(self, message: Message) -> Any:
         """The container."""
         found = message._values.get(self.name)
-        return message._values.setdefault(self.name, self.make(message)) if found is None else found
+        if found is None:
+            return message._values.setdefault(self.name, self.make(message))
+        return self._owned(message) if type(found) in _SHARED else found
+
+    def peek(self, message: Message) -> Any:
+        """What is inside, to be read only, and soon: what is shared with other messages is not copied."""
+        found = message._values.get(self.name)
+        if found is None:
+            return ()
+        return found if type(found) in _SHARED else found._items
+
+    def _owned(self, message: Message) -> Any:
+        """The container, of a message that shared its content with others until now."""
+        with _owning:
+            shared = message._values[self.name]
+            if type(shared) not in _SHARED:
+                return shared  # another thread was here first
+            made = message._values[self.name] = self.make(message)
+            if type(shared) is tuple:
+                made._items.extend(shared)
+            else:
+                made._items.update({key: copy(entry) for key, entry in shared.items()})
+            return made
 
     def merge(self, message: Message, value: Any) -> None:
         """Adds the elements of a list, or takes over the entries of a dict; either may hold dicts for messages."""

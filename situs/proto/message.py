@@ -17,6 +17,7 @@ read and write have the wire format of protocol buffers: `situs.proto.wire`.
 from __future__ import annotations
 
 import difflib
+import threading
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from situs.errors import DTypeError
@@ -59,6 +60,18 @@ class Message:
             field = self._field(name)
             if value is not None:
                 field.fill(self, value)
+
+    @classmethod
+    def _of(cls, values: dict[str, Any]) -> Self:
+        """A message of checked values.
+
+        A repeated field of scalars may be a tuple, a map to messages a dict of messages that nobody changes any more:
+        each becomes the message's own when it is first asked for, so that what nobody looks into costs little.
+        """
+        message = cls.__new__(cls)
+        _set(message, "_values", values)
+        _set(message, "_owner", None)
+        return message
 
     def CopyFrom(self, other: Self) -> None:  # noqa: N802
         """Makes this message equal to `other`, which must be of the same class."""
@@ -149,6 +162,9 @@ class Message:
     __repr__ = __str__
 
     def __copy__(self) -> Self:
+        values = self._values
+        if all([type(value) in _ATOMS for value in values.values()]):
+            return self._of(dict(values))
         message = type(self)()
         message.MergeFrom(self)
         return message
@@ -161,8 +177,15 @@ class Message:
 
     if not TYPE_CHECKING:  # a type checker would take these for "any attribute goes"
 
-        def __getattr__(self, name: str) -> NoReturn:
-            raise self._unknown(name)
+        def __getattr__(self, name: str) -> dict[str, Message]:
+            if name != "_drafts":
+                raise self._unknown(name)
+            with _making:  # one for all threads that read at the same time
+                try:
+                    return object.__getattribute__(self, name)
+                except AttributeError:
+                    _set(self, name, {})
+            return self._drafts
 
         def __setattr__(self, name: str, value: Any) -> None:
             self._field(name)
@@ -225,3 +248,5 @@ class Message:
 
 
 _set = object.__setattr__
+_ATOMS = frozenset({bool, int, float, str, bytes})
+_making = threading.Lock()

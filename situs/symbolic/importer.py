@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from situs.dtype import DType
@@ -63,6 +64,7 @@ class Importer:
         self.made: dict[str, Operation] = {}  # by the names in the message
         self.names = {node.name for node in nodes}
         self.taken = {node.name for node in graph.operations}
+        self.known: dict[tuple[str, int], _Known] = {}  # by the op and the identity of the attributes
 
     def run(self) -> None:
         """Adds the nodes.
@@ -71,14 +73,15 @@ class Importer:
             InvalidArgumentError: they do not make a graph.
             NotFoundError: there is no such op.
         """
-        sources = [[parse_input(text) for text in node.input] for node in self.nodes]
+        sources = [[parse_input(text) for text in node.peek()[0]] for node in self.nodes]
         read.check_nodes(self.nodes, sources, self.inputs)
-        with _alone(self.graph):
-            for number in read.in_order(self.nodes, sources, self.inputs):
-                with read.blamed(self.nodes[number]):
-                    self._add(self.nodes[number], sources[number])
+        order = read.in_order(self.nodes, sources, self.inputs)
+        with _alone(self.graph), read.blamed() as at:
+            for number in order:
+                at.node = node = self.nodes[number]
+                self._add(node, sources[number])
         for node in self.nodes:
-            self._colocate(node)
+            self._colocate(node, self._about(node).colocations)
         unused = [source for source in self.inputs if source not in self.used and not self._exists(source)]
         if unused:
             raise InvalidArgumentError(
@@ -108,26 +111,50 @@ class Importer:
     # One node.
 
     def _add(self, node: NodeDef, sources: list[Source]) -> None:
-        attrs = dict(node.attr.items())
         tensors = [self._tensor(source) for source in sources if source.number != CONTROL]
-        op_def = read.op_of(node)
-        with read.requesting(node):
-            if op_def is captured:
-                made = self._stand_in(node.name, attrs)
+        known = self._about(node)
+        name = node.name
+        with read.requesting(node, known.colocations):
+            if known.op_def is captured:
+                made = self._stand_in(name, known.attrs)
             else:
-                made = self._operation(self._claim(node.name), op_def, attrs, tensors)
-        self.made[node.name] = made
-        self.graph.add_controls(made, [self._control(source) for source in sources if source.number == CONTROL])
-        _refine(made, attrs)
+                made = self._operation(self._claim(name), known, tensors)
+        self.made[name] = made
+        if len(tensors) < len(sources):
+            self.graph.add_controls(made, [self._control(source) for source in sources if source.number == CONTROL])
+        if "_output_shapes" in known.attrs:
+            _refine(made, known.attrs)
 
-    def _operation(self, name: str, op_def: Op, attrs: Attrs, tensors: list[SymbolicTensor]) -> Operation:
+    def _about(self, node: NodeDef) -> _Known:
+        """What the op and the attributes of a node say, found out once for all nodes that share them."""
+        attrs = node.peek()[1]
+        key = node.op, id(attrs)
+        found = self.known.get(key)
+        if found is None:
+            op_def = read.op_of(node)
+            found = _Known(op_def, attrs, read.wanted_types(op_def, attrs), read.colocations(node))
+            if not any(map(read.functions_in, attrs.values())):  # these have graphs of their own for each node
+                found.values = self._values(op_def, attrs, [])
+            self.known[key] = found
+        return found
+
+    def _operation(self, name: str, known: _Known, tensors: list[SymbolicTensor]) -> Operation:
+        op_def, attrs = known.op_def, known.attrs
         args = read.grouped(op_def, attrs, tensors)
-        read.check_types(name, op_def, attrs, args)
-        values = self._values(op_def, attrs, tensors)
+        read.check_types(name, op_def, known.wanted, args)
+        values = self._values(op_def, attrs, tensors) if known.values is None else known.values
         _check_functions(op_def, values)
-        if not any(arg.type is ANY for arg in op_def.outputs):
-            apply(op_def, args, values, f"{name}/", graph=self.graph)
-            return self.graph.get_operation_by_name(name)
+        if not any([arg.type is ANY for arg in op_def.outputs]):
+            if known.values is None or not read.takes_tensors(op_def):
+                return self._applied(name, op_def, args, values)
+            like = tuple([(tensor.dtype.name, tensor.shape._dims) for tensor in tensors])
+            seen = known.seen.get(like)  # an op gives results of the same kinds for inputs of the same kinds
+            if seen is None:
+                seen = known.seen[like] = self._applied(name, op_def, args, values)
+                return seen
+            declared = op_def.outputs * len(seen.outputs) if len(op_def.outputs) == 1 else op_def.outputs
+            results = [(arg, out.dtype, out.shape) for arg, out in zip(declared, seen.outputs, strict=True)]
+            return self.graph.add(op_def, args, seen.attrs, seen.types, results, f"{name}/")
         types = {variable: read_attr(attrs[variable]) for variable in op_def.signature.variables if variable in attrs}
         results = read.declared_results(op_def, attrs)
         made = self.graph.add(op_def, args, op_def.complete_attrs(values), types, results, f"{name}/")
@@ -136,6 +163,10 @@ class Importer:
         except InternalError as error:
             raise InvalidArgumentError(f"The functions do not fit the node. {error}") from None
         return made
+
+    def _applied(self, name: str, op_def: Op, args: tuple[Any, ...], values: dict[str, Any]) -> Operation:
+        apply(op_def, args, values, f"{name}/", graph=self.graph)
+        return self.graph.get_operation_by_name(name)
 
     def _claim(self, name: str) -> str:
         """The name in the graph, with a number behind it if another operation has it."""
@@ -196,15 +227,14 @@ class Importer:
         node = self.made.get(source.name)
         return node is not None and source.number < len(node.outputs)
 
-    def _colocate(self, node: NodeDef) -> None:
+    def _colocate(self, node: NodeDef, names: list[str]) -> None:
         """Gives a node its group; its device is then that of the first other that asks for one."""
-        names = read.colocations(node)
         for name in names:
             if name not in self.made:
                 raise InvalidArgumentError(f"Node '{node.name}' expects to be colocated with unknown node '{name}'")
         made, groups = self.made[node.name], [self.made[name] for name in names]
         made.colocated_with = tuple(dict.fromkeys(other.name for other in groups))
-        if read.companions(node):
+        if read.companions(node, names):
             made.device = next((other.device for other in groups if other is not made and other.device), "")
 
     # Functions.
@@ -240,6 +270,27 @@ class Importer:
             importer.run()
         interface.finish(importer)
         return interface.graph
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a node from its op and its attributes alone.
+
+    Attributes:
+        op_def: The op.
+        attrs: The attributes, as the message has them.
+        wanted: The dtypes that the inputs have to have, None for any.
+        colocations: The names of the groups that it belongs to.
+        values: The values of the attributes; None if there are functions among them.
+        seen: Operations made so far, by the dtypes and shapes of their inputs.
+    """
+
+    op_def: Op
+    attrs: Attrs
+    wanted: list[DType | None]
+    colocations: list[str]
+    values: dict[str, Any] | None = None
+    seen: dict[tuple[Any, ...], Operation] = field(default_factory=dict)
 
 
 class Interface:
@@ -287,9 +338,12 @@ class Interface:
             self.graph.results.append(_result(importer, str(parse_input(returned.get(output.name, "")))))
 
 
+_FUNCTIONS = frozenset({"cond", "body", "then_branch", "else_branch", "f"})
+
+
 def _check_functions(op_def: Op, values: dict[str, Any]) -> None:
-    for name in ("cond", "body", "then_branch", "else_branch", "f"):
-        if name in op_def.attrs and not isinstance(values.get(name), FunctionGraph):
+    for name in op_def.attrs.keys() & _FUNCTIONS:
+        if not isinstance(values.get(name), FunctionGraph):
             raise InvalidArgumentError(f"The function {name!r} of {read.spelled(op_def)} is missing")
 
 

@@ -8,6 +8,7 @@ grouped   (x, (-1, n))                      as the op's signature has it: a tens
 
 from __future__ import annotations
 
+import functools
 import heapq
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -142,6 +143,8 @@ def grouped(op_def: Op, attrs: Attrs, tensors: Sequence[SymbolicTensor]) -> tupl
     Raises:
         InvalidArgumentError: there are too many or too few.
     """
+    if len(tensors) == len(op_def.inputs) and takes_tensors(op_def):
+        return tuple(tensors)
     hosts = {arg.name: attrs[HOST + arg.name].s for arg in op_def.inputs if HOST + arg.name in attrs}
     spoken_for = {number for text in hosts.values() for number in inputs_in(text)}
     rest = [tensor for number, tensor in enumerate(tensors) if number not in spoken_for]
@@ -158,6 +161,12 @@ def grouped(op_def: Op, attrs: Attrs, tensors: Sequence[SymbolicTensor]) -> tupl
             f"specified; {spelled(op_def)}"
         )
     return tuple(args)
+
+
+@functools.cache
+def takes_tensors(op_def: Op) -> bool:
+    """Whether each input of an op is one tensor."""
+    return not any(arg.is_list or arg.is_host for arg in op_def.inputs)
 
 
 def _lengths(op_def: Op, attrs: Attrs, hosts: Container[str], count: int) -> list[int]:
@@ -187,22 +196,26 @@ def spelled(op_def: Op) -> str:
     return f"Op<name={op_def.name}; signature={op_def.signature}>"
 
 
-def check_types(name: str, op_def: Op, attrs: Attrs, args: tuple[Any, ...]) -> None:
-    """Raises unless the tensors have the dtypes that the node says.
+def check_types(name: str, op_def: Op, wanted_types: Sequence[DType | None], args: tuple[Any, ...]) -> None:
+    """Raises unless the tensors have the dtypes that the node says, which `wanted_types` reads from it.
 
     Raises:
         InvalidArgumentError: they have not.
     """
     number = 0
-    for arg, value in zip(op_def.inputs, args, strict=True):
-        for tensor in value if arg.is_list else [value]:
-            wanted = _wanted(arg, attrs)
+    for arg, wanted, value in zip(op_def.inputs, wanted_types, args, strict=True):
+        for tensor in value if arg.is_list else (value,):
             if isinstance(tensor, SymbolicTensor) and wanted is not None and tensor.dtype is not wanted:
                 raise InvalidArgumentError(
                     f"Input {number} of node {name} was passed {tensor.dtype.proto_name} from {tensor.name} "
                     f"incompatible with expected {wanted.proto_name}."
                 )
             number += 1
+
+
+def wanted_types(op_def: Op, attrs: Attrs) -> list[DType | None]:
+    """The dtypes that a node says its inputs have; None where it does not say."""
+    return [_wanted(arg, attrs) for arg in op_def.inputs]
 
 
 def _wanted(arg: Arg, attrs: Attrs) -> DType | None:
@@ -264,35 +277,45 @@ def functions_in(attr: AttrValue) -> list[str]:
 
 def colocations(node: NodeDef) -> list[str]:
     """The names of the groups that a node belongs to."""
-    attr = node.attr.get("_class")
+    attr = node.peek()[1].get("_class")
     texts = [] if attr is None else [item.decode(errors="replace") for item in attr.list.s]
     return [text.removeprefix("loc:@") for text in texts if text.startswith("loc:@")]
 
 
-def companions(node: NodeDef) -> list[str]:
-    """The names of the other nodes that a node wants to be with."""
-    return [name for name in colocations(node) if name != node.name]
+def companions(node: NodeDef, groups: Sequence[str]) -> list[str]:
+    """The names of the other nodes that a node wants to be with, among those of its groups."""
+    return [name for name in groups if name != node.name] if groups else []
 
 
-def requesting(node: NodeDef) -> Any:
+def requesting(node: NodeDef, groups: Sequence[str]) -> Any:
     """The device scope of a node: its own request, or none if it goes where others are."""
-    if companions(node):
+    if companions(node, groups):
         return device(None)
-    return device(node.device) if node.device else nullcontext()
+    return device(node.device) if node.device else _ANYWHERE
+
+
+_ANYWHERE: Any = nullcontext()
+
+
+class At:
+    """Which node is being read."""
+
+    node: NodeDef
 
 
 @contextmanager
-def blamed(node: NodeDef) -> Iterator[None]:
-    """A context that names the node in what goes wrong."""
+def blamed() -> Iterator[At]:
+    """A context that names the node, which is told to it, in what goes wrong."""
+    at = At()
     try:
-        yield
+        yield at
     except InvalidArgumentError as error:
         kind = DTypeError if isinstance(error, DTypeError) else InvalidArgumentError
-        said = str(error)
-        raise kind(said if f"Node '{node.name}'" in said else f"Node '{node.name}': {said}") from None
+        said, name = str(error), at.node.name
+        raise kind(said if f"Node '{name}'" in said else f"Node '{name}': {said}") from None
     except (AttributeError, TypeError, ValueError, LookupError, ArithmeticError) as error:
         if isinstance(error, OpError):
             raise
         raise InvalidArgumentError(
-            f"Node '{node.name}': {node.op} cannot be made of these attributes: {error}"
+            f"Node '{at.node.name}': {at.node.op} cannot be made of these attributes: {error}"
         ) from None
