@@ -21,6 +21,7 @@ _ON_OR_OFF = {"": None, "true": True, "1": True, "false": False, "0": False}
 DEFAULT_VIRTUAL_GPU_BYTES = 4 * 2**30
 MAX_VIRTUAL_GPUS = 1024
 DEFAULT_KEPT_BYTES = 512 * 2**20
+DEFAULT_LONGEST_RECORD = 2**30
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,16 @@ def keep_heap() -> int:
     """
     text = os.environ.get("SITUS_KEEP_HEAP", "").strip()
     return parse_bytes(text) if text else DEFAULT_KEPT_BYTES
+
+
+def longest_record() -> int:
+    """``SITUS_LONGEST_RECORD``: the most bytes of one line or record that a dataset reads from a file.
+
+    Raises:
+        InvalidArgumentError: it is no size.
+    """
+    text = os.environ.get("SITUS_LONGEST_RECORD", "").strip()
+    return parse_bytes(text) if text else DEFAULT_LONGEST_RECORD
 
 
 def chooses_malloc() -> bool:

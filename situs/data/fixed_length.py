@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from situs.data.text import Reader, opened_file
+from situs.data.text import Reader, opened_file, read_up_to
 from situs.errors import InvalidArgumentError
 from situs.files.paths import local, translated
 from situs.files.record_writer import as_compression
@@ -42,9 +42,9 @@ def _slices(path: str, size: int, header: int, footer: int, compression: str) ->
             _check_length(path, local(path).stat().st_size - header - footer, size, header, footer)
     length = -header
     with opened_file(path, compression) as file:
-        length += len(file.read(header))
+        length += len(read_up_to(file, header))
         rest = b""
-        while block := file.read(max(size, _CHUNK)):
+        while block := read_up_to(file, max(size, _CHUNK)):
             rest += block
             length += len(block)
             count = max(len(rest) - footer, 0) // size

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from situs.data.text import Reader, opened_file
+from situs.data.text import Reader, opened_file, read_up_to, too_long
 from situs.errors import DataLossError
 from situs.files.crc32c import masked_crc32c
 from situs.files.record_writer import CHECK as _CHECK
 from situs.files.record_writer import LENGTH as _LENGTH
 from situs.files.record_writer import as_compression
+from situs.settings import longest_record
 
 _HEAD = _LENGTH.size + _CHECK.size
-_PIECE = 2**20  # bytes: a length that is wrong does not lead to a large buffer
 
 
 def records_of(compression: Any) -> Reader:
@@ -28,27 +28,23 @@ def records_of(compression: Any) -> Reader:
 
 
 def _records(path: str, compression: str) -> Iterator[bytes]:
-    offset = 0
+    offset, most = 0, longest_record()
     with opened_file(path, compression) as file:
         while head := file.read(_HEAD):
             if len(head) < _HEAD:
                 raise DataLossError(f"{path}: truncated record at {offset}")
             _verify(head[: _LENGTH.size], head[_LENGTH.size :], path, offset)
             (length,) = _LENGTH.unpack(head[: _LENGTH.size])
-            record, check = _read(file, length), file.read(_CHECK.size)
-            if len(record) < length or len(check) < _CHECK.size:
+            record, check = read_up_to(file, min(length, most + 1)), b""
+            if len(record) > most:
+                raise too_long(most, path, "record")
+            if len(record) == length:
+                check = file.read(_CHECK.size)
+            if len(check) < _CHECK.size:
                 raise DataLossError(f"{path}: truncated record at {offset}")
             _verify(record, check, path, offset)
             yield record
             offset += _HEAD + length + _CHECK.size
-
-
-def _read(file: Any, length: int) -> bytes:
-    pieces: list[bytes] = []
-    while length and (piece := file.read(min(length, _PIECE))):
-        pieces.append(piece)
-        length -= len(piece)
-    return b"".join(pieces)
 
 
 def _verify(data: bytes, check: bytes, path: str, offset: int) -> None:

@@ -4,6 +4,8 @@
     TextLineDataset(["a.txt", "b.txt"])    the lines of the files, without their ends
 
 A file that cannot be read is an error in the place of its first line, or where it is damaged; the next files follow.
+Files are read piece by piece. A line or record takes the memory that it needs and little more, and one that is longer
+than ``SITUS_LONGEST_RECORD`` is an error: a few megabytes that are compressed can stand for terabytes.
 """
 
 from __future__ import annotations
@@ -27,17 +29,19 @@ from situs.data.nesting import in_turn_ahead, one_by_one
 from situs.data.node import UNKNOWN, Binding, Node, Number, Stream, as_number, guarded, guarded_items
 from situs.data.seeding import seed_for
 from situs.data.sources import Slices, Tensors, components_of
-from situs.errors import DataLossError, DTypeError, InvalidArgumentError
+from situs.errors import DataLossError, DTypeError, InvalidArgumentError, ResourceExhaustedError
 from situs.files.paths import local, translated
 from situs.files.record_writer import WINDOWS, as_compression
 from situs.files.tree import glob
 from situs.ops.attribute import as_bool
 from situs.ops.form import LEAF
+from situs.settings import longest_record
 from situs.shapes import SCALAR
 from situs.tracing.spec import TensorSpec
 
 STRING = Spec(LEAF, [TensorSpec(SCALAR, dt.string)])
 Reader = Callable[[str], Iterator[Any]]
+PIECE = 2**20  # bytes of a long line or record that are read at a time
 
 
 class Listing(Face):
@@ -193,9 +197,48 @@ def lines_of(compression: Any, buffer_size: Any) -> Reader:
 
 
 def _lines(path: str, compression: str, buffering: int) -> Iterator[bytes]:
+    most = longest_record()
     with opened_file(path, compression, buffering) as file:
-        for line in file:
-            yield line.removesuffix(b"\n").replace(b"\r", b"")  # wherever they stand, as in TensorFlow
+        while line := file.readline(PIECE):
+            whole = line[-1:] == b"\n" or len(line) < PIECE
+            found = line.removesuffix(b"\n").replace(b"\r", b"")  # wherever they stand, as in TensorFlow
+            yield _checked(found, most, path, "line") if whole else _long_line(file, found, most, path)
+
+
+def _long_line(file: Any, begun: bytes, most: int, path: str) -> bytes:
+    line = io.BytesIO()  # which gives away what it holds without a copy
+    line.write(begun)
+    while piece := file.readline(PIECE):
+        line.write(piece.removesuffix(b"\n").replace(b"\r", b""))
+        if line.tell() > most:
+            raise too_long(most, path, "line")
+        if piece[-1:] == b"\n":
+            break
+    return line.getvalue()
+
+
+def read_up_to(file: Any, length: int) -> bytes:
+    """The next bytes of a file, fewer at its end; a length that is wrong does not lead to a large buffer."""
+    if length <= PIECE:
+        return file.read(length)  # type: ignore[no-any-return]
+    found = io.BytesIO()
+    while found.tell() < length and (piece := file.read(min(length - found.tell(), PIECE))):
+        found.write(piece)
+    return found.getvalue()
+
+
+def _checked(record: bytes, most: int, path: str, what: str) -> bytes:
+    if len(record) > most:
+        raise too_long(most, path, what)
+    return record
+
+
+def too_long(most: int, path: str, what: str) -> ResourceExhaustedError:
+    """The error for a line or record that a program does not want to hold in memory."""
+    return ResourceExhaustedError(
+        f"{path}: a {what} is longer than {most} bytes, the most that is read as one element. Is the file what it "
+        "should be? If so, set SITUS_LONGEST_RECORD to more, for example SITUS_LONGEST_RECORD=8GiB."
+    )
 
 
 @contextmanager

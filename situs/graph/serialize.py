@@ -156,7 +156,7 @@ class _Writer:
         found = self._inputs(node) if _has_other_inputs(op_def) else {}
         if node.colocated_with:
             found["_class"] = self._list("s", tuple([f"loc:@{other}".encode() for other in node.colocated_with]))
-        of_any_kind = any([arg.type is ANY for arg in op_def.outputs])  # no shape rule knows its results
+        of_any_kind = any(arg.type is ANY for arg in op_def.outputs)  # no shape rule knows its results
         if of_any_kind:
             found["_output_types"] = self._list("type", tuple([out.dtype.as_datatype_enum for out in node.outputs]))
         if of_any_kind or op_def is captured or (self.add_shapes and node.outputs):
@@ -218,7 +218,7 @@ def _key(value: Any) -> Any:
         return (value,)
     if kind is float or kind is TensorShape:
         return repr(value)
-    if kind is tuple and all([type(item) is float or type(item) in _PLAIN_TYPES for item in value]):
+    if kind is tuple and all(type(item) is float or type(item) in _PLAIN_TYPES for item in value):
         return repr(value)
     return None
 

@@ -163,7 +163,7 @@ class Message:
 
     def __copy__(self) -> Self:
         values = self._values
-        if all([type(value) in _ATOMS for value in values.values()]):
+        if all(type(value) in _ATOMS for value in values.values()):
             return self._of(dict(values))
         message = type(self)()
         message.MergeFrom(self)

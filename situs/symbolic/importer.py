@@ -144,7 +144,7 @@ class Importer:
         read.check_types(name, op_def, known.wanted, args)
         values = self._values(op_def, attrs, tensors) if known.values is None else known.values
         _check_functions(op_def, values)
-        if not any([arg.type is ANY for arg in op_def.outputs]):
+        if not any(arg.type is ANY for arg in op_def.outputs):
             if known.values is None or not read.takes_tensors(op_def):
                 return self._applied(name, op_def, args, values)
             like = tuple([(tensor.dtype.name, tensor.shape._dims) for tensor in tensors])

@@ -35,6 +35,7 @@ from situs.tracing.memo import Memo
 from situs.tracing.parameters import Parameters
 from situs.tracing.retracing import Watch, watch_of
 from situs.tracing.trace import trace
+from situs.tracing.traces import Traces
 
 _CALLED = "__called_functions"  # a collection: what is kept there lives as long as the graph
 _numbers = itertools.count()
@@ -82,7 +83,7 @@ class Function:
         self._reduce_retracing = reduce_retracing
         self._parameters = Parameters(python_function, input_signature)
         self._traced_function = converted(python_function) if autograph else python_function
-        self._graphs: dict[Kind, ConcreteFunction] = {}
+        self._graphs = Traces()
         self._memo = Memo()
         self._traces = 0
         self._kinds: set[Kind] = set()  # for which there is a graph, wherever it lies
@@ -137,27 +138,26 @@ class Function:
 
     def assignments(self) -> list[Assignment]:
         """Where the operations of its graphs run, as far as it has been called; ``tf.explain`` prints it."""
-        return [assignment for graph in list(self._graphs.values()) for assignment in graph.assignments()]
+        return [assignment for graph in self._graphs for assignment in graph.assignments()]
 
     def _in(self, graph: Graph, kind: Kind) -> ConcreteFunction:
         """The function's graph inside another one, whose device scope holds in it as well."""
         kept = graph.get_collection_ref(_CALLED)
         if not kept:
             kept.append({})
-        return self._find(kept[0].setdefault((self, graph, here.scope), {}), kind, graph)
+        return self._find(kept[0].setdefault((self, graph, here.scope), Traces()), kind, graph)
 
-    def _find(
-        self, graphs: dict[Kind, ConcreteFunction], kind: Kind, outer: Graph | None, tensors: Sequence[Any] = ()
-    ) -> ConcreteFunction:
+    def _find(self, graphs: Traces, kind: Kind, outer: Graph | None, tensors: Sequence[Any] = ()) -> ConcreteFunction:
         found = graphs.get(kind)
         if found is not None:
             return found
         with _tracing:
-            found = graphs.get(kind) or _serving(graphs, kind)
+            found = graphs.serving(kind)
             if found is None:
                 if self._reduce_retracing:
-                    kind = functools.reduce(Kind.widened, list(graphs), kind)
-                found = graphs[kind] = self._trace(kind, outer, tensors)
+                    kind = graphs.common(kind)
+                found = self._trace(kind, outer, tensors)
+                graphs.add(kind, found)
             return found
 
     def _trace(self, kind: Kind, outer: Graph | None, tensors: Sequence[Any]) -> ConcreteFunction:
@@ -204,7 +204,7 @@ class Function:
         self._traced_function = _Weak(original._traced_function, weakly)
         bound = original.python_function.__get__(instance)
         self._parameters = Parameters(bound, original.input_signature)
-        self._graphs, self._methods, self._memo = {}, {}, Memo()
+        self._graphs, self._methods, self._memo = Traces(), {}, Memo()
         self._traces = 0
         self._kinds = set()
         self._watch = Watch()
@@ -228,7 +228,7 @@ class Function:
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """What each of the graphs takes and gives."""
-        return "\n\n".join(made.pretty_printed_signature(verbose) for made in self._graphs.values())
+        return "\n\n".join(made.pretty_printed_signature(verbose) for made in self._graphs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         function = copy.deepcopy(self.python_function, memo)
@@ -236,15 +236,6 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<tf.function {self.python_function!r}>"
-
-
-def _serving(graphs: dict[Kind, ConcreteFunction], kind: Kind) -> ConcreteFunction | None:
-    """The graph made for the narrowest kind that includes this one."""
-    best: Kind | None = None
-    for made in graphs:
-        if made.accepts(kind) and (best is None or best.accepts(made)):
-            best = made
-    return None if best is None else graphs[best]
 
 
 def _title(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -11,8 +12,8 @@ import pytest
 
 import situs as tf
 from situs import errors
-from situs.data import Dataset, TextLineDataset, TFRecordDataset
-from situs.files.crc32c import crc32c
+from situs.data import Dataset, FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from situs.files.crc32c import crc32c, masked_crc32c
 from situs.files.record_writer import TFRecordWriter
 
 
@@ -195,3 +196,95 @@ def test_small_records_of_a_file_that_is_compressed_well(tmp_path, kind, values)
         writer.write(b"y" * 5_000_000)
         writer.write(b"z")
     assert [len(record) for record in values(TFRecordDataset(path, kind))] == [1000, 1000, 1000, 5_000_000, 1]
+
+
+# Long lines and records.
+
+MANY = 2**20  # more than is read at a time
+
+
+@pytest.mark.parametrize("kind", ["", "GZIP", "ZLIB"])
+@pytest.mark.parametrize("ending", [b"", b"\n", b"\r\n", b"\n\nend"])
+def test_long_lines_are_whole(tmp_path, values, kind, ending):
+    lines = [b"a" * (MANY - 1), b"b\rc" * MANY, b"", b"d" * MANY, b"short", b"e" * (2 * MANY + 1)]
+    content = b"\n".join(lines) + ending
+    pack = {"": bytes, "GZIP": gzip.compress, "ZLIB": zlib.compress}[kind]
+    (tmp_path / "long").write_bytes(pack(content))
+    expected = [line.replace(b"\r", b"") for line in content.removesuffix(b"\n").split(b"\n")]
+    assert values(TextLineDataset(str(tmp_path / "long"), kind)) == expected
+
+
+@pytest.mark.parametrize("reader", ["lines", "records"])
+def test_a_long_element_takes_its_own_memory_and_little_more(tmp_path, reader):
+    size, path = 64 * MANY, str(tmp_path / "long")
+    if reader == "lines":
+        Path(path).write_bytes(gzip.compress(b"x" * size))
+    else:
+        with TFRecordWriter(path, "GZIP") as writer:
+            writer.write(b"x" * size)
+    read = iter((TextLineDataset if reader == "lines" else TFRecordDataset)(path, "GZIP"))
+    tracemalloc.start()
+    try:
+        assert len(next(read).numpy()) == size
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.4 * size
+
+
+@pytest.mark.parametrize("kind", ["", "GZIP"])
+@pytest.mark.parametrize(("limit", "size"), [("1KiB", 1025), ("3MiB", 3 * MANY + 1)])
+def test_what_is_too_long_is_refused_and_the_next_file_follows(tmp_path, monkeypatch, kind, limit, size):
+    monkeypatch.setenv("SITUS_LONGEST_RECORD", limit)
+    pack = gzip.compress if kind else bytes
+    (tmp_path / "a").write_bytes(pack(b"x" * (size - 1) + b"\n" + b"y" * size + b"\nz"))
+    (tmp_path / "b").write_bytes(pack(b"next"))
+    lines = iter(TextLineDataset([str(tmp_path / "a"), str(tmp_path / "b")], kind))
+    assert len(next(lines).numpy()) == size - 1
+    with pytest.raises(errors.ResourceExhaustedError, match=r"a line is longer than .* SITUS_LONGEST_RECORD"):
+        next(lines)
+    assert next(lines).numpy() == b"next"
+    for name, length in (("c", size - 1), ("d", size)):
+        with TFRecordWriter(str(tmp_path / name), kind) as writer:
+            writer.write(b"x" * length)
+    records = iter(TFRecordDataset([str(tmp_path / "c"), str(tmp_path / "d")], kind))
+    assert len(next(records).numpy()) == size - 1
+    with pytest.raises(errors.ResourceExhaustedError, match="a record is longer than"):
+        next(records)
+
+
+def test_a_little_that_stands_for_a_lot_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setenv("SITUS_LONGEST_RECORD", "8MiB")
+    packer = zlib.compressobj(wbits=31)
+    with (tmp_path / "bomb").open("wb") as file:
+        for _ in range(256):  # 256 MiB without an end of line
+            file.write(packer.compress(bytes(MANY)))
+        file.write(packer.flush())
+    lines = iter(TextLineDataset(str(tmp_path / "bomb"), "GZIP"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(errors.ResourceExhaustedError):
+            next(lines)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 24 * MANY
+
+
+@pytest.mark.parametrize("length", [2**40, 2**63])
+@pytest.mark.parametrize("kind", ["", "GZIP"])
+def test_a_record_whose_length_is_a_lie_takes_no_memory(tmp_path, kind, length):
+    head = length.to_bytes(8, "little")
+    content = head + masked_crc32c(head).to_bytes(4, "little") + b"x" * 100
+    (tmp_path / "lie").write_bytes(gzip.compress(content) if kind else content)
+    with pytest.raises(errors.DataLossError, match="truncated record at 0"):
+        next(iter(TFRecordDataset(str(tmp_path / "lie"), kind)))
+    with pytest.raises(errors.InvalidArgumentError, match="not an exact multiple"):
+        list(FixedLengthRecordDataset(str(tmp_path / "lie"), length // 2, compression_type=kind))
+
+
+def test_a_limit_that_is_none_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("SITUS_LONGEST_RECORD", "much")
+    (tmp_path / "a").write_bytes(b"x")
+    with pytest.raises(errors.InvalidArgumentError, match="as a size in bytes"):
+        next(iter(TextLineDataset(str(tmp_path / "a"))))

@@ -402,3 +402,93 @@ def test_the_bytes_of_a_graph_are_read_back():
         zeros([2, 3])
     made = to_graph_def(graph)
     assert GraphDef.FromString(made.SerializeToString()) == made
+
+
+# Nodes that are alike.
+
+
+def alike(count=3):
+    graph = Graph()
+    with graph.as_default():
+        x = placeholder(dt.float32, [2, 2], name="x")
+        for _ in range(count):
+            x = linalg.matmul(x, x)
+    return graph
+
+
+def test_nodes_that_are_alike_share_what_nobody_has_looked_into():
+    first, second, _ = to_graph_def(alike()).node[1:]
+    assert first.peek()[1] is second.peek()[1]
+    assert first.attr == second.attr
+    assert first.attr["T"] is not second.attr["T"]
+
+
+def test_a_change_to_one_node_is_no_change_to_those_like_it():
+    graph = alike()
+    expected = str(to_graph_def(graph))
+    content = to_graph_def(graph)
+    changed = content.node[1]
+    changed.attr["T"].type = 2
+    changed.attr["new"].list.i.append(1)
+    changed.input.append("^x")
+    del changed.attr["transpose_a"]
+    assert str(to_graph_def(graph)) == expected
+    untouched = to_graph_def(graph)
+    assert content != untouched
+    assert list(content.node)[2:] == list(untouched.node)[2:]
+    assert parse(expected, GraphDef()) == untouched
+
+
+def test_a_message_is_what_the_graph_was_when_it_was_made():
+    graph = alike()
+    content = to_graph_def(graph)
+    node = graph.operations[1]
+    node._set_device("/device:CPU:0")
+    with graph.as_default():
+        graph.add_controls(node, [no_op()])
+    assert content.node[1].device == ""
+    assert list(content.node[1].input) == ["x", "x"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1, True, 1.0], [0.0, -0.0], [(1, 0), (True, False), (1.0, 0.0)], ["1", b"1", 1], [float("nan"), float("inf")]],
+)
+def test_attributes_that_only_look_alike_are_told_apart(values):
+    declared = Op("Alike", parse_signature("-> "), {}, {"what": None}, False)
+    graph = Graph()
+    for value in values:
+        graph.add(declared, (), {"what": value}, {}, [])
+    written = to_graph_def(graph).node
+    for node, value in zip(written, values, strict=True):
+        found = read_back({name: node.attr[name] for name in node.attr})
+        assert repr(found) == repr(value)
+        assert type(found) is type(value)
+
+
+def test_writing_and_importing_a_graph_reads_attributes_once_for_nodes_that_are_alike(monkeypatch):
+    from situs.graph import attributes, serialize
+    from situs.importing import import_graph_def
+    from situs.symbolic import importer
+
+    calls = {"write": 0, "read": 0, "apply": 0}
+
+    def counting(name, function):
+        def counted(*args, **kwargs):
+            calls[name] += 1
+            return function(*args, **kwargs)
+
+        return counted
+
+    monkeypatch.setattr(serialize, "written_attr", counting("write", attributes.written_attr))
+    monkeypatch.setattr(importer, "read_attr", counting("read", attributes.read_attr))
+    monkeypatch.setattr(importer, "apply", counting("apply", importer.apply))
+    seen = []
+    for count in (5, 50):
+        calls.update(dict.fromkeys(calls, 0))
+        content = to_graph_def(alike(count))
+        with Graph().as_default() as graph:
+            import_graph_def(content, name="")
+        assert to_graph_def(graph) == content
+        seen.append(dict(calls))
+    assert seen[0] == seen[1]
