@@ -8,11 +8,13 @@ truth of a scalar on the host and calls those.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from situs.devices.logical import Device
 from situs.eager.bridge import home_of, host
 from situs.eager.execute import verifying
+from situs.execution.accumulate import accumulating
 from situs.execution.emit import emit
 from situs.execution.held import Branch, FunctionCall, Held, Loop, Part
 from situs.execution.plan import Plan, Source
@@ -96,9 +98,23 @@ class _Holder:
         test = self._part(node.attrs["cond"], homes, outside, [host()])
         saves = len(node.outputs) > len(states)  # a gradient needs values from inside: see situs.autodiff.residuals
         residuals = [tensor for (tensor,) in node.residuals] if saves else None
-        step = self._part(node.attrs["body"], homes, outside, homes, saved=residuals)
+        step, sums = self._step(node.attrs["body"], homes, outside, residuals)
         moves = [self._move(tensor, home) for tensor, home in zip(states, homes, strict=True)]
-        return Loop(node, [test, step], self.assignments, moves, saves)
+        return Loop(node, [test, step], self.assignments, moves, saves, sums)
+
+    def _step(
+        self,
+        graph: FunctionGraph,
+        homes: Sequence[Device],
+        outside: Sequence[SymbolicTensor],
+        saved: Sequence[SymbolicTensor] | None,
+    ) -> tuple[Part, list[int]]:
+        """What one iteration of a loop does, and which of the loop variables are sums that it adds to in place."""
+        step = self._part(graph, homes, outside, homes, saved=saved)
+        plan, sums = accumulating(step.plan, len(homes), parts=not verifying())
+        if not sums:
+            return step, sums
+        return replace(step, plan=plan, function=emit(plan, checking(plan) if verifying() else None).function), sums
 
     def _move(self, tensor: SymbolicTensor, home: Device) -> Callable[[Any], Any] | None:
         """How a loop variable gets from where it is during the loop to where the results of the loop are."""

@@ -17,6 +17,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from situs.eager.binding import host_value
 from situs.eager.tensor import to_numpy_value
 from situs.execution.failure import register
@@ -24,6 +26,7 @@ from situs.execution.lifetimes import Lifetimes
 from situs.execution.plan import Call, Literal, Plan, Slot, Source
 
 FILENAME = "<situs plan>"
+_WHOLE = frozenset({torch.int32, torch.int64})
 Around = Callable[[int, Call], Callable[..., Any]]
 Function = Callable[..., tuple[Any, ...]]
 
@@ -115,4 +118,7 @@ class _Writer:
 
 def as_host_value(value: Any) -> Any:
     """A kernel's value as a host input takes it: numbers, and tuples of them."""
+    if type(value) is torch.Tensor and value.dtype in _WHOLE and value.ndim < 2:  # an index, a shape: the quick way
+        found = value.tolist()
+        return tuple(found) if value.ndim else found
     return host_value(to_numpy_value(value))

@@ -19,6 +19,7 @@ import torch
 from situs.eager.tensor import to_numpy_value
 from situs.eager.tensor_list import TensorList
 from situs.errors import InvalidArgumentError
+from situs.execution.accumulate import own
 from situs.execution.plan import Plan
 from situs.execution.state import Run
 from situs.graph.node import Operation
@@ -113,6 +114,7 @@ class Loop(Held):
         assignments: Where everything in them goes.
         moves: How each loop variable gets to where the results of the loop are; None where it is there.
         saves: Whether the step returns one value more, to be saved of every iteration.
+        sums: Which of the loop variables the step adds to in place: see `situs.execution.accumulate`.
     """
 
     def __init__(
@@ -122,16 +124,21 @@ class Loop(Held):
         assignments: Sequence[Assignment],
         moves: Sequence[Move | None] = (),
         saves: bool = False,
+        sums: Sequence[int] = (),
     ) -> None:
         super().__init__(node, parts, assignments)
         self.moves = list(moves)
         self.saves = saves
+        self.sums = sums
 
     def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
         """What the loop variables end with, and what was saved."""
-        count, (test, step) = len(self.node.args[0]), self._functions
+        count = len(self.node.args[0])
         state, rest = values[:count], values[count:]
         del values
+        if self.sums:
+            state = own(state, self.sums)
+        test, step = self._functions
         history: list[Any] = []
         for_test, for_step = ([rest[place] for place in part.order] for part in self.parts)
         while truth(test(run, *state, *for_test)[0], self.node):
@@ -147,7 +154,8 @@ class Loop(Held):
     def again(self, make: Callable[[Plan], Function], copying: Callable[[Move], Move]) -> Self:
         """The same with its plans run as `make` says, and what it copies copied as `copying` says."""
         moves = [None if move is None else copying(move) for move in self.moves]
-        return type(self)(self.node, [part.again(make) for part in self.parts], self.assignments, moves, self.saves)
+        parts = [part.again(make) for part in self.parts]
+        return type(self)(self.node, parts, self.assignments, moves, self.saves, self.sums)
 
 
 def truth(value: Any, node: Operation) -> bool:

@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-import torch
-
 from situs.devices.logical import Device
 from situs.eager.binding import BoundInputs
 from situs.eager.bridge import Value, place_of, torch_device
@@ -58,7 +56,7 @@ def _fitting(function: Function, takes_run: bool, node: Operation, assignment: A
 
     def run(*values: Any) -> Any:
         given = values[1:] if takes_run else values
-        if may_be_large(value for value in given if not isinstance(value, (torch.Tensor, list))):
+        if may_be_large(given):
             check_fits(node.op_def, bound_inputs(node, given, assignment.device), node.attrs, assignment)
         return function(*values)
 

@@ -16,7 +16,8 @@ are overwritten. Making the function takes about 30 us a call, so a program does
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
 from types import BuiltinFunctionType, MethodDescriptorType
@@ -39,15 +40,18 @@ _set_optimize = torch._C._set_graph_executor_optimize
 def scripted(plan: Plan) -> Plan:
     """The plan with runs of PyTorch's own functions put together; the plan itself if there are none."""
     calls: list[Call] = []
+    uses = Counter(slots_in(plan.outputs))
+    for call in plan.calls:
+        uses.update(slots_in(call.inputs))
     run = _Run()
     for call in plan.calls:
         if run.take(call):
             continue
-        calls += run.joined(plan)
+        calls += run.joined(plan, uses)
         run = _Run()
         if not run.take(call):
             calls.append(call)
-    calls += run.joined(plan)
+    calls += run.joined(plan, uses)
     return plan if len(calls) == len(plan.calls) else replace(plan, calls=calls)
 
 
@@ -71,11 +75,16 @@ class _Run:
         self.made.update(call.outputs)
         return True
 
-    def joined(self, plan: Plan) -> list[Call]:
-        """One call in the place of several; these themselves if they are few or TorchScript will not have them."""
+    def joined(self, plan: Plan, uses: Mapping[int, int]) -> list[Call]:
+        """One call in the place of several; these themselves if they are few or TorchScript will not have them.
+
+        Args:
+            plan: The plan that they are of.
+            uses: How often each slot is used in it.
+        """
         if len(self.calls) < SHORTEST:
             return self.calls
-        sources, used = _outside(self.inside, self.made), _used_outside(self.calls, plan)
+        sources, used = _outside(self.inside, self.made), _used_outside(self.calls, uses)
         kept = [slot for call in self.calls for slot in call.outputs if slot in used]
         try:
             function = _compiled(self.inside, sources, kept)
@@ -138,13 +147,12 @@ def _outside(run: list[Call], made: set[int]) -> list[Source]:
     return list(found.values())
 
 
-def _used_outside(run: list[Call], plan: Plan) -> set[int]:
-    inside = set(map(id, run))
-    used = set(slots_in(plan.outputs))
-    for call in plan.calls:
-        if id(call) not in inside:
-            used.update(slots_in(call.inputs))
-    return used
+def _used_outside(run: list[Call], uses: Mapping[int, int]) -> set[int]:
+    """The results of a run of calls that are used elsewhere."""
+    inside: Counter[int] = Counter()
+    for call in run:
+        inside.update(slots_in(call.inputs))
+    return {slot for call in run for slot in call.outputs if uses[slot] > inside[slot]}
 
 
 def _compiled(run: list[Call], sources: list[Source], kept: list[int]) -> Callable[..., Any]:

@@ -291,6 +291,19 @@ def _strided_slice_grad_kernel(
     return put_part(dy.new_zeros(shape), begin, end, strides, dy, **masks)  # type: ignore[no-any-return]
 
 
+def _add_part(whole: torch.Tensor, shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: int) -> None:
+    """Adds what was sliced to its place in a sum of gradients."""
+    index = _as_index(begin, end, strides, **masks)
+    if _is_simple(index):
+        whole[tuple(index)].add_(dy)
+    else:
+        forwards, flipped = _forwards(index, whole)
+        whole[forwards].add_(dy.flip(flipped))
+
+
+_strided_slice_grad_kernel.adds_into = _add_part  # type: ignore[attr-defined]
+
+
 def put_part(whole: Any, begin: Any, end: Any, strides: Any, part: Any, **masks: int) -> Any:
     """Puts values, in the shape that they have there, in the place of a strided slice; changes `whole`."""
     index = _as_index(begin, end, strides, **masks)
