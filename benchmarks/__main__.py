@@ -27,6 +27,7 @@ BENCHMARKS = {
     "eager_dispatch": ("tensorflow", "jax"),
     "session": ("tensorflow",),
     "busy_cores": ("tensorflow",),
+    "graphs": ("tensorflow",),
     "memory": (),
     "training": ("tensorflow", "jax"),
 }

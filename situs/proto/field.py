@@ -201,11 +201,12 @@ class _Collection(Field):
             shared = message._values[self.name]
             if type(shared) not in _SHARED:
                 return shared  # another thread was here first
-            made = message._values[self.name] = self.make(message)
+            made: Any = self.make(message)
             if type(shared) is tuple:
                 made._items.extend(shared)
             else:
                 made._items.update({key: copy(entry) for key, entry in shared.items()})
+            message._values[self.name] = made
             return made
 
     def merge(self, message: Message, value: Any) -> None:
