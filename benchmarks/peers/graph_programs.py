@@ -109,8 +109,8 @@ def recurrent(tf):
         forward, both = tf.function(program, autograph=False), tf.function(gradients, autograph=False)
         for _ in range(12):
             forward(x), both(x)
-        figures[f"LSTM {name}, forwards"] = best(lambda: forward(x).numpy(), 30)
-        figures[f"LSTM {name}, and back"] = best(lambda: both(x)[0].numpy(), 30)
+        figures[f"LSTM {name}, forwards"] = best(lambda run=forward: run(x).numpy(), 30)
+        figures[f"LSTM {name}, and back"] = best(lambda run=both: run(x)[0].numpy(), 30)
     return figures
 
 
