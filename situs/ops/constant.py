@@ -19,8 +19,8 @@ from situs import dtype as dt
 from situs.devices import scope as scopes
 from situs.devices.scope import here
 from situs.dtype import FIXED, FLOATING, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype
-from situs.eager.bridge import TORCH_DTYPE, Place, place
-from situs.eager.convert import array_to_value, host_to_value, to_array
+from situs.eager.bridge import TORCH_DTYPE, Place, host, place
+from situs.eager.convert import array_to_value, host_to_value, scalar, to_array
 from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
@@ -108,6 +108,17 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         except (TypeError, ValueError):
             pass  # a hint is only a hint
     return constant(value, wanted, name=name or "Const")
+
+
+def kept_number(value: Any, dtype: DType) -> Any:
+    """In eager code, the tensor that the host keeps of a Python number; anything else as it is.
+
+    An op with an input that is a number and steers it, such as a position, is so found among the steps remembered.
+    """
+    if here.graph is None and type(value) in (int, float):
+        found = scalar(value, place(host(), dtype))
+        return value if found is None else found
+    return value
 
 
 def _constant_of_tensor(value: Tensor, wanted: DType | None, shape: Any) -> Tensor:

@@ -14,6 +14,7 @@ NumPy function that serves them on the CPU.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,12 +29,25 @@ from situs.shapes import TensorShape, broadcast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["CPU", "GPU", "binary", "numpy_kernel", "op", "same_shape", "unary"]
+__all__ = ["CPU", "GPU", "binary", "numpy_kernel", "of_sizes", "op", "same_shape", "unary"]
 
 
 def same_shape(x: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops whose result has the shape of their first input."""
     return x
+
+
+def of_sizes(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A shape rule as kernels ask it: with sizes, and at once where it has been asked the same before.
+
+    What is given beside sizes, and is told from them by not being a tuple, must be hashable.
+    """
+
+    @lru_cache(maxsize=1024, typed=True)
+    def ask(*given: Any, **attrs: Any) -> Any:
+        return rule(*[TensorShape(each) if isinstance(each, tuple) else each for each in given], **attrs)
+
+    return ask
 
 
 def unary(

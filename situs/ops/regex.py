@@ -20,7 +20,7 @@ import torch
 from situs.errors import InvalidArgumentError
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, op
-from situs.ops.strings import Array, each
+from situs.ops.strings import Array, each, strings_of
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -214,7 +214,40 @@ def _replace_kernel(input: Array, pattern: Any, rewrite: Any, *, replace_global:
     regex = compiled(_scalar_text(pattern, "Pattern"))
     pieces = _rewrite_pieces(_scalar_text(rewrite, "Rewrite"), regex)
     limit = sys.maxsize if replace_global else 1
-    return each(lambda item: _encode(_replaced(_decode(item), regex, pieces, limit)), input)
+    items = input.ravel().tolist()
+    in_bytes = _ascii_twin(regex.pattern) if _all_ascii(items) else None
+    if in_bytes is None or _may_be_empty(regex.pattern):
+        return each(lambda item: _encode(_replaced(_decode(item), regex, pieces, limit)), input)
+    rewritten = _python_rewrite([piece.encode() if isinstance(piece, str) else piece for piece in pieces])
+    count = 0 if replace_global else 1
+    return strings_of([in_bytes.sub(rewritten, item, count) for item in items], input.shape)
+
+
+def _python_rewrite(pieces: list[bytes | int]) -> Any:
+    """A rewrite as Python's ``sub`` takes one."""
+    if all(isinstance(piece, bytes) for piece in pieces):
+        return b"".join(pieces).replace(b"\\", rb"\\")  # type: ignore[arg-type]
+    return lambda match: b"".join([piece if isinstance(piece, bytes) else match[piece] or b"" for piece in pieces])
+
+
+@functools.lru_cache(maxsize=256)
+def _may_be_empty(pattern: str) -> bool:
+    """Whether a match may be empty, in which case RE2 and Python go on differently behind it."""
+    bare = re.sub(r"\\[bB]|(\\.)", lambda piece: piece[1] or "", pattern, flags=re.DOTALL)
+    try:
+        return re.compile(bare, re.ASCII).fullmatch("") is not None  # where all that stands for a place matches
+    except re.error:
+        return True
+
+
+@functools.lru_cache(maxsize=256)
+def _ascii_twin(pattern: str) -> re.Pattern[bytes] | None:
+    """The same pattern for bytes that are ASCII text; None if it speaks of other characters."""
+    return re.compile(pattern.encode()) if pattern.isascii() else None
+
+
+def _all_ascii(items: list[bytes]) -> bool:
+    return b"".join(items).isascii()
 
 
 def _rewrite_pieces(rewrite: str, regex: re.Pattern[str]) -> list[str | int]:
@@ -293,8 +326,14 @@ def _full_match_shape(input: TensorShape, pattern: Any) -> TensorShape:
 @_full_match.kernel(CPU)
 def _full_match_kernel(input: Array, pattern: Any) -> torch.Tensor:
     regex = compiled(_scalar_text(pattern, "Pattern"))
-    matches = [regex.fullmatch(_decode(item)) is not None for item in input.ravel()]
-    return torch.tensor(matches, dtype=torch.bool).reshape(input.shape)
+    items = input.ravel().tolist()
+    in_bytes = _ascii_twin(regex.pattern) if _all_ascii(items) else None
+    if in_bytes is None:
+        found: Any = map(regex.fullmatch, map(_decode, items))
+    else:
+        found = map(in_bytes.fullmatch, items)
+    matches = bytearray([match is not None for match in found])
+    return torch.from_numpy(np.frombuffer(matches, bool).reshape(input.shape))
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:

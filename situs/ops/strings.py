@@ -12,6 +12,7 @@ import binascii
 import math
 import re
 from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from situs.dtype import INDEX, STRING, DType, as_dtype
 from situs.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
 from situs.ops.array import reshape
 from situs.ops.attribute import as_bool, as_int, as_word
-from situs.ops.constant import convert_to_tensor
-from situs.ops.define import CPU, op, same_shape
+from situs.ops.constant import convert_to_tensor, kept_number
+from situs.ops.define import CPU, of_sizes, op, same_shape
 from situs.ops.join import unstack
 from situs.ops.reduce import EVERY_AXIS
 from situs.ops.spelling import renamed
@@ -37,15 +38,24 @@ BYTE, UTF8_CHAR = "BYTE", "UTF8_CHAR"
 
 def strings_of(items: Iterable[bytes], shape: Any) -> Array:
     """The value of a string tensor, from its elements."""
-    flat = list(items)
-    result = np.empty(len(flat), dtype=object)
-    result[:] = flat
-    return result.reshape(tuple(shape))
+    flat = items if type(items) is list else list(items)
+    return np.fromiter(flat, object, len(flat)).reshape(tuple(shape))
 
 
 def each(function: Callable[[bytes], bytes], value: Array) -> Array:
     """The value of a string tensor with a function applied to each element."""
-    return strings_of((function(item) for item in value.ravel()), value.shape)
+    return strings_of(list(map(function, value.ravel().tolist())), value.shape)
+
+
+def joined(items: list[bytes]) -> bytes | None:
+    """All strings in one, each ended by a newline, to be worked on together; None if one has a newline in it."""
+    text = b"".join([b"\n".join(items), b"\n"])
+    return text if text.count(b"\n") == len(items) else None
+
+
+def lines(text: bytes) -> list[bytes]:
+    """The strings that were `joined`."""
+    return text.split(b"\n")[:-1]
 
 
 # From numbers to strings.
@@ -71,8 +81,7 @@ def _as_string_kernel(
         return strings_of((b"true" if item else b"false" for item in input.ravel().tolist()), input.shape)
     letter = "e" if scientific else "g" if shortest else "f"
     places = f".{precision}" if precision >= 0 else ""
-    texts = _number_texts(input, fill, str(width) if width > 0 else "", places + letter)
-    return strings_of((text.encode() for text in texts), input.shape)
+    return strings_of(_number_texts(input, fill, str(width) if width > 0 else "", places + letter), input.shape)
 
 
 def _check_fill(fill: str) -> None:
@@ -95,14 +104,55 @@ def _check_whole_number_format(input: torch.Tensor, precision: int, notation: bo
         raise InvalidArgumentError(f"precision not supported for datatype {kind}")
 
 
-def _number_texts(input: torch.Tensor, fill: str, width: str, kind: str) -> list[str]:
+def _number_texts(input: torch.Tensor, fill: str, width: str, kind: str) -> list[bytes]:
     if input.is_complex():
         real, imag = (_number_texts(part, fill, width, kind) for part in (input.real, input.imag))
-        return [f"({a},{b})" for a, b in zip(real, imag, strict=True)]
+        return [b"(%b,%b)" % pair for pair in zip(real, imag, strict=True)]
     if not input.is_floating_point():
-        return [f"%{fill}{width}d" % item for item in input.numpy().ravel().tolist()]
+        return _formatted(f"%{fill}{width}d", input.numpy().ravel().tolist())
     filled, spaced = f"%{fill}{width}{kind}", f"%{fill.replace('0', '')}{width}{kind}"  # C fills no "inf" with zeros
-    return [(filled if np.isfinite(item) else spaced) % item for item in input.to(torch.float64).ravel().tolist()]
+    if filled == "%f" and input.numel() >= _MANY and input.itemsize <= 4:
+        texts = _fixed_point(input.ravel().to(torch.float64).numpy())
+        if texts is not None:
+            return texts
+    numbers = input.to(torch.float64).ravel().tolist()
+    if filled == spaced or bool(input.isfinite().all()):
+        return _formatted(filled, numbers)
+    return [((filled if math.isfinite(item) else spaced) % item).encode() for item in numbers]
+
+
+def _formatted(form: str, numbers: list[Any]) -> list[bytes]:
+    """Numbers written in one form: all at once, which costs half of one by one."""
+    return lines((form.encode() + b"\n") * len(numbers) % tuple(numbers))
+
+
+_MANY = 32  # from how many elements on working on all of them together pays
+_DIGITS = np.array([list(b"%03d" % number) for number in range(1000)], np.uint8)
+_FIRST_DIGITS = np.array([list((b"%d" % number).rjust(3, b"\0")) for number in range(1000)], np.uint8)
+
+
+def _fixed_point(numbers: Array) -> list[bytes] | None:
+    """Numbers with 24 binary digits as ``%f`` writes them; None where one is too large for it, or not finite.
+
+    A million times such a number is exact in float64, so rounding it to even is rounding it as C does.
+    """
+    if not np.abs(numbers).max() < 1e9:  # nor with NaN
+        return None
+    millionths = np.rint(np.abs(numbers) * 1e6).astype(np.int64)
+    whole, behind = np.divmod(millionths, 1_000_000)
+    if whole.max() < 1000:
+        head = _FIRST_DIGITS.take(whole, 0)
+    else:
+        groups = [whole // 1_000_000, whole // 1000 % 1000, whole % 1000]
+        head = np.concatenate([_DIGITS.take(group, 0) for group in groups], 1)
+        head[:, :-1][np.logical_and.accumulate(head[:, :-1] == ord("0"), 1)] = 0
+    text = np.zeros((len(numbers), head.shape[1] + 9), np.uint8)  # what stays 0 is taken out in the end
+    text[:, 0] = np.signbit(numbers) * np.uint8(ord("-"))
+    text[:, 1:-8] = head
+    text[:, -8] = ord(".")
+    text[:, -7:-4], text[:, -4:-1] = _DIGITS.take(behind // 1000, 0), _DIGITS.take(behind % 1000, 0)
+    text[:, -1] = ord("\n")
+    return lines(text.tobytes().translate(None, b"\0"))
 
 
 @_as_string.kernel(CPU, T=STRING)
@@ -158,11 +208,56 @@ _to_number.shape(same_shape)
 
 @_to_number.kernel(CPU)
 def _to_number_kernel(string_tensor: Array, *, out_type: DType) -> torch.Tensor:
-    parse = _parse_float if out_type.is_floating else _parse_whole
-    numbers = [parse(item, out_type) for item in string_tensor.ravel()]
-    with np.errstate(over="ignore"):
+    items = string_tensor.ravel().tolist()
+    array = _plain_numbers(items, out_type) if len(items) >= _MANY else None
+    if array is None:
+        parse = _parse_float if out_type.is_floating else _parse_whole
+        numbers = [parse(item, out_type) for item in items]
         array = np.array(numbers, np.float64 if out_type.is_floating else out_type.as_numpy_dtype)
+    with np.errstate(over="ignore"):
         return torch.from_numpy(array.astype(out_type.as_numpy_dtype).reshape(string_tensor.shape))
+
+
+_EXACT = 15  # decimal digits that float64 holds, whatever they are
+_POWERS = 10.0 ** np.arange(_EXACT + 1)
+
+
+def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
+    """Numbers written as ``-12.5`` with few digits, all together; None if one is written otherwise, or is none.
+
+    Their digits are an integer, read by NumPy, which a power of ten divides: both exact, so the quotient is rounded
+    once, as it should be.
+    """
+    text = joined(items)
+    if text is None or text.translate(None, b"0123456789.-+\n"):
+        return None
+    codes = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(codes == ord("\n"))
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    signed = codes[starts] < ord(".")  # "+" and "-" come before it, and so does the end of an empty string
+    digits = ends - starts - signed
+    behind: Any = np.zeros(len(items), np.int64)  # digits behind the point
+    if b"." in text:
+        points = np.flatnonzero(codes == ord("."))
+        if not out_type.is_floating:
+            return None
+        if len(points) == len(items) and (points < ends).all() and (points >= starts).all():  # each has one
+            behind = ends - points - 1
+            digits -= 1
+        else:
+            owners = np.searchsorted(ends, points)
+            if (owners[1:] == owners[:-1]).any():
+                return None
+            behind[owners] = ends[owners] - points - 1
+            digits[owners] -= 1
+        text = text.replace(b".", b"")
+    signs = text.count(b"-") + text.count(b"+")
+    if digits.min() < 1 or digits.max() > _EXACT or signs != np.count_nonzero(signed):
+        return None
+    whole = np.fromstring(text, np.int64, sep="\n")  # type: ignore[call-overload]
+    if not out_type.is_floating:
+        return whole if out_type.min <= whole.min() and whole.max() <= out_type.max else None
+    return np.copysign(whole / _POWERS[behind], np.where(codes[starts] == ord("-"), -1.0, 1.0))
 
 
 def _parse_float(item: bytes, out_type: DType) -> float:
@@ -236,14 +331,15 @@ def _join_shape(inputs: list[TensorShape], *, separator: str) -> TensorShape:
     return result
 
 
+_join_sizes = of_sizes(lambda *inputs, separator: _join_shape(list(inputs), separator=separator))
+
+
 @_join.kernel(CPU)
 def _join_kernel(inputs: list[Array], *, separator: str) -> Array:
-    shape = _join_shape([TensorShape(array.shape) for array in inputs], separator=separator)
-    sizes = tuple(size or 0 for size in shape)
-    rows = [np.broadcast_to(array, sizes).ravel() for array in inputs]
+    sizes = tuple(_join_sizes(*[array.shape for array in inputs], separator=separator))
+    rows = [(array if array.shape == sizes else np.broadcast_to(array, sizes)).ravel().tolist() for array in inputs]
     between = separator.encode(errors="backslashreplace")
-    texts = (between.join(items) for items in zip(*rows, strict=True)) if rows else [b""]
-    return strings_of(texts, sizes)
+    return strings_of(list(map(between.join, zip(*rows, strict=True))) if rows else [b""], sizes)
 
 
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
@@ -347,9 +443,10 @@ _length.shape(same_shape)
 
 @_length.kernel(CPU)
 def _length_kernel(input: Array, *, unit: str) -> torch.Tensor:
-    count = len if _is_byte(unit) else _count_characters
-    lengths = np.fromiter(map(count, input.ravel()), np.int32, input.size)
-    return torch.from_numpy(lengths.reshape(input.shape))
+    items = input.ravel().tolist()
+    if not _is_byte(unit):
+        items = [item if item.isascii() else item.translate(None, _INNER_BYTES) for item in items]
+    return torch.from_numpy(np.fromiter(map(len, items), np.int32, len(items)).reshape(input.shape))
 
 
 def _is_byte(unit: str) -> bool:
@@ -360,12 +457,7 @@ def _is_byte(unit: str) -> bool:
     return unit == BYTE
 
 
-def _starts_character(byte: int) -> bool:
-    return byte & 0xC0 != 0x80
-
-
-def _count_characters(item: bytes) -> int:
-    return sum(map(_starts_character, item))
+_INNER_BYTES = bytes(range(0x80, 0xC0))  # of characters in UTF-8, all but the first byte
 
 
 def length(input: Any, unit: str = BYTE, name: str | None = None) -> Tensor:
@@ -437,25 +529,43 @@ def _substr_shape(input: TensorShape, pos: TensorShape, length: TensorShape, *, 
     return broadcast(input, pos)
 
 
+_substr_sizes = of_sizes(_substr_shape)
+
+
 @_substr.kernel(CPU)
 def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, unit: str) -> Array:
-    shape = _substr_shape(*(TensorShape(value.shape) for value in (input, pos, length)), unit=unit)
-    sizes = tuple(size or 0 for size in shape)
-    cut = _cut_bytes if _is_byte(unit) else _cut_characters
-    starts, counts = (np.broadcast_to(value.numpy(), sizes).ravel().tolist() for value in (pos, length))
-    items = enumerate(zip(np.broadcast_to(input, sizes).ravel(), starts, counts, strict=True))
-    return strings_of((cut(item, start, count, index) for index, (item, start, count) in items), sizes)
+    sizes = tuple(_substr_sizes(input.shape, pos.shape, length.shape, unit=unit))
+    items = (input if input.shape == sizes else np.broadcast_to(input, sizes)).ravel().tolist()
+    in_bytes = _is_byte(unit)
+    if not in_bytes and all(map(bytes.isascii, items)):
+        in_bytes = True
+    if pos.ndim == 0:
+        start, count = pos.item(), length.item()
+        if in_bytes and start >= 0:
+            parts = list(map(itemgetter(_part(start, count)), items))
+            if start == 0 or all(parts) or min(map(len, items)) >= start:  # else one ends before
+                return strings_of(parts, sizes)
+        starts, counts = [start] * len(items), [count] * len(items)
+    else:
+        starts, counts = (np.broadcast_to(value.numpy(), sizes).ravel().tolist() for value in (pos, length))
+    cut = _cut_bytes if in_bytes else _cut_characters
+    return strings_of(list(map(cut, items, starts, counts, range(len(items)))), sizes)
+
+
+def _part(start: int, count: int) -> slice:
+    """The part of a string from a place in it, which may be counted from the end; a negative count is all the rest."""
+    end = start + count
+    return slice(start, None if count < 0 or end >= 0 > start else end)
 
 
 def _cut_bytes(item: bytes, start: int, count: int, index: int) -> bytes:
     if not -len(item) <= start <= len(item):
         raise InvalidArgumentError(f"pos {start} out of range for string {item!r} at index {index}")
-    start = start + len(item) if start < 0 else start
-    return item[start:] if count < 0 else item[start : start + count]
+    return item[_part(start, count)]
 
 
 def _cut_characters(item: bytes, start: int, count: int, index: int) -> bytes:
-    starts = [at for at, byte in enumerate(item) if _starts_character(byte)] + [len(item)]
+    starts = [at for at, byte in enumerate(item) if byte & 0xC0 != 0x80] + [len(item)]
     characters = len(starts) - 1
     if not -characters <= start <= characters:
         raise InvalidArgumentError(f"pos {start} out of range for string at index {index}: {item!r}")
@@ -474,6 +584,8 @@ def substr(input: Any, pos: Any, len: Any, unit: str = BYTE, name: str | None = 
         unit: What is counted: ``"BYTE"`` or ``"UTF8_CHAR"``.
         name: A name for the op.
     """
+    if type(pos) is int and type(len) is int:
+        pos, len = kept_number(pos, dt.int32), kept_number(len, dt.int32)
     return _substr(input, pos, len, unit=unit, name=name)
 
 
@@ -543,8 +655,9 @@ _encode_base64.shape(same_shape)
 
 @_encode_base64.kernel(CPU)
 def _encode_base64_kernel(input: Array, *, pad: bool) -> Array:
-    encode = base64.urlsafe_b64encode
-    return each(encode if pad else lambda item: encode(item).rstrip(b"="), input)
+    text = b"".join(map(binascii.b2a_base64, input.ravel().tolist()))  # each with a newline behind it
+    text = text.replace(b"+", b"-").replace(b"/", b"_")
+    return strings_of(lines(text if pad else text.replace(b"=", b"")), input.shape)
 
 
 _decode_base64 = op("DecodeBase64", "input: string -> output: string")
@@ -553,7 +666,18 @@ _decode_base64.shape(same_shape)
 
 @_decode_base64.kernel(CPU)
 def _decode_base64_kernel(input: Array) -> Array:
+    items = input.ravel().tolist()
+    text = joined(items)
+    if text is not None and not text.translate(None, _BASE64 + b"\n"):  # none is padded, and none has anything wrong
+        common = text.replace(b"-", b"+").replace(b"_", b"/").replace(b"\n", b"==\n")
+        try:
+            return strings_of(list(map(binascii.a2b_base64, lines(common))), input.shape)
+        except binascii.Error:
+            pass  # one is too short, and is found below
     return each(_from_base64, input)
+
+
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 def _from_base64(item: bytes) -> bytes:
