@@ -23,7 +23,7 @@ from situs.ops.attribute import as_bool
 from situs.ops.cast import as_index, cast
 from situs.ops.compare import equal, greater, less
 from situs.ops.constant import convert_to_tensor, fill, ones_like
-from situs.ops.define import CPU, GPU, op
+from situs.ops.define import CPU, GPU, of_sizes, op
 from situs.ops.gather import where
 from situs.ops.join import concat
 from situs.ops.masked import masked
@@ -380,16 +380,28 @@ def _segment_shape(data: TensorShape, segment_ids: TensorShape) -> TensorShape:
     return TensorShape([None]) + data[1:]
 
 
+_segment_sizes = of_sizes(_segment_shape)
+
+
 def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
     """The number of segments; one more than the last id."""
-    _segment_shape(TensorShape(data.shape), TensorShape(ids.shape))
-    if not len(ids):
+    _segment_sizes(data.shape, ids.shape)
+    if not ids.numel():
         return 0
-    if bool((ids[1:] < ids[:-1]).any()):
+    numbers: Any = ids.numpy() if ids.device.type == "cpu" else ids
+    if bool((numbers[1:] < numbers[:-1]).any()):
         raise InvalidArgumentError("segment ids are not increasing. Sort them, or use an unsorted_segment function.")
-    if int(ids[0]) < 0:
-        raise InvalidArgumentError(f"segment ids must be >= 0, got {int(ids[0])}")
-    return int(ids[-1]) + 1
+    if int(numbers[0]) < 0:
+        raise InvalidArgumentError(f"segment ids must be >= 0, got {int(numbers[0])}")
+    return int(numbers[-1]) + 1
+
+
+def _has_gaps(ids: torch.Tensor, count: int) -> bool:
+    """Whether a number is left out of ordered ids; it may be, where finding out would wait for a card."""
+    if ids.device.type != "cpu":
+        return True
+    numbers = ids.numpy()
+    return count != np.count_nonzero(numbers[1:] != numbers[:-1]) + len(numbers[:1])
 
 
 def _combining(combine: Combine, fill: Fill, gaps: float) -> SegmentKernel:
@@ -398,7 +410,7 @@ def _combining(combine: Combine, fill: Fill, gaps: float) -> SegmentKernel:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
         result = _by_segment(data, segment_ids, count, combine, fill)
-        if fill(data.dtype) == gaps:
+        if fill(data.dtype) == gaps or not _has_gaps(segment_ids, count):
             return result
         empty = _sizes(segment_ids, count, data.ndim) == 0
         bits = SIGNED_TWIN.get(result.dtype, result.dtype)  # PyTorch 2.11 fills no wide unsigned integers
@@ -578,6 +590,9 @@ def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: A
     return TensorShape([count]) + data[segment_ids.rank :]
 
 
+_unsorted_sizes_of = of_sizes(_unsorted_shape)
+
+
 def _num_segments(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidArgumentError(f"num_segments should be a scalar integer, got {value!r}")
@@ -590,7 +605,7 @@ def _unsorted_kernel(
     combine: Combine, fill: Fill, rows: Callable[[torch.Tensor, int], torch.Tensor]
 ) -> Callable[..., torch.Tensor]:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor, num_segments: Any) -> torch.Tensor:
-        _unsorted_shape(TensorShape(data.shape), TensorShape(segment_ids.shape), num_segments)
+        _unsorted_sizes_of(data.shape, segment_ids.shape, num_segments)
         return _by_segment(data, rows(segment_ids, num_segments), num_segments, combine, fill)
 
     return kernel
@@ -598,11 +613,14 @@ def _unsorted_kernel(
 
 def _checked_ids(ids: torch.Tensor, count: int) -> torch.Tensor:
     """The ids with negative ones turned to `count`; too large ones are an error."""
-    if ids.numel() and int(ids.max()) >= count:
+    if not ids.numel():
+        return ids
+    lowest, highest = ids.aminmax()
+    if int(highest) >= count:
         where = tuple((ids >= count).nonzero()[0].tolist())
         place = ",".join(map(str, where))
         raise InvalidArgumentError(f"segment_ids[{place}] = {int(ids[where])} is out of range [0, {count})")
-    return torch.where(ids < 0, count, ids)
+    return ids if int(lowest) >= 0 else torch.where(ids < 0, count, ids)
 
 
 def _known_ids(ids: torch.Tensor, count: int) -> torch.Tensor:

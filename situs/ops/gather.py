@@ -35,7 +35,7 @@ from situs.ops.array import as_attribute, as_integer, by_bits, host_shape, squee
 from situs.ops.array import rank as rank_op
 from situs.ops.attribute import as_word, is_plain, plain
 from situs.ops.cast import as_index
-from situs.ops.define import CPU, GPU, op
+from situs.ops.define import CPU, GPU, of_sizes, op
 from situs.ops.gather_gradient import boolean_mask_grad, gather_grad, gather_nd_grad, rows_of
 from situs.ops.masked import masked, unmasked
 from situs.ops.naming import Composed
@@ -231,9 +231,12 @@ def _gather_nd_shape(params: TensorShape, indices: TensorShape, *, batch_dims: i
     return TensorShape([*indices[:-1], *params[batch + depth :]])
 
 
+_gather_nd_sizes = of_sizes(_gather_nd_shape)
+
+
 def _with_batch(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     """Indices that name the batch dimensions too."""
-    _gather_nd_shape(TensorShape(params.shape), TensorShape(indices.shape), batch_dims=batch_dims)
+    _gather_nd_sizes(params.shape, indices.shape, batch_dims=batch_dims)
     if not batch_dims:
         return indices
     lead, shape = indices.shape[:-1], indices.shape[:batch_dims]

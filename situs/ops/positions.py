@@ -21,6 +21,13 @@ def linear_indices(indices: torch.Tensor, shape: Sequence[int], what: str) -> to
     Raises:
         InvalidArgumentError: one does not exist.
     """
+    depth = indices.shape[-1]
+    if depth and indices.device.type == "cpu":
+        columns = indices.numpy().reshape(math.prod(indices.shape[:-1]), depth).T
+        try:
+            return torch.from_numpy(np.asarray(np.ravel_multi_index(tuple(columns), tuple(shape[:depth]))))
+        except ValueError:
+            pass  # one does not exist: which one is found below
     rows, missing = safe_linear_indices(indices, shape)
     if bool(missing.any()):
         flat = int(missing.nonzero()[0])

@@ -23,7 +23,7 @@ from situs.ops.array import as_attribute, as_sizes, by_bits, partly, sizes_of
 from situs.ops.cast import cast
 from situs.ops.compare import equal
 from situs.ops.constant import zeros_like
-from situs.ops.define import CPU, GPU, op
+from situs.ops.define import CPU, GPU, of_sizes, op
 from situs.ops.gather import check_bad_indices_policy, gather, gather_nd
 from situs.ops.math import add, divide, multiply, negative
 from situs.ops.positions import linear_indices, safe_linear_indices
@@ -46,9 +46,17 @@ def _add(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> Non
 
 def _replace_in_order(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
     """The last update of a row wins, which index_copy_ does not promise when it runs in parallel."""
+    if len(rows) <= len(output) // 4 and _differ(rows):
+        output.index_copy_(0, rows, updates)
+        return
     last = _last_of_each(rows, len(output))
     hit = (last >= 0).nonzero().squeeze(1)
     output.index_copy_(0, hit, updates.index_select(0, last[hit]))
+
+
+def _differ(rows: torch.Tensor) -> bool:
+    ordered = np.sort(rows.numpy())
+    return not bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _last_of_each(rows: torch.Tensor, count: int) -> torch.Tensor:
@@ -99,8 +107,11 @@ def _check_updates(indices: TensorShape, updates: TensorShape, output: TensorSha
         )
 
 
+_checked_updates = of_sizes(_check_updates)
+
+
 def _check_values(indices: torch.Tensor, updates: Any, shape: Any) -> None:
-    _check_updates(TensorShape(indices.shape), TensorShape(updates.shape), TensorShape(shape))
+    _checked_updates(indices.shape, updates.shape, tuple(shape))
 
 
 def _on_cpu(base: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, combine: Combine) -> torch.Tensor:
@@ -350,12 +361,15 @@ def _partition_shape(data: TensorShape, partitions: TensorShape, *, num_partitio
     return [TensorShape([None, *data[partitions.rank :]])] * num_partitions
 
 
+_partition_sizes = of_sizes(_partition_shape)
+
+
 @_partition.kernel(CPU)
 @_partition.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
-    _partition_shape(TensorShape(data.shape), TensorShape(partitions.shape), num_partitions=num_partitions)
-    bad = (partitions < 0) | (partitions >= num_partitions)
-    if bool(bad.any()):
+    _partition_sizes(data.shape, partitions.shape, num_partitions=num_partitions)
+    if partitions.numel() and not 0 <= int(partitions.min()) <= int(partitions.max()) < num_partitions:
+        bad = (partitions < 0) | (partitions >= num_partitions)
         where = bad.nonzero()[0].tolist()
         value = int(partitions[tuple(where)])
         raise InvalidArgumentError(f"partitions{brackets(where)} = {value} is not in [0, {num_partitions})")
