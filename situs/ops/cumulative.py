@@ -249,8 +249,8 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
 # Segments.
 #
 # Every segment op makes a tensor with one row per segment, filled with what an empty segment
-# yields, and combines each row of the data into the row of its segment. One more row, cut off
-# at the end, takes what belongs to no segment.
+# yields, and combines each row of the data into the row of its segment. Where slices may belong to
+# no segment, one more row, cut off at the end, takes them.
 
 Combine = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 Fill = Callable[[torch.dtype], float]
@@ -262,7 +262,8 @@ def _add_rows(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> tor
 
 def _scatter(how: str) -> Combine:
     def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
-        return base.scatter_reduce_(0, rows.unsqueeze(1).expand_as(data), data, how)
+        indices = rows.to(torch.int64).reshape(-1, *[1] * (data.ndim - 1)).expand_as(data)
+        return base.scatter_reduce_(0, indices, data, how, include_self=False)
 
     return combine
 
@@ -277,9 +278,10 @@ def _extreme(how: str, never: float) -> Combine:
     def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
         if not data.is_floating_point() or data.is_cuda or not torch.isnan(data).any():  # a card should not wait
             return plain(base, rows, data)
-        places, to = torch.arange(len(data), device=data.device)[:, None], rows.unsqueeze(1).expand_as(data)
+        column = (-1, *[1] * (data.ndim - 1))
+        places, to = torch.arange(len(data)).reshape(column), rows.to(torch.int64).reshape(column).expand_as(data)
         lost = torch.isnan(data)
-        last = torch.full(base.shape, -1, device=data.device).scatter_reduce_(
+        last = torch.full(base.shape, -1).scatter_reduce_(
             0, to, torch.where(lost, places, -1), "amax"
         )
         after = places > last.gather(0, to)
@@ -314,21 +316,15 @@ def _highest(dtype: torch.dtype) -> float:
     return torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
 
 
-def _least(dtype: torch.dtype) -> float:
-    return -math.inf if dtype.is_floating_point else torch.iinfo(dtype).min
-
-
-def _most(dtype: torch.dtype) -> float:
-    return math.inf if dtype.is_floating_point else torch.iinfo(dtype).max
-
-
 def _by_segment(data: torch.Tensor, ids: torch.Tensor, count: int, combine: Combine, fill: Fill) -> torch.Tensor:
-    """Combines the slices of `data` by their segment; ids equal to `count` belong to none."""
+    """Combines the slices of `data` by their segment."""
     inner = data.shape[ids.ndim :]
-    base = torch.full((count + 1, math.prod(inner)), fill(data.dtype), dtype=data.dtype, device=data.device)
-    if data.numel():
-        base = combine(base, ids.reshape(-1).to(torch.int64), data.reshape(ids.numel(), -1))
-    return base[:count].reshape(count, *inner)
+    base = torch.full((count, *inner), fill(data.dtype), dtype=data.dtype, device=data.device)
+    if not data.numel():
+        return base
+    if ids.ndim == 1:
+        return combine(base, ids, data)
+    return combine(base, ids.reshape(-1), data.reshape(ids.numel(), *inner))
 
 
 def _gpu_types(name: str, native: DTypes) -> DTypes:
@@ -389,31 +385,32 @@ def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
     if not ids.numel():
         return 0
     numbers: Any = ids.numpy() if ids.device.type == "cpu" else ids
-    if bool((numbers[1:] < numbers[:-1]).any()):
+    if (numbers[1:] < numbers[:-1]).any():
         raise InvalidArgumentError("segment ids are not increasing. Sort them, or use an unsorted_segment function.")
     if int(numbers[0]) < 0:
         raise InvalidArgumentError(f"segment ids must be >= 0, got {int(numbers[0])}")
     return int(numbers[-1]) + 1
 
 
-def _has_gaps(ids: torch.Tensor, count: int) -> bool:
-    """Whether a number is left out of ordered ids; it may be, where finding out would wait for a card."""
-    if ids.device.type != "cpu":
-        return True
-    numbers = ids.numpy()
-    return count != np.count_nonzero(numbers[1:] != numbers[:-1]) + len(numbers[:1])
-
-
-def _combining(combine: Combine, fill: Fill, gaps: float) -> SegmentKernel:
+def _combining(combine: Combine, gaps: Fill) -> SegmentKernel:
     """A kernel that combines segments; `gaps` is the result for numbers that no slice has."""
 
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
+        return _by_segment(data, segment_ids, _segment_count(data, segment_ids), combine, gaps)
+
+    return kernel
+
+
+def _combining_wide(ufunc: Any, fill: Fill, gaps: int) -> SegmentKernel:
+    """The same for wide unsigned integers: rows begin with `fill`, and where nothing came, become `gaps`."""
+
+    def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
-        result = _by_segment(data, segment_ids, count, combine, fill)
-        if fill(data.dtype) == gaps or not _has_gaps(segment_ids, count):
+        result = _by_segment(data, segment_ids, count, _by_ufunc(ufunc), fill)
+        if fill(data.dtype) == gaps:
             return result
+        bits = SIGNED_TWIN[result.dtype]  # PyTorch 2.11 fills no wide unsigned integers
         empty = _sizes(segment_ids, count, data.ndim) == 0
-        bits = SIGNED_TWIN.get(result.dtype, result.dtype)  # PyTorch 2.11 fills no wide unsigned integers
         return result.view(bits).masked_fill(empty, gaps).view(result.dtype)
 
     return kernel
@@ -423,8 +420,10 @@ def _averaging(combine: Combine) -> SegmentKernel:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
         total = _by_segment(data, segment_ids, count, combine, _zero)
-        sizes = _sizes(segment_ids, count, data.ndim).clamp_min(1)
-        if data.dtype.is_floating_point or data.dtype.is_complex:
+        sizes = _sizes(segment_ids, count, data.ndim).clamp_min_(1)
+        if data.dtype.is_floating_point:
+            return total.div_(sizes)
+        if data.dtype.is_complex:
             return total / sizes.to(data.dtype)
         if data.dtype in SIGNED_TWIN:  # PyTorch divides no wide unsigned integers
             return torch.from_numpy(total.numpy() // sizes.to(data.dtype).numpy())
@@ -435,13 +434,13 @@ def _averaging(combine: Combine) -> SegmentKernel:
 
 def _sizes(ids: torch.Tensor, count: int, rank: int) -> torch.Tensor:
     """How many slices each segment has, shaped to stand beside data of that rank."""
-    return torch.bincount(ids, minlength=count).reshape(count, *(1 for _ in range(rank - 1)))
+    return torch.bincount(ids, minlength=count).view(count, *[1] * (rank - 1))
 
 
 segment_sum = _segment(
     "SegmentSum",
-    _combining(_add_rows, _zero, 0),
-    _combining(_by_ufunc(np.add), _zero, 0),
+    _combining(_add_rows, _zero),
+    _combining_wide(np.add, _zero, 0),
     NUMERIC,
     "Sums the slices of `data` that have the same number in the ordered `segment_ids`.",
 )
@@ -454,22 +453,22 @@ segment_mean = _segment(
 )
 segment_prod = _segment(
     "SegmentProd",
-    _combining(_scatter("prod"), _one, 1),
-    _combining(_by_ufunc(np.multiply), _one, 1),
+    _combining(_scatter("prod"), _one),
+    _combining_wide(np.multiply, _one, 1),
     NUMERIC,
     "Multiplies the slices of `data` that have the same number in the ordered `segment_ids`.",
 )
 segment_max = _segment(
     "SegmentMax",
-    _combining(_extreme("amax", -math.inf), _least, 0),
-    _combining(_by_ufunc(np.maximum), _lowest, 0),
+    _combining(_extreme("amax", -math.inf), _zero),
+    _combining_wide(np.maximum, _lowest, 0),
     REAL,
     "Finds the maximum of the slices of `data` that have the same number in the ordered `segment_ids`.",
 )
 segment_min = _segment(
     "SegmentMin",
-    _combining(_extreme("amin", math.inf), _most, 0),
-    _combining(_by_ufunc(np.minimum), _highest, 0),
+    _combining(_extreme("amin", math.inf), _zero),
+    _combining_wide(np.minimum, _highest, 0),
     REAL,
     "Finds the minimum of the slices of `data` that have the same number in the ordered `segment_ids`.",
 )
@@ -606,21 +605,24 @@ def _unsorted_kernel(
 ) -> Callable[..., torch.Tensor]:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor, num_segments: Any) -> torch.Tensor:
         _unsorted_sizes_of(data.shape, segment_ids.shape, num_segments)
-        return _by_segment(data, rows(segment_ids, num_segments), num_segments, combine, fill)
+        known = rows(segment_ids, num_segments)
+        if known is segment_ids:
+            return _by_segment(data, known, num_segments, combine, fill)
+        return _by_segment(data, known, num_segments + 1, combine, fill)[:num_segments]
 
     return kernel
 
 
 def _checked_ids(ids: torch.Tensor, count: int) -> torch.Tensor:
-    """The ids with negative ones turned to `count`; too large ones are an error."""
+    """The ids, or where there are negative ones, these turned to `count`; too large ones are an error."""
     if not ids.numel():
         return ids
-    lowest, highest = ids.aminmax()
-    if int(highest) >= count:
+    numbers = ids.numpy()
+    if numbers.max() >= count:
         where = tuple((ids >= count).nonzero()[0].tolist())
         place = ",".join(map(str, where))
         raise InvalidArgumentError(f"segment_ids[{place}] = {int(ids[where])} is out of range [0, {count})")
-    return ids if int(lowest) >= 0 else torch.where(ids < 0, count, ids)
+    return ids if numbers.min() >= 0 else torch.where(ids < 0, count, ids)
 
 
 def _known_ids(ids: torch.Tensor, count: int) -> torch.Tensor:

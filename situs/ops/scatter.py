@@ -46,17 +46,16 @@ def _add(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> Non
 
 def _replace_in_order(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
     """The last update of a row wins, which index_copy_ does not promise when it runs in parallel."""
-    if len(rows) <= len(output) // 4 and _differ(rows):
-        output.index_copy_(0, rows, updates)
-        return
-    last = _last_of_each(rows, len(output))
-    hit = (last >= 0).nonzero().squeeze(1)
-    output.index_copy_(0, hit, updates.index_select(0, last[hit]))
-
-
-def _differ(rows: torch.Tensor) -> bool:
-    ordered = np.sort(rows.numpy())
-    return not bool((ordered[1:] == ordered[:-1]).any())
+    numbers = rows.numpy()
+    order = numbers.argsort(kind="stable")
+    ordered = numbers[order]
+    is_last = np.empty(len(order), bool)
+    is_last[-1:] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
+    if not is_last.all():
+        last = torch.from_numpy(order[is_last])
+        rows, updates = rows.index_select(0, last), updates.index_select(0, last)
+    output.index_copy_(0, rows, updates)
 
 
 def _last_of_each(rows: torch.Tensor, count: int) -> torch.Tensor:
@@ -364,12 +363,11 @@ def _partition_shape(data: TensorShape, partitions: TensorShape, *, num_partitio
 _partition_sizes = of_sizes(_partition_shape)
 
 
-@_partition.kernel(CPU)
 @_partition.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
     _partition_sizes(data.shape, partitions.shape, num_partitions=num_partitions)
-    if partitions.numel() and not 0 <= int(partitions.min()) <= int(partitions.max()) < num_partitions:
-        bad = (partitions < 0) | (partitions >= num_partitions)
+    bad = (partitions < 0) | (partitions >= num_partitions)
+    if bool(bad.any()):
         where = bad.nonzero()[0].tolist()
         value = int(partitions[tuple(where)])
         raise InvalidArgumentError(f"partitions{brackets(where)} = {value} is not in [0, {num_partitions})")
@@ -381,7 +379,21 @@ def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) 
     return [rows[part.numpy()] for part in order.split_with_sizes(sizes)]
 
 
-_partition.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_partition_kernel))
+@_partition.kernel(CPU)
+def _partition_on_host(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
+    numbers = partitions.numpy().reshape(-1)
+    if not numbers.size or numbers.min() < 0 or numbers.max() >= num_partitions:
+        return _partition_kernel(data, partitions, num_partitions)
+    _partition_sizes(data.shape, partitions.shape, num_partitions=num_partitions)
+    rows = data if partitions.ndim == 1 else data.reshape([len(numbers), *data.shape[partitions.ndim :]])
+    order, sizes = numbers.argsort(kind="stable"), np.bincount(numbers, minlength=num_partitions)
+    if isinstance(rows, torch.Tensor):
+        return rows.index_select(0, torch.from_numpy(order)).split_with_sizes(sizes.tolist())
+    return np.split(rows[order], np.cumsum(sizes)[:-1])
+
+
+_partition.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_partition_on_host))
+_partition.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_partition_kernel))
 
 
 @_stitch.shape
