@@ -69,6 +69,7 @@ def _bytes(random, shape):
 MATRIX, VECTOR = ((4, 4), (256, 256)), ((4,), (256,))
 F, G, V = shaped(*MATRIX, _floats), shaped(*MATRIX, _signed), shaped(*VECTOR, _floats)
 I, B = shaped(*MATRIX, _below(4)), shaped(*MATRIX, _below(2, bool))  # noqa: E741
+STEPS = shaped(*MATRIX, lambda random, shape: np.arange(np.prod(shape), dtype=np.int32).reshape(shape))
 ROWS = shaped(*VECTOR, _below(4))  # indices of rows, classes
 PAIRS = shaped((4, 2), (256, 2), _below(4))
 SEGMENTS = shaped(*VECTOR, _sorted_segments)
@@ -293,7 +294,8 @@ program("io.decode_base64", lambda tf, s: tf.io.decode_base64(s), shaped((4,), (
 program("io.decode_raw", lambda tf, s: tf.io.decode_raw(s, tf.uint8), shaped((4,), (1000,), _bytes))
 
 # Checks and branches.
-program("debugging.assert_equal", lambda tf, x, y: (tf.debugging.assert_equal(x, x), tf.identity(y))[1], I, F)
+program("debugging.assert_equal", lambda tf, x, y: (tf.debugging.assert_equal(x, y), tf.identity(y))[1], STEPS, STEPS)
+program("debugging.assert_equal itself", lambda tf, x: (tf.debugging.assert_equal(x, x), tf.identity(x))[1], F)
 program("debugging.assert_greater", lambda tf, x, y: (tf.debugging.assert_greater(x, -1.0), tf.identity(y))[1], F, F)
 program("debugging.assert_positive", lambda tf, x, y: (tf.debugging.assert_positive(x), tf.identity(y))[1], F, F)
 program("debugging.check_numerics", lambda tf, x: tf.debugging.check_numerics(x, "bad"), F)

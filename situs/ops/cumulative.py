@@ -262,7 +262,9 @@ def _add_rows(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> tor
 
 def _scatter(how: str) -> Combine:
     def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
-        indices = rows.to(torch.int64).reshape(-1, *[1] * (data.ndim - 1)).expand_as(data)
+        indices = rows.to(torch.int64)
+        if data.ndim > 1:
+            indices = indices.as_strided(data.shape, (indices.stride(0), *[0] * (data.ndim - 1)))
         return base.scatter_reduce_(0, indices, data, how, include_self=False)
 
     return combine
@@ -384,19 +386,28 @@ def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
     _segment_sizes(data.shape, ids.shape)
     if not ids.numel():
         return 0
-    numbers: Any = ids.numpy() if ids.device.type == "cpu" else ids
-    if (numbers[1:] < numbers[:-1]).any():
+    if ids.numel() <= _FEW:
+        numbers: Any = ids.tolist()
+        in_order = numbers == sorted(numbers)
+    else:
+        numbers = ids.numpy() if ids.device.type == "cpu" else ids
+        in_order = not (numbers[1:] < numbers[:-1]).any()
+    if not in_order:
         raise InvalidArgumentError("segment ids are not increasing. Sort them, or use an unsorted_segment function.")
-    if int(numbers[0]) < 0:
+    if numbers[0] < 0:
         raise InvalidArgumentError(f"segment ids must be >= 0, got {int(numbers[0])}")
     return int(numbers[-1]) + 1
+
+
+_FEW = 256  # numbers that Python compares sooner than others are called to
 
 
 def _combining(combine: Combine, gaps: Fill) -> SegmentKernel:
     """A kernel that combines segments; `gaps` is the result for numbers that no slice has."""
 
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
-        return _by_segment(data, segment_ids, _segment_count(data, segment_ids), combine, gaps)
+        count = _segment_count(data, segment_ids)
+        return _by_segment(data, segment_ids, count, combine, gaps)
 
     return kernel
 
@@ -434,7 +445,9 @@ def _averaging(combine: Combine) -> SegmentKernel:
 
 def _sizes(ids: torch.Tensor, count: int, rank: int) -> torch.Tensor:
     """How many slices each segment has, shaped to stand beside data of that rank."""
-    return torch.bincount(ids, minlength=count).view(count, *[1] * (rank - 1))
+    if ids.device.type != "cpu":
+        return torch.bincount(ids, minlength=count).view(count, *[1] * (rank - 1))
+    return torch.from_numpy(np.bincount(ids.numpy(), minlength=count).reshape(count, *[1] * (rank - 1)))
 
 
 segment_sum = _segment(

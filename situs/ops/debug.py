@@ -28,7 +28,7 @@ from situs.ops.attribute import as_int, as_word, is_plain, plain
 from situs.ops.cast import cast
 from situs.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from situs.ops.constant import convert_to_tensor
-from situs.ops.define import CPU, GPU, op, same_shape
+from situs.ops.define import CPU, GPU, all_finite, op, same_shape
 from situs.ops.join import concat, stack
 from situs.ops.math import abs as absolute
 from situs.ops.math import add, multiply, subtract
@@ -239,12 +239,19 @@ def _datum(item: Any, summarize: int | None) -> str:
 Comparison = Callable[..., Any]
 
 
+def _nothing_to_check(name: str | None) -> Any:
+    """What an assertion returns that a tensor equals itself, of which nothing is looked at, as in TensorFlow."""
+    return None if here.graph is None else no_op(name)
+
+
 def _comparison(default: str, symbol: str, words: str, compare: Comparison, old: bool = False) -> Comparison:
     """Makes an assertion that compares two tensors, with the arguments of TensorFlow 2 or of 1 (`old`)."""
 
     def assertion(
         x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> Any:
+        if x is y and symbol == "==":
+            return _nothing_to_check(name)
         with Composed(name, default, "Assert/Assert") as last:
             return _assert_all(compare(x, y), x, y, symbol, None, summarize, message, last)
 
@@ -256,6 +263,8 @@ def _comparison(default: str, symbol: str, words: str, compare: Comparison, old:
         message: str | None = None,
         name: str | None = None,
     ) -> Any:
+        if x is y and symbol == "==":
+            return _nothing_to_check(name)
         with Composed(name, default, "Assert/Assert") as last:
             return _assert_all(compare(x, y), x, y, symbol, data, summarize, message, last)
 
@@ -412,7 +421,7 @@ _check_numerics.shape(same_shape)
 
 @_check_numerics.kernel(CPU, GPU)
 def _check_numerics_kernel(tensor: torch.Tensor, *, message: str) -> torch.Tensor:
-    if not torch.isfinite(tensor).all():
+    if not all_finite(tensor):
         found = [("Inf", torch.isinf), ("NaN", torch.isnan)]
         names = " and ".join(name for name, test in found if test(tensor).any())
         raise InvalidArgumentError(f"{message} : Tensor had {names} values")

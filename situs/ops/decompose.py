@@ -24,7 +24,7 @@ from situs.ops.cast import cast, complex_dtype, dtype_of, real
 from situs.ops.compare import greater, greater_equal
 from situs.ops.constant import convert_to_tensor
 from situs.ops.control import cond
-from situs.ops.define import CPU, GPU, op
+from situs.ops.define import CPU, GPU, all_finite, of_sizes, op
 from situs.ops.diagonal import diag_part, eye
 from situs.ops.linalg import batch_shape, matmul
 from situs.ops.math import add, log, maximum, multiply, reciprocal_no_nan
@@ -66,8 +66,16 @@ def _smaller(rows: Dim, columns: Dim) -> Dim:
     return None if rows is None or columns is None else min(rows, columns)
 
 
+_square_sizes = of_sizes(_square)
+
+
 def _check_square(x: torch.Tensor) -> None:
-    _square(TensorShape(x.shape))
+    _square_sizes(x.shape)
+
+
+def _failed(info: torch.Tensor) -> bool:
+    """Whether LAPACK said of a matrix that it could not do it."""
+    return bool(info if info.ndim == 0 else info.any())
 
 
 @contextmanager
@@ -77,7 +85,7 @@ def _explained(what: str, x: torch.Tensor) -> Iterator[None]:
     NaN and infinity are refused beforehand: LAPACK makes finite eigenvalues of them, or crashes.
     """
     failure = InvalidArgumentError(f"{what} was not successful. The input might not be valid.")
-    if not bool(x.isfinite().all()):
+    if not all_finite(x):
         raise failure
     try:
         yield
@@ -95,7 +103,7 @@ _inverse.shape(_square_shape)
 def _inverse_kernel(input: torch.Tensor, adjoint: bool = False) -> Any:
     _check_square(input)
     inverse, info = torch.linalg.inv_ex(input.mH if adjoint else input)
-    if bool(info.any()):
+    if _failed(info):
         raise InvalidArgumentError("Input is not invertible.")
     return inverse
 
@@ -219,11 +227,14 @@ def _solve_shape(matrix: TensorShape, rhs: TensorShape, *, adjoint: bool) -> Ten
     return batch.merge_with(rhs[:-2]).concatenate([size, rhs[-1]])
 
 
+_solve_sizes = of_sizes(_solve_shape)
+
+
 @_solve.kernel(CPU, GPU)
 def _solve_kernel(matrix: torch.Tensor, rhs: torch.Tensor, adjoint: bool = False) -> Any:
-    _solve_shape(TensorShape(matrix.shape), TensorShape(rhs.shape), adjoint=adjoint)
+    _solve_sizes(matrix.shape, rhs.shape, adjoint=adjoint)
     solution, info = torch.linalg.solve_ex(matrix.mH if adjoint else matrix, rhs)
-    if bool(info.any()):
+    if _failed(info):
         raise InvalidArgumentError("Input matrix is not invertible.")
     return solution
 

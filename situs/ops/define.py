@@ -22,14 +22,27 @@ import torch
 
 from situs import dispatch
 from situs.dispatch import BinaryFunction, UnaryFunction
-from situs.dtype import WIDE_UNSIGNED, DTypes
+from situs.dtype import FLOATING, WIDE_UNSIGNED, DTypes, bfloat16
 from situs.registry.kernel import CPU, GPU
 from situs.registry.op import Op, op
 from situs.shapes import TensorShape, broadcast
 
+NUMPY_FLOATING = FLOATING - frozenset({bfloat16})  # of which NumPy knows what they are
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["CPU", "GPU", "binary", "numpy_kernel", "of_sizes", "op", "same_shape", "unary"]
+__all__ = [
+    "CPU",
+    "GPU",
+    "NUMPY_FLOATING",
+    "all_finite",
+    "binary",
+    "has_no_zero",
+    "numpy_kernel",
+    "of_sizes",
+    "op",
+    "same_shape",
+    "unary",
+]
 
 
 def same_shape(x: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
@@ -122,9 +135,23 @@ def numpy_kernel(function: Callable[..., Any]) -> Callable[..., torch.Tensor]:
 
     def kernel(*values: torch.Tensor, **attrs: Any) -> torch.Tensor:
         with np.errstate(all="ignore"):
-            return torch.from_numpy(np.asarray(function(*(value.numpy() for value in values), **attrs)))
+            return torch.from_numpy(np.asarray(function(*(value.resolve_neg().numpy() for value in values), **attrs)))
 
     return kernel
+
+
+def all_finite(x: torch.Tensor) -> bool:
+    """Whether a tensor has no NaN and no infinity in it."""
+    if x.device.type != "cpu" or x.dtype is torch.bfloat16:
+        return bool(torch.isfinite(x).all())
+    return bool(np.isfinite(x.resolve_conj().resolve_neg().numpy()).all())
+
+
+def has_no_zero(x: Any) -> bool:
+    """Whether every element, of a tensor or an array, differs from 0."""
+    if isinstance(x, torch.Tensor) and x.device.type == "cpu" and x.dtype is not torch.bfloat16:
+        x = x.resolve_conj().resolve_neg().numpy()
+    return bool(x.all())
 
 
 def _named(function: F, name: str, doc: str) -> F:

@@ -13,6 +13,7 @@ align corners. Bilinear results are float32 whatever the image is; the nearest p
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -82,13 +83,20 @@ def _bilinear_kernel(images: torch.Tensor, size: Any, **ways: bool) -> torch.Ten
 def _between(values: torch.Tensor, axis: int, size: int, ways: dict[str, bool]) -> torch.Tensor:
     lower, upper, part = _neighbours(values.shape[axis], size, ways, values.device)
     first, second = values.index_select(axis, lower), values.index_select(axis, upper)
-    return first + (second - first) * _along(part, axis)
+    return second.sub_(first).mul_(_along(part, axis)).add_(first)
 
 
 def _neighbours(
     before: int, after: int, ways: dict[str, bool], where: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """For each pixel of the result the two of the image that it lies between, and how far from the first."""
+    return _found_neighbours(before, after, where, **ways)
+
+
+@lru_cache(maxsize=64)
+def _found_neighbours(
+    before: int, after: int, where: torch.device, **ways: bool
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     places = torch.arange(after, dtype=torch.float32)
     scale = _scale(before, after, ways["align_corners"])
     places = (places + 0.5) * scale - 0.5 if ways["half_pixel_centers"] else places * scale

@@ -42,7 +42,7 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.cast import cast, dtype_of, real
 from situs.ops.compare import equal, greater, greater_equal, less_equal, not_equal
 from situs.ops.constant import ones_like, zeros_like
-from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
+from situs.ops.define import CPU, GPU, NUMPY_FLOATING, binary, has_no_zero, numpy_kernel, op, same_shape, unary
 from situs.ops.igamma import igamma_grad_a
 from situs.ops.masked import masked, unmasked
 from situs.ops.naming import Composed
@@ -200,6 +200,10 @@ def _div_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return (x / y).masked_fill_(y == 0, 0)
 
 
+def _div_no_nan_on_host(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x / y if has_no_zero(y) else _div_no_nan_kernel(x, y)
+
+
 def _mul_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return (x * y).masked_fill_(y == 0, 0)
 
@@ -212,6 +216,9 @@ multiply_no_nan = binary(
     "Returns x * y, and 0 where y is 0 whatever x is.",
     node="multiply_no_nan",
 )
+
+
+find_op("DivNoNan").kernel(CPU, T=NUMPY_FLOATING)(_div_no_nan_on_host)
 
 
 @find_op("DivNoNan").gradient
@@ -251,7 +258,7 @@ def _refusing_zero(kernel: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
     """Makes an integer division by zero an error wherever it runs; PyTorch's GPU kernels return garbage."""
 
     def checked(x: Any, y: Any) -> Any:
-        if 0 not in x.shape and not y.all():
+        if 0 not in x.shape and not has_no_zero(y):
             raise InvalidArgumentError("Integer division by zero")
         return kernel(x, y)
 
@@ -268,6 +275,10 @@ def _integer_truncatediv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.floor_divide(x - torch.fmod(x, y), y)
 
 
+def _floor_mod(x: Any, y: Any) -> Any:
+    return x - _wide_div(x, y) * y
+
+
 _float_truncatediv = functools.partial(torch.div, rounding_mode="trunc")
 _wide_div = _refusing_zero(np.floor_divide)
 _wide_mod = _refusing_zero(np.remainder)
@@ -280,6 +291,10 @@ truncatediv = binary("TruncateDiv", _float_truncatediv, REAL, "Returns x / y rou
 truncatemod = binary("TruncateMod", torch.fmod, REAL, "Returns what truncatediv leaves: signed as x.", wide=_wide_mod)
 find_op("FloorDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.floor_divide))
 find_op("FloorMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.remainder))
+find_op("FloorDiv").kernel(CPU, T=NATIVE_INTEGER)(
+    numpy_kernel(_wide_div)
+)  # NumPy divides by one number without division
+find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(numpy_kernel(_floor_mod))
 find_op("TruncateDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(_integer_truncatediv))
 find_op("TruncateMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.fmod))
 find_op("FloorDiv").stops_gradients()
@@ -441,7 +456,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def _float_sign(x: torch.Tensor) -> torch.Tensor:
-    return torch.where(torch.isnan(x), x, torch.sign(x))
+    return torch.maximum(torch.sign(x), x.clamp(max=-1.0))  # of which the second is the larger one only if it is NaN
 
 
 _abs = unary("Abs", torch.abs, FLOATING | SIGNED, "Returns the absolute value of every element.")
@@ -617,6 +632,8 @@ rint = unary("Rint", torch.round, FLOATING, "Rounds to a whole number, halves to
 is_nan = unary("IsNan", torch.isnan, FLOATING, "Says which elements are NaN.", result="bool")
 is_inf = unary("IsInf", torch.isinf, FLOATING, "Says which elements are infinite.", result="bool")
 is_finite = unary("IsFinite", torch.isfinite, FLOATING, "Says which elements are finite numbers.", result="bool")
+for _name, _test in (("IsNan", np.isnan), ("IsInf", np.isinf), ("IsFinite", np.isfinite)):
+    find_op(_name).kernel(CPU, T=NUMPY_FLOATING)(numpy_kernel(_test))  # which is many times as fast
 _nextafter = binary("NextAfter", torch.nextafter, SINGLE_AND_DOUBLE, "Returns the neighbour of x towards y.")
 
 for _step in ("Floor", "Ceil", "Round", "Rint"):

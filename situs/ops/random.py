@@ -18,7 +18,7 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import by_bits, partly
 from situs.ops.constant import convert_to_tensor, zeros_like
-from situs.ops.define import CPU, GPU, op, same_shape
+from situs.ops.define import CPU, GPU, all_finite, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
 from situs.ops.naming import Composed
 from situs.ops.seeds import generator, next_seed
@@ -98,8 +98,12 @@ def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torc
     """
     if not logits.numel():
         return torch.empty(len(logits), count, dtype=TORCH_DTYPE[dtype], device=logits.device)
-    known = logits.to(torch.float64).masked_fill(~torch.isfinite(logits), -math.inf)
-    weights = torch.exp(known - known.amax(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).min))
+    known = logits.to(torch.float64)
+    if logits.device.type == "cpu" and all_finite(logits):
+        weights = (known - known.amax(dim=1, keepdim=True)).exp_()
+    else:
+        known = known.masked_fill(~torch.isfinite(logits), -math.inf)
+        weights = torch.exp(known - known.amax(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).min))
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
     points = torch.rand(len(logits), count, dtype=torch.float64, device=source.device, generator=source) * total

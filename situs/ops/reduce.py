@@ -247,11 +247,18 @@ def _wide_euclidean_norm(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) ->
 
 
 def _all(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
-    return torch.all(x, axes, keep)
+    if x.numel() < _MANY_BOOLS or not axes:
+        return torch.all(x, axes, keep)
+    return x.view(torch.uint8).amin(axes, keep).view(torch.bool)  # ten times as fast
 
 
 def _any(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
-    return torch.any(x, axes, keep)
+    if x.numel() < _MANY_BOOLS or not axes:
+        return torch.any(x, axes, keep)
+    return x.view(torch.uint8).amax(axes, keep).view(torch.bool)
+
+
+_MANY_BOOLS = 1024
 
 
 reduce_sum = _reduction("Sum", _sum, NUMERIC, "Sums the elements along `axis`.", np.sum, _whole_sum)

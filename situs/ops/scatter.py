@@ -52,10 +52,17 @@ def _replace_in_order(output: torch.Tensor, rows: torch.Tensor, updates: torch.T
     is_last = np.empty(len(order), bool)
     is_last[-1:] = True
     np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
-    if not is_last.all():
-        last = torch.from_numpy(order[is_last])
-        rows, updates = rows.index_select(0, last), updates.index_select(0, last)
-    output.index_copy_(0, rows, updates)
+    target, values = _as_array(output), _as_array(updates)
+    if is_last.all():
+        target[numbers] = values
+    else:
+        last = order[is_last]
+        target[numbers[last]] = values[last]
+
+
+def _as_array(value: torch.Tensor) -> Any:
+    """The memory of a tensor of the host's as an array."""
+    return (value.view(torch.int16) if value.dtype is torch.bfloat16 else value.resolve_conj()).numpy()
 
 
 def _last_of_each(rows: torch.Tensor, count: int) -> torch.Tensor:

@@ -18,7 +18,15 @@ from situs.ops.cast import cast, dtype_of, imag, real
 from situs.ops.define import CPU, GPU, op
 from situs.ops.math import add, maximum, multiply, negative, rsqrt, square, squared_difference, subtract
 from situs.ops.naming import Composed
-from situs.ops.nn.normalize_gradient import FUSED, SPATIAL, batch_norm_grad, channel_sums, layer_norm_grad, lrn_grad
+from situs.ops.nn.normalize_gradient import (
+    FUSED,
+    SPATIAL,
+    batch_norm_grad,
+    channel_sums,
+    layer_norm_grad,
+    lrn_grad,
+    to_negative_power,
+)
 from situs.ops.nn.window import as_given, channels_first
 from situs.ops.reduce import reduce_mean, reduce_sum
 from situs.ops.spelling import renamed
@@ -399,8 +407,8 @@ def _lrn_kernel(input: torch.Tensor, *, depth_radius: int, bias: float, alpha: f
         raise ValueError("wrong rank or radius")  # the shape rule says it better
     if input.numel() == 0:
         return input
-    sums = channel_sums(input.float().square(), depth_radius)
-    return (input * (bias + alpha * sums).pow_(-beta)).to(input.dtype)
+    norm = channel_sums(input.float().square(), depth_radius).mul_(alpha).add_(bias)
+    return (input * to_negative_power(norm, beta)).to(input.dtype)
 
 
 @_lrn.gradient

@@ -11,6 +11,7 @@ In the second order the same projection comes up again, since it is its own adjo
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -277,14 +278,35 @@ def _lrn_grad_kernel(
     grads, x, y = (each.float() for each in (input_grads, input_image, output_image))
     norm = bias + alpha * channel_sums(x.square(), depth_radius)
     others = channel_sums(grads * y / norm, depth_radius)
-    return (grads * norm.pow(-beta) - 2 * alpha * beta * x * others).to(input_image.dtype)
+    return (grads * to_negative_power(norm, beta) - 2 * alpha * beta * x * others).to(input_image.dtype)
 
 
 def channel_sums(x: torch.Tensor, depth_radius: int) -> torch.Tensor:
     """The sums over neighbouring channels, the last dimension."""
     radius = min(depth_radius, x.shape[-1] - 1)  # there are no channels farther away
+    if x.device.type == "cpu" and x.shape[-1] <= _BANDED:
+        return x @ _band(x.shape[-1], radius)
     rows = x.reshape(1, -1, 1, x.shape[-1])
     return functional.avg_pool2d(rows, (1, 2 * radius + 1), 1, (0, radius), divisor_override=1).reshape(x.shape)
+
+
+_BANDED = 256  # channels up to which a product costs less than a walk along them
+
+
+@lru_cache(maxsize=64)
+def _band(size: int, radius: int) -> torch.Tensor:
+    """Ones where a row and a column are neighbours."""
+    return torch.ones(size, size).tril_(radius).triu_(-radius)
+
+
+def to_negative_power(x: torch.Tensor, beta: float) -> torch.Tensor:
+    """``x ** -beta``, by roots for the powers that people use."""
+    if beta == 0.5:
+        return x.rsqrt()
+    if beta == 0.75:
+        root = x.rsqrt()
+        return root.sqrt().mul_(root)
+    return x.pow(-beta)
 
 
 def lrn_grad(grad: Tensor, input: Tensor, output: Tensor, **attrs: Any) -> Tensor:

@@ -96,7 +96,7 @@ def test_comparisons_say_where_they_fail(on_device, assertion, old, x, y, symbol
         (1.0, 2.0, {}, "Condition x == y did not hold.\nFirst 1 elements of x:\n[1.]\nFirst 1 elements of y:\n[2.]"),
         ([1, 2], 1, {}, "Condition x == y did not hold.\nFirst 2 elements of x:\n[1 2]\nFirst 1 elements of y:\n[1]"),
         ("a", "b", {}, "First 1 elements of x:\n[b'a']\nFirst 1 elements of y:\n[b'b']"),
-        (np.nan, np.nan, {}, "First 1 elements of x:\n[nan]"),
+        (np.nan, float("nan"), {}, "First 1 elements of x:\n[nan]"),
         ([[1, 2], [3, 4]], [[1, 2], [3, 5]], {}, "values:\n[[1 1]]\nCorresponding x values:\n[4]\n"),
         (np.arange(9), -np.arange(9), {}, "Indices of first 3 different values:\n[[1]\n [2]\n [3]]\n"),
         (np.arange(9), -np.arange(9), {"summarize": 1}, "First 1 elements of x:\n[0]\n"),
@@ -105,6 +105,15 @@ def test_comparisons_say_where_they_fail(on_device, assertion, old, x, y, symbol
 )
 def test_assert_equal_shows_the_first_elements(x, y, options, expected):
     fails(InvalidArgumentError, expected, lambda: debug.assert_equal(x, y, **options))
+
+
+def test_a_tensor_equals_itself_unseen():
+    unequal = tf.constant(np.nan)
+    assert debug.assert_equal(unequal, unequal) is None
+    fails(InvalidArgumentError, "did not hold", lambda: debug.assert_equal(unequal, tf.constant(np.nan)))
+    with tf.Graph().as_default():
+        made = tf.constant(np.nan)
+        assert debug.assert_equal(made, made).type == "NoOp"
 
 
 def test_comparisons_of_halves_bools_strings_and_nothing(on_device):
