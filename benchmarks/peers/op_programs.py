@@ -85,9 +85,8 @@ WORDS, NUMERALS = shaped((4,), (1000,), _words), shaped((4,), (1000,), _numerals
 NUMBERS, WHOLE = shaped((4,), (1000,), _signed), shaped((4,), (1000,), _below(1000))
 
 # Element by element.
-for (
-    _name
-) in "abs ceil cos erf exp floor log log1p negative reciprocal round rsqrt sigmoid sign sin sqrt square tanh".split():
+UNARY = "abs ceil cos erf exp floor log log1p negative reciprocal round rsqrt sigmoid sign sin sqrt square tanh"
+for _name in UNARY.split():
     program(_name, lambda tf, x, _n=_name: getattr(tf.math, _n)(x), F)
 BINARY = (
     "add atan2 divide divide_no_nan equal floordiv greater greater_equal less less_equal maximum minimum mod multiply "
