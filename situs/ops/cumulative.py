@@ -262,7 +262,7 @@ def _add_rows(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> tor
 
 def _scatter(how: str) -> Combine:
     def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
-        indices = rows.to(torch.int64)
+        indices = _as_int64(rows)
         if data.ndim > 1:
             indices = indices.as_strided(data.shape, (indices.stride(0), *[0] * (data.ndim - 1)))
         return base.scatter_reduce_(0, indices, data, how, include_self=False)
@@ -292,6 +292,12 @@ def _extreme(how: str, never: float) -> Combine:
         return torch.where((last >= 0) & (ends == 0), torch.nan, base)
 
     return combine
+
+
+def _as_int64(ids: torch.Tensor) -> torch.Tensor:
+    if ids.device.type != "cpu":
+        return ids.to(torch.int64)
+    return torch.from_numpy(ids.numpy().astype(np.int64))  # sooner by NumPy where there are few
 
 
 def _by_ufunc(ufunc: Any) -> Combine:
@@ -421,7 +427,8 @@ def _combining_wide(ufunc: Any, fill: Fill, gaps: int) -> SegmentKernel:
         if fill(data.dtype) == gaps:
             return result
         bits = SIGNED_TWIN[result.dtype]  # PyTorch 2.11 fills no wide unsigned integers
-        empty = _sizes(segment_ids, count, data.ndim) == 0
+        sizes = torch.bincount(segment_ids, minlength=count).reshape(count, *[1] * (data.ndim - 1))
+        empty = sizes == 0
         return result.view(bits).masked_fill(empty, gaps).view(result.dtype)
 
     return kernel
@@ -431,7 +438,11 @@ def _averaging(combine: Combine) -> SegmentKernel:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
         total = _by_segment(data, segment_ids, count, combine, _zero)
-        sizes = _sizes(segment_ids, count, data.ndim).clamp_min_(1)
+        sizes = _sizes(segment_ids, count, data.ndim)
+        if data.dtype.is_floating_point and data.dtype is not torch.bfloat16 and data.device.type == "cpu":
+            array = total.numpy()  # where NumPy divides sooner than PyTorch finds out how
+            np.divide(array, sizes.numpy().astype(array.dtype), out=array)
+            return total
         if data.dtype.is_floating_point:
             return total.div_(sizes)
         if data.dtype.is_complex:
@@ -444,10 +455,12 @@ def _averaging(combine: Combine) -> SegmentKernel:
 
 
 def _sizes(ids: torch.Tensor, count: int, rank: int) -> torch.Tensor:
-    """How many slices each segment has, shaped to stand beside data of that rank."""
+    """How many slices each segment has, at least 1, shaped to stand beside data of that rank."""
+    shape = (count, *[1] * (rank - 1))
     if ids.device.type != "cpu":
-        return torch.bincount(ids, minlength=count).view(count, *[1] * (rank - 1))
-    return torch.from_numpy(np.bincount(ids.numpy(), minlength=count).reshape(count, *[1] * (rank - 1)))
+        return torch.bincount(ids, minlength=count).clamp_min_(1).view(shape)
+    sizes = np.bincount(ids.numpy(), minlength=count)
+    return torch.from_numpy(np.maximum(sizes, 1, out=sizes).reshape(shape))
 
 
 segment_sum = _segment(
@@ -630,12 +643,13 @@ def _checked_ids(ids: torch.Tensor, count: int) -> torch.Tensor:
     """The ids, or where there are negative ones, these turned to `count`; too large ones are an error."""
     if not ids.numel():
         return ids
-    numbers = ids.numpy()
-    if numbers.max() >= count:
+    numbers: Any = ids.tolist() if ids.ndim == 1 and len(ids) <= _FEW else ids.numpy()
+    lowest, highest = (min(numbers), max(numbers)) if type(numbers) is list else (numbers.min(), numbers.max())
+    if highest >= count:
         where = tuple((ids >= count).nonzero()[0].tolist())
         place = ",".join(map(str, where))
         raise InvalidArgumentError(f"segment_ids[{place}] = {int(ids[where])} is out of range [0, {count})")
-    return ids if numbers.min() >= 0 else torch.where(ids < 0, count, ids)
+    return ids if lowest >= 0 else torch.where(ids < 0, count, ids)
 
 
 def _known_ids(ids: torch.Tensor, count: int) -> torch.Tensor:

@@ -98,11 +98,11 @@ def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torc
     """
     if not logits.numel():
         return torch.empty(len(logits), count, dtype=TORCH_DTYPE[dtype], device=logits.device)
-    known = logits.to(torch.float64)
     if logits.device.type == "cpu" and all_finite(logits):
+        known = logits.to(torch.float64)
         weights = (known - known.amax(dim=1, keepdim=True)).exp_()
     else:
-        known = known.masked_fill(~torch.isfinite(logits), -math.inf)
+        known = logits.to(torch.float64).masked_fill(~torch.isfinite(logits), -math.inf)
         weights = torch.exp(known - known.amax(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).min))
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]

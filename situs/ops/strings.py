@@ -53,6 +53,30 @@ def joined(items: list[bytes]) -> bytes | None:
     return text if text.count(b"\n") == len(items) else None
 
 
+def as_rows(text: bytes | None, count: int) -> Array | None:
+    """Strings that were `joined` as the rows of a matrix of bytes; None if they differ in length."""
+    if text is None or count < _MANY or len(text) % count or len(text) == count:
+        return None
+    rows = np.frombuffer(text, np.uint8).reshape(count, -1)
+    return rows[:, :-1] if (rows[:, -1] == ord("\n")).all() else None
+
+
+def widened(rows: Array, multiple: int, fill: int) -> bytes:
+    """The bytes of all rows, each filled up to a multiple of so many."""
+    wide = np.full((len(rows), -(-rows.shape[1] // multiple) * multiple), fill, np.uint8)
+    wide[:, : rows.shape[1]] = rows
+    return wide.tobytes()
+
+
+def strings_of_rows(text: bytes, count: int, size: int, shape: Any) -> Array:
+    """The value of a string tensor, from so many rows of bytes of which the first `size` are wanted."""
+    rows = np.frombuffer(text, np.uint8).reshape(count, -1)[:, :size]
+    return np.ascontiguousarray(rows).view(f"V{size}").astype(object).reshape(shape)
+
+
+_MANY = 32  # from how many elements on working on all of them together pays
+
+
 def lines(text: bytes) -> list[bytes]:
     """The strings that were `joined`."""
     return text.split(b"\n")[:-1]
@@ -126,7 +150,6 @@ def _formatted(form: str, numbers: list[Any]) -> list[bytes]:
     return lines((form.encode() + b"\n") * len(numbers) % tuple(numbers))
 
 
-_MANY = 32  # from how many elements on working on all of them together pays
 _DIGITS = np.array([list(b"%03d" % number) for number in range(1000)], np.uint8)
 _FIRST_DIGITS = np.array([list((b"%d" % number).rjust(3, b"\0")) for number in range(1000)], np.uint8)
 
@@ -233,7 +256,8 @@ def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
         return None
     codes = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(codes == ord("\n"))
-    starts = np.concatenate(([0], ends[:-1] + 1))
+    starts = np.zeros_like(ends)
+    np.add(ends[:-1], 1, out=starts[1:])
     signed = codes[starts] < ord(".")  # "+" and "-" come before it, and so does the end of an empty string
     digits = ends - starts - signed
     behind: Any = np.zeros(len(items), np.int64)  # digits behind the point
@@ -655,7 +679,12 @@ _encode_base64.shape(same_shape)
 
 @_encode_base64.kernel(CPU)
 def _encode_base64_kernel(input: Array, *, pad: bool) -> Array:
-    text = b"".join(map(binascii.b2a_base64, input.ravel().tolist()))  # each with a newline behind it
+    items = input.ravel().tolist()
+    rows = as_rows(joined(items), len(items)) if len(items) >= _MANY else None
+    if rows is not None and not (pad and rows.shape[1] % 3):
+        text = binascii.b2a_base64(widened(rows, 3, 0), newline=False).replace(b"+", b"-").replace(b"/", b"_")
+        return strings_of_rows(text, len(rows), -(-rows.shape[1] * 4 // 3), input.shape)
+    text = b"".join(map(binascii.b2a_base64, items))  # each with a newline behind it
     text = text.replace(b"+", b"-").replace(b"/", b"_")
     return strings_of(lines(text if pad else text.replace(b"=", b"")), input.shape)
 
@@ -669,6 +698,10 @@ def _decode_base64_kernel(input: Array) -> Array:
     items = input.ravel().tolist()
     text = joined(items)
     if text is not None and not text.translate(None, _BASE64 + b"\n"):  # none is padded, and none has anything wrong
+        rows = as_rows(text, len(items))
+        if rows is not None and rows.shape[1] % 4 != 1:
+            together = widened(rows, 4, ord("A")).replace(b"-", b"+").replace(b"_", b"/")
+            return strings_of_rows(binascii.a2b_base64(together), len(rows), rows.shape[1] * 3 // 4, input.shape)
         common = text.replace(b"-", b"+").replace(b"_", b"/").replace(b"\n", b"==\n")
         try:
             return strings_of(list(map(binascii.a2b_base64, lines(common))), input.shape)
