@@ -25,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 # Which of the peers each benchmark takes.
 BENCHMARKS = {
     "eager_dispatch": ("tensorflow", "jax"),
+    "op_table": ("tensorflow",),
     "session": ("tensorflow",),
     "busy_cores": ("tensorflow",),
     "graphs": ("tensorflow",),

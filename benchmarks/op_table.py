@@ -63,6 +63,15 @@ class Peer:
         return json.loads(line)
 
 
+def peers_of(tensorflow: str | None, threads: int) -> list[Peer]:
+    """The processes that take turns; Situs' alone where the current interpreter has no TensorFlow and none is given."""
+    found = [Peer("situs", sys.executable, threads)]
+    asked = [tensorflow or sys.executable, "-c", "import tensorflow"]
+    if tensorflow is not None or subprocess.run(asked, capture_output=True, check=False).returncode == 0:
+        found.append(Peer("tensorflow", asked[0], threads))
+    return found
+
+
 def measure(peers: list[Peer], names: list[str], rounds: int) -> Figures:
     """The least seconds of each program, the libraries in turns."""
     keys = [(name, size, way) for name in names for way in WAYS for size in SIZES]
@@ -116,14 +125,15 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the seconds as JSON")
     given = parser.parse_args()
     names = [name for name in PROGRAMS if any(word in name for word in given.only.split(","))]
-    pythons = {"situs": sys.executable, "tensorflow": given.tensorflow or sys.executable}
-    peers = [Peer(library, python, given.threads) for library, python in pythons.items()]
+    peers = peers_of(given.tensorflow, given.threads)
     figures = measure(peers, names, given.rounds)
     versions = {peer.library: peer.version for peer in peers}
     for peer in peers:
         peer.end()
     if given.json:
         print(json.dumps({", ".join(key): times for key, times in figures.items()}))
+    elif "tensorflow" not in versions:
+        print("There is no TensorFlow to compare with: give an interpreter that has it, --tensorflow PYTHON.")
     else:
         report(figures, versions)
 

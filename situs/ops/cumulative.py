@@ -438,11 +438,11 @@ def _averaging(combine: Combine) -> SegmentKernel:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
         total = _by_segment(data, segment_ids, count, combine, _zero)
-        sizes = _sizes(segment_ids, count, data.ndim)
         if data.dtype.is_floating_point and data.dtype is not torch.bfloat16 and data.device.type == "cpu":
-            array = total.numpy()  # where NumPy divides sooner than PyTorch finds out how
-            np.divide(array, sizes.numpy().astype(array.dtype), out=array)
+            rows = total.numpy().T  # where NumPy divides sooner than PyTorch finds out how
+            np.divide(rows, np.maximum(np.bincount(segment_ids.numpy(), minlength=count), 1), out=rows)
             return total
+        sizes = _sizes(segment_ids, count, data.ndim)
         if data.dtype.is_floating_point:
             return total.div_(sizes)
         if data.dtype.is_complex:
@@ -456,11 +456,7 @@ def _averaging(combine: Combine) -> SegmentKernel:
 
 def _sizes(ids: torch.Tensor, count: int, rank: int) -> torch.Tensor:
     """How many slices each segment has, at least 1, shaped to stand beside data of that rank."""
-    shape = (count, *[1] * (rank - 1))
-    if ids.device.type != "cpu":
-        return torch.bincount(ids, minlength=count).clamp_min_(1).view(shape)
-    sizes = np.bincount(ids.numpy(), minlength=count)
-    return torch.from_numpy(np.maximum(sizes, 1, out=sizes).reshape(shape))
+    return torch.bincount(ids, minlength=count).clamp_min_(1).view(count, *[1] * (rank - 1))
 
 
 segment_sum = _segment(

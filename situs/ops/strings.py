@@ -278,10 +278,11 @@ def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
     signs = text.count(b"-") + text.count(b"+")
     if digits.min() < 1 or digits.max() > _EXACT or signs != np.count_nonzero(signed):
         return None
-    whole = np.fromstring(text, np.int64, sep="\n")  # type: ignore[call-overload]
+    whole = np.fromstring(text, np.int64, sep="\n")
     if not out_type.is_floating:
         return whole if out_type.min <= whole.min() and whole.max() <= out_type.max else None
-    return np.copysign(whole / _POWERS[behind], np.where(codes[starts] == ord("-"), -1.0, 1.0))
+    numbers: Array = np.copysign(whole / _POWERS[behind], np.where(codes[starts] == ord("-"), -1.0, 1.0))
+    return numbers
 
 
 def _parse_float(item: bytes, out_type: DType) -> float:
@@ -564,7 +565,7 @@ def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, uni
     if not in_bytes and all(map(bytes.isascii, items)):
         in_bytes = True
     if pos.ndim == 0:
-        start, count = pos.item(), length.item()
+        start, count = int(pos), int(length)
         if in_bytes and start >= 0:
             parts = list(map(itemgetter(_part(start, count)), items))
             if start == 0 or all(parts) or min(map(len, items)) >= start:  # else one ends before
