@@ -626,7 +626,7 @@ def _unsorted_kernel(
     combine: Combine, fill: Fill, rows: Callable[[torch.Tensor, int], torch.Tensor]
 ) -> Callable[..., torch.Tensor]:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor, num_segments: Any) -> torch.Tensor:
-        _unsorted_sizes_of(data.shape, segment_ids.shape, num_segments)
+        _unsorted_sizes_of(data.shape, segment_ids.shape, num_segments=num_segments)
         known = rows(segment_ids, num_segments)
         if known is segment_ids:
             return _by_segment(data, known, num_segments, combine, fill)

@@ -66,7 +66,7 @@ def _smaller(rows: Dim, columns: Dim) -> Dim:
     return None if rows is None or columns is None else min(rows, columns)
 
 
-_square_sizes = of_sizes(_square)
+_square_sizes, _matrix_sizes = of_sizes(_square), of_sizes(_matrix)
 
 
 def _check_square(x: torch.Tensor) -> None:
@@ -270,11 +270,14 @@ def _triangular_shape(matrix: TensorShape, rhs: TensorShape, *, lower: bool, adj
     return batch_shape(matrix, rhs).concatenate([size, rhs[-1]])
 
 
+_triangular_sizes = of_sizes(_triangular_shape)
+
+
 @_triangular_solve.kernel(CPU, GPU)
 def _triangular_kernel(
     matrix: torch.Tensor, rhs: torch.Tensor, lower: bool = True, adjoint: bool = False
 ) -> torch.Tensor:
-    _triangular_shape(TensorShape(matrix.shape), TensorShape(rhs.shape), lower=lower, adjoint=adjoint)
+    _triangular_sizes(matrix.shape, rhs.shape, lower=lower, adjoint=adjoint)
     used = matrix.mH if adjoint else matrix
     solution: torch.Tensor = torch.linalg.solve_triangular(used, rhs, upper=lower == adjoint)
     return solution
@@ -314,9 +317,12 @@ def _least_squares_shape(matrix: TensorShape, rhs: TensorShape) -> TensorShape:
     return batch_shape(matrix, rhs).concatenate([columns, width])
 
 
+_least_squares_sizes = of_sizes(_least_squares_shape)
+
+
 @_least_squares.kernel(CPU, GPU)
 def _least_squares_kernel(matrix: torch.Tensor, rhs: torch.Tensor) -> torch.Tensor:
-    _least_squares_shape(TensorShape(matrix.shape), TensorShape(rhs.shape))
+    _least_squares_sizes(matrix.shape, rhs.shape)
     with _explained("Least squares", matrix):
         inverse: torch.Tensor = torch.linalg.pinv(matrix)
     return inverse @ rhs
@@ -472,7 +478,7 @@ def _svd_shape(input: TensorShape, *, compute_uv: bool, full_matrices: bool) -> 
 def _svd_kernel(
     input: torch.Tensor, compute_uv: bool = True, full_matrices: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    _matrix(TensorShape(input.shape))
+    _matrix_sizes(input.shape)
     with _explained("SVD", input):
         if not compute_uv:
             return torch.linalg.svdvals(input).to(input.dtype), input.new_empty(0), input.new_empty(0)

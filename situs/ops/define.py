@@ -53,12 +53,12 @@ def same_shape(x: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
 def of_sizes(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A shape rule as kernels ask it: with sizes, and at once where it has been asked the same before.
 
-    What is given beside sizes, and is told from them by not being a tuple, must be hashable.
+    What the rule takes beside shapes is given by name, and must be hashable.
     """
 
     @lru_cache(maxsize=1024, typed=True)
-    def ask(*given: Any, **attrs: Any) -> Any:
-        return rule(*[TensorShape(each) if isinstance(each, tuple) else each for each in given], **attrs)
+    def ask(*sizes: tuple[int, ...], **rest: Any) -> Any:
+        return rule(*map(TensorShape, sizes), **rest)
 
     return ask
 

@@ -22,7 +22,7 @@ from situs.ops.array import shape as sizes_op
 from situs.ops.attribute import as_bool
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor
-from situs.ops.define import CPU, GPU, op
+from situs.ops.define import CPU, GPU, of_sizes, op
 from situs.ops.join import stack
 from situs.ops.math import conjugated
 from situs.ops.naming import Composed
@@ -338,16 +338,19 @@ def _cross_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     return merged
 
 
+_cross_sizes = of_sizes(_cross_shape)
+
+
 @_cross.kernel(CPU, GPU, T=REAL - WIDE_UNSIGNED)
 def _cross_kernel(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    _cross_shape(TensorShape(a.shape), TensorShape(b.shape))
+    _cross_sizes(a.shape, b.shape)
     product: torch.Tensor = torch.linalg.cross(a, b, dim=-1)
     return product
 
 
 @_cross.kernel(CPU, T=WIDE_UNSIGNED)
 def _cross_wide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    _cross_shape(TensorShape(a.shape), TensorShape(b.shape))
+    _cross_sizes(a.shape, b.shape)
     return torch.from_numpy(np.cross(a.numpy(), b.numpy()))
 
 

@@ -18,7 +18,7 @@ from situs.eager.bridge import TORCH_DTYPE
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.array import by_bits, partly
 from situs.ops.constant import convert_to_tensor, zeros_like
-from situs.ops.define import CPU, GPU, all_finite, op, same_shape
+from situs.ops.define import CPU, GPU, all_finite, of_sizes, op, same_shape
 from situs.ops.math import add, divide, maximum, multiply, subtract
 from situs.ops.naming import Composed
 from situs.ops.seeds import generator, next_seed
@@ -414,9 +414,12 @@ def categories_shape(logits: TensorShape, num_samples: Any, *rest: Any, **attrs:
     return TensorShape([logits[0], num_samples])
 
 
+categories_sizes = of_sizes(categories_shape)
+
+
 @_multinomial.kernel(CPU, GPU)
 def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, *, output_dtype: DType, seed: int) -> torch.Tensor:
-    categories_shape(TensorShape(logits.shape), num_samples)
+    categories_sizes(logits.shape, num_samples=num_samples)
     return draw_categories(logits, num_samples, output_dtype, generator(seed, logits.device))
 
 

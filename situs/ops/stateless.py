@@ -21,7 +21,7 @@ from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.join import stack
 from situs.ops.naming import Composed
-from situs.ops.random import categories_shape, checked_sizes, drawn_shape
+from situs.ops.random import categories_shape, categories_sizes, checked_sizes, drawn_shape
 from situs.ops.seeds import generator
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -201,7 +201,7 @@ _multinomial.shape(categories_shape)
 
 @_multinomial.kernel(CPU, GPU)
 def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, seed: Any, *, output_dtype: DType) -> torch.Tensor:
-    categories_shape(TensorShape(logits.shape), num_samples)
+    categories_sizes(logits.shape, num_samples=num_samples)
     return random.draw_categories(logits, num_samples, output_dtype, _source(seed, logits.device))
 
 

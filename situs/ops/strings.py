@@ -251,11 +251,11 @@ def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
     Their digits are an integer, read by NumPy, which a power of ten divides: both exact, so the quotient is rounded
     once, as it should be.
     """
-    text = joined(items)
-    if text is None or text.translate(None, b"0123456789.-+\n"):
-        return None
+    text = b"\n".join([*items, b""])
     codes = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(codes == ord("\n"))
+    if len(ends) != len(items) or text.translate(None, b"0123456789.-+\n"):
+        return None
     starts = np.zeros_like(ends)
     np.add(ends[:-1], 1, out=starts[1:])
     signed = codes[starts] < ord(".")  # "+" and "-" come before it, and so does the end of an empty string
@@ -275,13 +275,15 @@ def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
             behind[owners] = ends[owners] - points - 1
             digits[owners] -= 1
         text = text.replace(b".", b"")
-    signs = text.count(b"-") + text.count(b"+")
+    signs = np.count_nonzero(codes < ord(".")) - len(items)  # "+" and "-", without the newlines
     if digits.min() < 1 or digits.max() > _EXACT or signs != np.count_nonzero(signed):
         return None
     whole = np.fromstring(text, np.int64, sep="\n")
     if not out_type.is_floating:
         return whole if out_type.min <= whole.min() and whole.max() <= out_type.max else None
-    numbers: Array = np.copysign(whole / _POWERS[behind], np.where(codes[starts] == ord("-"), -1.0, 1.0))
+    numbers: Array = whole / _POWERS[behind]
+    if not whole.all():  # a zero may have had a sign
+        np.negative(numbers, out=numbers, where=(whole == 0) & (codes[starts] == ord("-")))
     return numbers
 
 
@@ -554,12 +556,12 @@ def _substr_shape(input: TensorShape, pos: TensorShape, length: TensorShape, *, 
     return broadcast(input, pos)
 
 
-_substr_sizes = of_sizes(_substr_shape)
+_substr_sizes = of_sizes(lambda input, pos, length: _substr_shape(input, pos, length, unit=BYTE))
 
 
 @_substr.kernel(CPU)
 def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, unit: str) -> Array:
-    sizes = tuple(_substr_sizes(input.shape, pos.shape, length.shape, unit=unit))
+    sizes = tuple(_substr_sizes(input.shape, pos.shape, length.shape))
     items = (input if input.shape == sizes else np.broadcast_to(input, sizes)).ravel().tolist()
     in_bytes = _is_byte(unit)
     if not in_bytes and all(map(bytes.isascii, items)):

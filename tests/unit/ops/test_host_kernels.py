@@ -346,8 +346,8 @@ def test_a_shape_rule_is_asked_once_for_the_same_sizes():
 
     ask = of_sizes(rule)
     for _ in range(3):
-        assert ask((2, 3), 1, flag=False) == TensorShape([2, 3])
+        assert ask((2, 3), count=1, flag=False) == TensorShape([2, 3])
     assert asked == [(TensorShape([2, 3]), 1, False)]
     for _ in range(2):  # what is equal is not the same, and a refusal is said anew
         with pytest.raises(InvalidArgumentError, match="no number"):
-            ask((2, 3), True, flag=False)
+            ask((2, 3), count=True, flag=False)
