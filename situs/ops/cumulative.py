@@ -283,9 +283,7 @@ def _extreme(how: str, never: float) -> Combine:
         column = (-1, *[1] * (data.ndim - 1))
         places, to = torch.arange(len(data)).reshape(column), rows.to(torch.int64).reshape(column).expand_as(data)
         lost = torch.isnan(data)
-        last = torch.full(base.shape, -1).scatter_reduce_(
-            0, to, torch.where(lost, places, -1), "amax"
-        )
+        last = torch.full(base.shape, -1).scatter_reduce_(0, to, torch.where(lost, places, -1), "amax")
         after = places > last.gather(0, to)
         ends = torch.zeros_like(last).scatter_reduce_(0, to, after.long(), "amax")
         base = plain(base, rows, torch.where(after, data, never))
