@@ -24,6 +24,7 @@ from situs.checkpoints.finding import checkpoint_exists, get_checkpoint_mtimes, 
 from situs.checkpoints.keeping import Keeper
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import CheckpointState
+from situs.checkpoints.options import CheckpointOptions, as_options
 from situs.checkpoints.saver import as_step
 from situs.checkpoints.state import get_checkpoint_state, update_checkpoint_state
 from situs.errors import DTypeError, InvalidArgumentError, shown
@@ -122,14 +123,18 @@ class CheckpointManager:
     # Saving and restoring.
 
     def save(
-        self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None, session: Any = None
+        self,
+        checkpoint_number: Any = None,
+        check_interval: bool = True,
+        options: CheckpointOptions | None = None,
+        session: Any = None,
     ) -> str | None:
         """Saves the checkpoint under the next number, then deletes those that are too many.
 
         Args:
             checkpoint_number: A number to use in place of the count of saves: an integer, or a variable that holds one.
             check_interval: Whether to do nothing if too few steps have passed.
-            options: Accepted for TensorFlow's programs.
+            options: How to write it.
             session: The session of graph variables; the default one if it is not given.
 
         Returns:
@@ -139,15 +144,17 @@ class CheckpointManager:
         if step is not None and as_bool(check_interval, "check_interval") and not self._is_due(step):
             return None
         number = None if checkpoint_number is None else as_step(checkpoint_number, session)
-        path, undo = self._checkpoint.write_numbered(self._prefix, number, session)
-        self._keeper.add(path)
-        try:
-            self._keeper.write_state(self._write_state, remove_checkpoint)
-        except BaseException:
-            undo()
-            raise
+        path = self._checkpoint.write_numbered(self._prefix, number, session, as_options(options), self._note)
         self._last_step = step
         return path
+
+    def _note(self, path: str) -> None:
+        self._keeper.add(path)
+        self._keeper.write_state(self._write_state, remove_checkpoint)
+
+    def sync(self) -> None:
+        """Waits for a checkpoint that is being written beside the program, and raises what its writing met."""
+        self._checkpoint.sync()
 
     def _is_due(self, step: int) -> bool:
         assert self._interval is not None

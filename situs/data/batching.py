@@ -97,7 +97,6 @@ class Batch(Transformation):
     title = "Batch"
 
     def __init__(self, input: Node, size: Number, drops: bool) -> None:
-        check_tensors(input.spec, "batch()")
         rows = TensorShape([leading(size, drops)])
         super().__init__(input, input.spec.with_shapes(lambda shape: rows + shape), (size,))
         self._size = checked_size(size) if isinstance(size, int) else size
@@ -114,6 +113,13 @@ class Batch(Transformation):
         if stream.table is not None:
             return Stream(_batches_of_rows(stream.items, size, self._drops, stream.table))
         return Stream(map(guarded(_joined), groups(stream.items, size, self._drops)))
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One batch."""
+        size, there = checked_size(binding.number(self._size)), self.input.cardinality(binding)
+        first = self.checked_index(binding, index) * size
+        last = first + size if there < 0 else min(first + size, there)
+        return _joined([self.input.at(binding, number) for number in range(first, last)])
 
     def cardinality(self, binding: Binding) -> int:
         """How many batches there are."""
@@ -159,7 +165,6 @@ class Unbatch(Transformation):
     title = "Unbatch"
 
     def __init__(self, input: Node) -> None:
-        check_tensors(input.spec, "unbatch()")
         shapes = [leaf.shape for leaf in input.spec.leaves]
         if any(shape.rank == 0 for shape in shapes):
             raise InvalidArgumentError("Cannot unbatch an input with scalar components.")

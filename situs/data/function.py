@@ -106,7 +106,7 @@ class ElementFunction:
         call = converted(function)
 
         def flat(*leaves: Any) -> list[Any]:
-            given = spec.pack([_as_argument(*each, make_dataset) for each in zip(leaves, spec.leaves, strict=True)])
+            given = presented(spec, leaves, make_dataset)
             return self._results(call(*given) if type(given) is tuple else call(given))
 
         kinds = [TensorSpec(leaf.shape, leaf.dtype) for leaf in spec.leaves]
@@ -131,6 +131,9 @@ class ElementFunction:
                 self._datasets[number] = node
                 kinds.append(DatasetSpec(node.spec))
                 flat += symbols_of(node)
+            elif isinstance(leaf, DatasetArray):
+                kinds.append(leaf.leaf)
+                flat.append(leaf.value)
             else:
                 tensor = self._as_tensor(leaf)
                 kinds.append(TensorSpec(tensor.shape, tensor.dtype))
@@ -192,7 +195,16 @@ class ElementFunction:
 
 
 def _as_argument(tensor: Any, leaf: Leaf, make_dataset: MakeDataset) -> Any:
-    return make_dataset(Given(tensor, leaf.spec)) if isinstance(leaf, DatasetSpec) else tensor
+    if not isinstance(leaf, DatasetSpec):
+        return tensor
+    return make_dataset(Given(tensor, leaf.spec)) if leaf.shape.rank == 0 else DatasetArray(tensor, leaf)
+
+
+def presented(spec: Spec, tensors: Sequence[Any], make_dataset: MakeDataset) -> Any:
+    """An element of a graph as programs get it: its tensors, and datasets, in their structure."""
+    if not spec.has_datasets:
+        return spec.pack(tensors)
+    return spec.pack([_as_argument(*each, make_dataset) for each in zip(tensors, spec.leaves, strict=True)])
 
 
 def _captured_value(tensor: SymbolicTensor, binding: Binding) -> Any:
@@ -260,7 +272,10 @@ class _Borrowed(State):
 
 
 class Bound:
-    """A dataset with the values of the tensors it depends on: what stands for it in an element."""
+    """A dataset with the values of the tensors it depends on: what stands for it in an element.
+
+    An array of datasets is a NumPy array of these; the value of one dataset may be an array without dimensions.
+    """
 
     __slots__ = ("binding", "node")
     shape = ()
@@ -273,6 +288,26 @@ class Bound:
         """Begins an iteration."""
         return self.node.start(self.binding)
 
+    def __getitem__(self, key: tuple[()]) -> Bound:
+        """Itself, as an array without dimensions gives what it holds."""
+        return self
+
+
+class DatasetArray:
+    """An array of datasets, as a function or a program gets it: ``from_tensor_slices`` and the like take it apart.
+
+    Args:
+        value: The tensor of a graph, or the NumPy array, that has them.
+        leaf: What they are.
+    """
+
+    def __init__(self, value: Any, leaf: DatasetSpec) -> None:
+        self.value = value
+        self.leaf = leaf
+
+    def __repr__(self) -> str:
+        return f"<DatasetArray {self.leaf!r}>"
+
 
 class Given(Node):
     """A dataset that a function takes: which one, is known when the function runs."""
@@ -284,8 +319,15 @@ class Given(Node):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of the dataset that was given."""
-        bound: Bound = binding.value(self.symbols[0])
-        return bound.start()
+        return self._bound(binding).start()
+
+    def _bound(self, binding: Binding) -> Bound:
+        return binding.value(self.symbols[0])[()]  # type: ignore[no-any-return]
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """An element of the dataset that was given."""
+        bound = self._bound(binding)
+        return bound.node.at(bound.binding, index)
 
 
 class Ready(Node):
@@ -300,6 +342,10 @@ class Ready(Node):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, with the values that came with it."""
         return self._bound.start()
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """An element, with the values that came with it."""
+        return self._bound.node.at(self._bound.binding, index)
 
     def cardinality(self, binding: Binding) -> int:
         """The number of elements, as far as it is known."""

@@ -282,13 +282,12 @@ def dependencies(graph: Graph, dataset: Node) -> list[SymbolicTensor]:
     return [symbolic(graph, tensor) for tensor in symbols_of(dataset)]
 
 
-def add_get_next(graph: Graph, handle: SymbolicTensor, spec: Spec, where: Device | None, name: str | None) -> Any:
-    """Adds the operation that takes the next element; its tensors, in the form of elements."""
+def add_get_next(graph: Graph, handle: SymbolicTensor, spec: Spec, where: Device | None, name: str | None) -> list[Any]:
+    """Adds the operation that takes the next element, and returns its tensors."""
     kinds = [(leaf.dtype, leaf.shape) for leaf in spec.leaves]
     attrs = {"output_types": tuple([leaf.dtype for leaf in spec.leaves])}
     with on_device(graph, where):
-        node = add(graph, get_next, (graph.capture(handle),), attrs, kinds, name)
-    return spec.pack(node.outputs)
+        return add(graph, get_next, (graph.capture(handle),), attrs, kinds, name).outputs
 
 
 def add_has_next(graph: Graph, handle: SymbolicTensor, where: Device | None) -> SymbolicTensor:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Self
 
 from situs.data.crew import Crew
-from situs.data.element import DatasetSpec, Element
+from situs.data.element import DatasetSpec, Element, is_dataset
 from situs.data.face import Face
 from situs.data.function import Bound, ElementFunction
 from situs.data.mapping import Computed, as_calls, as_order, workers_for
@@ -32,7 +32,6 @@ from situs.data.node import (
 )
 from situs.data.parallel import Limit, prefetched, read_ahead
 from situs.errors import DTypeError
-from situs.ops.form import LEAF
 
 Opened = Iterator[Any] | Failure
 
@@ -71,7 +70,7 @@ class Nesting(Face):
 
     def _nested(self, map_func: Any, what: str) -> ElementFunction:
         function = self._function(map_func, what)
-        if function.spec.form is not LEAF or not isinstance(function.spec.leaves[0], DatasetSpec):
+        if not is_dataset(function.spec):
             raise DTypeError(
                 f"The `map_func` argument of {what}() must return a `Dataset` object. Got {function.spec.structure!r}."
             )
@@ -89,7 +88,7 @@ class _Flattened(Computed):
 
     def __init__(self, input: Node, function: ElementFunction, *depends_on: Any) -> None:
         super().__init__(input, function, _inner_spec(function), *depends_on)
-        self.where = function.returned[0].where
+        self.where = function.returned[0].where if function.returned else None
 
     def _open(self, binding: Binding) -> Callable[[Any], Any]:
         """From an item to the items of its dataset; a `Failure` if there is none."""
@@ -98,7 +97,7 @@ class _Flattened(Computed):
 
 
 def _begin(made: Element) -> Iterator[Any]:
-    bound: Bound = made[0]
+    bound: Bound = made[0][()]
     return bound.start().elements()
 
 

@@ -31,6 +31,7 @@ from situs.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OutOfRangeError,
+    UnimplementedError,
     shown,
 )
 from situs.execution.state import Run, State
@@ -293,6 +294,29 @@ class Node:
         stream = self.start(binding)
         next(itertools.islice(stream.items, count, count), None)
         return Stream(stream.items, stream.table)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """The element with a number, made without those before it.
+
+        Raises:
+            OutOfRangeError: there is no such element.
+            UnimplementedError: the elements of this node have no numbers.
+        """
+        raise UnimplementedError(
+            f"Random access is not implemented for a dataset of {self.title}: its elements are not known by their "
+            "numbers. Use cache() behind it."
+        )
+
+    def checked_index(self, binding: Binding, index: int) -> int:
+        """The number of an element, if there is one with it.
+
+        Raises:
+            OutOfRangeError: there is none.
+        """
+        size = self.cardinality(binding)
+        if index < 0 or 0 <= size <= index:
+            raise OutOfRangeError(f"Index out of range [0, {size if size >= 0 else '...'}): {index}")
+        return index
 
     def cardinality(self, binding: Binding) -> int:
         """The number of elements, as far as it is known: `INFINITE` or `UNKNOWN` where it is not."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import AUTOTUNE, Binding, Node, Number, Stream, Transformation, as_number
 from situs.data.parallel import Limit, TunedLimit, prefetched
@@ -47,6 +48,10 @@ class Prefetch(Transformation):
         size = checked_buffer(binding.number(self._size))
         items = self.input.start_after(binding, count).elements()
         return Stream(items if size == 0 else prefetched(items, limit_for(size), binding.life))
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """The same element."""
+        return self.input.at(binding, index)
 
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""

@@ -18,7 +18,7 @@ from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
 from situs.eager.tensor import to_numpy_value
-from situs.errors import DTypeError, InvalidArgumentError, OpError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError
 
 
 class Selecting(Face):
@@ -68,6 +68,10 @@ class Take(Transformation):
         stream, count = self.input.start(binding), binding.number(self._count)
         return Stream(stream.items if count < 0 else _taken(stream.items, count), stream.table)
 
+    def at(self, binding: Binding, index: int) -> Element:
+        """One of the first elements."""
+        return self.input.at(binding, self.checked_index(binding, index))
+
     def cardinality(self, binding: Binding) -> int:
         """The count, or what there is if that is less."""
         count, there = binding.known(self._count), self.input.cardinality(binding)
@@ -101,6 +105,10 @@ class Skip(Transformation):
         """Begins an iteration."""
         stream, count = self.input.start(binding), binding.number(self._count)
         return Stream(iter(()) if count < 0 else _skipped(stream.items, count), stream.table)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One of the elements that are left."""
+        return self.input.at(binding, self.checked_index(binding, index) + binding.number(self._count))
 
     def cardinality(self, binding: Binding) -> int:
         """What is left."""
@@ -141,6 +149,11 @@ class Shard(Transformation):
         shards, index = binding.number(self._shards), binding.number(self._index)
         _check_shard(shards, index)
         return Stream(_sharded(stream.items, shards, index), stream.table)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One element of this part."""
+        shards, first = binding.number(self._shards), binding.number(self._index)
+        return self.input.at(binding, self.checked_index(binding, index) * shards + first)
 
     def cardinality(self, binding: Binding) -> int:
         """The size of this part."""
@@ -183,6 +196,17 @@ class Repeat(Transformation):
         count = binding.number(self._count)
         first = self.input.start(binding)
         return Stream(self._repeated(first.items, count, binding), first.table)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One element of one of the rounds."""
+        self.checked_index(binding, index)
+        there = self.input.cardinality(binding)
+        if there == UNKNOWN:
+            raise FailedPreconditionError(
+                "Random access to a repeated dataset needs to know how many elements it repeats. Use cache() or "
+                "assert_cardinality() before repeat()."
+            )
+        return self.input.at(binding, index % there if there > 0 else index)
 
     def _repeated(self, items: Iterator[Any], count: int, binding: Binding) -> Iterator[Any]:
         while count:

@@ -12,10 +12,11 @@ import random
 from collections.abc import Iterator
 from typing import Any, Self
 
+from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
-from situs.data.seeding import seed_for
-from situs.errors import InvalidArgumentError
+from situs.data.seeding import order_seed, seed_for
+from situs.errors import FailedPreconditionError, InvalidArgumentError
 from situs.mixing import unpredictable
 from situs.ops.attribute import as_bool
 
@@ -53,12 +54,28 @@ class Shuffle(Transformation):
         self._again = again
         self._seed = seed
         self._drawn = None if again else unpredictable()
+        self._order: list[int] | None = None  # of random access: drawn once
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, in an order of its own."""
         stream, size = self.input.start(binding), _checked(binding.number(self._size))
         draw = random.Random(binding.order(self, self._seed, self._again, self._drawn)).random
         return Stream(_shuffled(stream.items, size, draw), stream.table)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One element of the first iteration's order, which all of these share."""
+        self.checked_index(binding, index)
+        there = self.input.cardinality(binding)
+        if there < 0:
+            raise FailedPreconditionError(
+                f"Random access to a shuffled dataset needs to know how many elements it has; it has {there}, which "
+                "stands for an unknown or infinite number."
+            )
+        if self._order is None or len(self._order) != there:
+            seed = order_seed(self._drawn if self._seed is None else self._seed, 0)
+            draw = random.Random(seed).random
+            self._order = list(_shuffled(iter(range(there)), _checked(binding.number(self._size)), draw))
+        return self.input.at(binding, self._order[index])
 
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""

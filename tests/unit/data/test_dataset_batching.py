@@ -153,7 +153,6 @@ def test_padding_of_several_components(values):
             "You must provide `padded_shapes` argument because component 0 has unknown rank",
         ),
         (lambda: Dataset.range(3).window(2).padded_batch(2), TypeError, "flat_map"),
-        (lambda: Dataset.range(3).window(2).batch(2), TypeError, "flat_map"),
     ],
 )
 def test_what_cannot_be_padded_is_refused(make, error, text):
