@@ -233,3 +233,5 @@ from situs.variables.initializers_v2 import ones as ones_initializer
 from situs.variables.initializers_v2 import random_normal as random_normal_initializer
 from situs.variables.initializers_v2 import random_uniform as random_uniform_initializer
 from situs.variables.initializers_v2 import zeros as zeros_initializer
+from situs.variables.replication import VariableAggregation as VariableAggregation
+from situs.variables.replication import VariableSynchronization as VariableSynchronization

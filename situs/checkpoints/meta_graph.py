@@ -15,7 +15,7 @@ from typing import Any
 
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import CollectionDef, MetaGraphDef, SaverDef, VariableDef
-from situs.errors import DTypeError, InvalidArgumentError, OpError, UnimplementedError, shown
+from situs.errors import DTypeError, OpError, UnimplementedError, shown
 from situs.files.drafts import write_whole
 from situs.files.paths import translated
 from situs.graph.context import get_default_graph
@@ -109,27 +109,12 @@ def _add_collection(made: MetaGraphDef, name: Any, items: list[Any]) -> None:
     _logger.warning("The collection '%s' is not written: it holds objects of this process.", name)
 
 
-def _variable_bytes(variable: RefVariable) -> bytes:
-    message = VariableDef(
-        variable_name=variable.name,
-        initializer_name=variable.initializer.name,
-        snapshot_name=_name(variable.value()),
-        initial_value_name=_name(variable.initial_value),
-        trainable=variable.trainable,
-    )
-    return message.SerializeToString()
-
-
-def _name(tensor: Any) -> str:
-    return tensor.name  # type: ignore[no-any-return]
-
-
 def _is(*kinds: type) -> Callable[[Any], bool]:
     return lambda item: isinstance(item, kinds) and not isinstance(item, bool)
 
 
 _KINDS: tuple[tuple[Callable[[Any], bool], str, Callable[[Any], Any]], ...] = (
-    (_is(RefVariable), "bytes_list", _variable_bytes),
+    (_is(RefVariable), "bytes_list", lambda item: item.to_proto().SerializeToString()),
     (_is(SymbolicTensor, Operation), "node_list", lambda item: item.name),
     (_is(str, bytes), "bytes_list", lambda item: item.encode() if isinstance(item, str) else item),
     (_is(int), "int64_list", int),
@@ -184,7 +169,7 @@ def _from_bytes(graph: Graph, content: bytes, scope: str, variables: dict[str, A
     if not message.variable_name:
         return _as_string(content)
     if message.variable_name not in variables:
-        variables[message.variable_name] = _variable(graph, message, scope)
+        variables[message.variable_name] = RefVariable.from_proto(message, scope.removesuffix("/"))
     return variables[message.variable_name]
 
 
@@ -193,17 +178,3 @@ def _as_string(content: bytes) -> str | bytes:
         return content.decode()
     except UnicodeDecodeError:
         return content
-
-
-def _variable(graph: Graph, message: VariableDef, scope: str) -> RefVariable:
-    """A variable out of operations that are there."""
-    state = graph.as_graph_element(scope + message.variable_name)
-    if not isinstance(state, SymbolicTensor) or state.op.type != "Variable":
-        raise InvalidArgumentError(f"'{message.variable_name}' is called a variable, but is none in this graph.")
-    found = object.__new__(RefVariable)
-    found._variable, found._shape = state, state.shape
-    found._initializer = graph.as_graph_element(scope + message.initializer_name)
-    found._snapshot = graph.as_graph_element(scope + message.snapshot_name)
-    found._initial_value = graph.as_graph_element(scope + message.initial_value_name)
-    found.trainable, found.constraint = message.trainable, None
-    return found

@@ -76,7 +76,6 @@ class ElementFunction:
         self._what = what
         self._homes = [None] * len(spec.leaves) if homes is None else homes
         self._datasets: dict[int, Node] = {}  # among what is returned, by position
-        self._state = FunctionState()
         self._programs: dict[tuple[Device, ...], Program] = {}
         self.spec = spec
         traced = self._traced(function, spec, make_dataset)
@@ -154,17 +153,32 @@ class ElementFunction:
     # Running.
 
     def bind(self, binding: Binding) -> Callable[[Element], Element]:
-        """The function, for one iteration."""
+        """The function, for one iteration: its random operations begin anew."""
+        if not all(_is_there(tensor, binding) for tensor in self._captured):
+            return self._bound_later(binding)
         captured = [_captured_value(tensor, binding) for tensor in self._captured]
         homes = tuple([value.place.device if isinstance(value, Cell) else host() for value in captured])
         program = self._programs.get(homes) or self._programs.setdefault(homes, self._program(homes))
-        run = Run(self._state if binding.state is None else _Borrowed(binding.state))
+        run = Run(FunctionState() if binding.state is None else _Borrowed(binding.state))
         execute = program.run
         if self._datasets:
             return self._giving_datasets(execute, run, captured, binding)
         if not captured:
             return lambda element: execute(run, element)
         return lambda element: execute(run, (*element, *captured))
+
+    def _bound_later(self, binding: Binding) -> Callable[[Element], Element]:
+        """The function, bound when the first element comes: a variable of the session is not initialized yet."""
+        bound: list[Callable[[Element], Element]] = []
+
+        def call(element: Element) -> Element:
+            if not bound:
+                for tensor in self._captured:
+                    _captured_value(tensor, binding)  # which says what is missing still
+                bound.append(self.bind(binding))
+            return bound[0](element)
+
+        return call
 
     def _giving_datasets(
         self, execute: Callable[..., Any], run: Run, captured: list[Any], binding: Binding
@@ -205,6 +219,14 @@ def presented(spec: Spec, tensors: Sequence[Any], make_dataset: MakeDataset) -> 
     if not spec.has_datasets:
         return spec.pack(tensors)
     return spec.pack([_as_argument(*each, make_dataset) for each in zip(tensors, spec.leaves, strict=True)])
+
+
+def _is_there(tensor: SymbolicTensor, binding: Binding) -> bool:
+    """Whether a tensor from outside has a value already, as all have but variables of sessions."""
+    variable = _root(tensor).op
+    if not tensor.is_ref or variable.attrs.get("cell") is not None or binding.state is None:
+        return True
+    return binding.state.has_cell(variable.attrs["shared_name"])
 
 
 def _captured_value(tensor: SymbolicTensor, binding: Binding) -> Any:
@@ -259,13 +281,13 @@ class _Borrowed(State):
         """The cell of a variable of the session."""
         return self._state().cell(name, make)
 
+    def has_cell(self, name: str) -> bool:
+        """Whether a variable of the session has a cell already."""
+        return self._state().has_cell(name)
+
     def resource(self, name: str, make: Callable[[], Any]) -> Any:
         """What the session holds under a name."""
         return self._state().resource(name, make)
-
-    def next_draw(self, key: Any) -> int:
-        """How often a random operation has drawn in the session."""
-        return self._state().next_draw(key)
 
 
 # Datasets as values.

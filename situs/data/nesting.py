@@ -56,7 +56,8 @@ class Nesting(Face):
 
         Args:
             map_func: The function; it returns a dataset.
-            cycle_length: How many datasets take turns; by default as many as there are cores.
+            cycle_length: How many datasets take turns; by default as many as there are cores, or threads if these are
+                fewer.
             block_length: How many elements one gives before the next has its turn; 1 by default.
             num_parallel_calls: How many threads read ahead; None for none, ``AUTOTUNE`` for one a core.
             deterministic: Accepted for TensorFlow's programs: the order does not depend on the threads.
@@ -136,13 +137,15 @@ class Interleave(_Flattened):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        asked = binding.number(self._cycle)
-        cycle = workers_for(asked) if asked == AUTOTUNE else _checked_cycle(asked)
+        asked, calls = binding.number(self._cycle), None if self._calls is None else binding.number(self._calls)
+        cycle = _checked_cycle(asked) if asked != AUTOTUNE else workers_for(AUTOTUNE)
+        if asked == AUTOTUNE and calls is not None and calls != AUTOTUNE:
+            cycle = min(cycle, calls)  # no more at a time than there are threads for
         block = _checked_block(binding.number(self._block))
         opened = map(self._open(binding), self.input.start(binding).elements())
-        if self._calls is None:
+        if calls is None:
             return Stream(_in_turn(opened, cycle, block))
-        workers = workers_for(binding.number(self._calls))
+        workers = workers_for(calls)
         return Stream(in_turn_ahead(opened, cycle, block, min(workers, 2 * cycle), binding))
 
 

@@ -36,6 +36,7 @@ from situs.errors import (
 )
 from situs.execution.state import Run, State
 from situs.graph.tensor import SymbolicTensor
+from situs.mixing import unpredictable
 from situs.ops.attribute import as_int
 from situs.symbolic.fold import constant_value
 from situs.tensor import read
@@ -247,12 +248,20 @@ class Binding:
             chosen = self._planned_for(node)
             if chosen is None:
                 epoch = self.memory(node).next_epoch() if again else 0
-                chosen = order_seed(drawn if seed is None else seed, epoch)
+                chosen = order_seed(self._drawn_for(node, drawn) if seed is None else seed, epoch)
             if self._outer is None:
                 self._drawn.setdefault(id(node), []).append(chosen)
             elif seed is None or (again and node.memory is not None):
                 self._outer.lost = node.title
             return chosen
+
+    def _drawn_for(self, node: Node, drawn: int | None) -> int | None:
+        """What a node draws in place of a seed: iterators of a graph draw each for itself."""
+        if drawn is None or node.memory is not None:
+            return drawn
+        memory = self.memory(node)
+        memory.kept = unpredictable() if memory.kept is None else memory.kept
+        return memory.kept  # type: ignore[no-any-return]
 
     def _planned_for(self, node: Node) -> int | None:
         planned = self._planned.get(id(node))

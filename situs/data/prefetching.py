@@ -24,10 +24,12 @@ class Prefetching(Face):
         """The same elements, made ahead by a thread.
 
         Args:
-            buffer_size: How many elements to make ahead; ``AUTOTUNE`` to find out, 0 for none.
+            buffer_size: How many elements to make ahead; ``AUTOTUNE`` or None to find out, 0 for none.
             name: Accepted for TensorFlow's programs.
         """
-        return self._of(Prefetch(self._node, as_number(buffer_size, "buffer_size")))
+        return self._of(
+            Prefetch(self._node, as_number(AUTOTUNE if buffer_size is None else buffer_size, "buffer_size"))
+        )
 
 
 class Prefetch(Transformation):

@@ -17,6 +17,7 @@ from situs import dtype as dt
 from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
+from situs.data.shuffling import Shuffle
 from situs.eager.tensor import to_numpy_value
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError
 
@@ -183,13 +184,18 @@ def _sharded(items: Iterator[Any], shards: int, index: int) -> Iterator[Any]:
 
 
 class Repeat(Transformation):
-    """The elements over and over."""
+    """The elements over and over.
+
+    So many rounds are gone through, also those without elements. Without end, it ends at a round without elements; but
+    behind ``shuffle``, which TensorFlow makes one step with this one, only if that is the first.
+    """
 
     title = "Repeat"
 
     def __init__(self, input: Node, count: Number) -> None:
         super().__init__(input, None, (count,))
         self._count = count
+        self._goes_on = isinstance(input, Shuffle)
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, which begins others of what is repeated."""
@@ -209,15 +215,18 @@ class Repeat(Transformation):
         return self.input.at(binding, index % there if there > 0 else index)
 
     def _repeated(self, items: Iterator[Any], count: int, binding: Binding) -> Iterator[Any]:
+        begun = False  # whether a round had elements
         while count:
             is_empty = True
             for item in items:
                 is_empty = False
                 yield item
-            if is_empty:  # it would be so for ever
+            if is_empty and count < 0 and not (begun and self._goes_on):  # it would be so for ever
                 return
+            begun |= not is_empty
             count -= 1
             if count:
+                binding.life.check()
                 items = self.input.start(binding).items
 
     def cardinality(self, binding: Binding) -> int:
@@ -225,7 +234,7 @@ class Repeat(Transformation):
         count, there = binding.known(self._count), self.input.cardinality(binding)
         if count == 0 or there == 0:
             return 0
-        if count is None or there == UNKNOWN:
+        if count is None or (there == UNKNOWN and count >= 0):
             return UNKNOWN
         return INFINITE if count < 0 or there == INFINITE else count * there
 

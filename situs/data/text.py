@@ -168,6 +168,8 @@ def names_node(filenames: Any, what: str) -> Node:
 def _as_texts(names: Any) -> Any:
     """Names of files, with strings in the place of paths."""
     if isinstance(names, (list, tuple)):
+        if not names:
+            return np.array([], dtype=object)  # which has a dtype
         return [_as_text(name) for name in names]  # deeper lists are refused where they become a tensor
     return _as_text(names)
 

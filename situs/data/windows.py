@@ -147,14 +147,11 @@ class Window(Transformation):
         buffer: list[Any] = []
         while True:
             buffer += islice(items, reach - len(buffer))
-            failed = next((item for item in buffer if type(item) is Failure), None)
-            if failed is not None:
-                yield failed
-                buffer.remove(failed)
-                continue
             if not buffer or (self._drops and len(buffer) < reach):
                 return
-            yield self._window(buffer[:reach:stride], binding)
+            chosen = buffer[:reach:stride]
+            failed = next((item for item in chosen if type(item) is Failure), None)
+            yield self._window(chosen, binding) if failed is None else Failure(failed.error)
             for _ in islice(items, max(shift - len(buffer), 0)):
                 pass
             del buffer[:shift]

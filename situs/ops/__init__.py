@@ -18,7 +18,6 @@ from situs.ops import (  # noqa: F401
     decompose,
     diagonal,
     gather,
-    generator,
     indexing,
     join,
     linalg,

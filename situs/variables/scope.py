@@ -22,10 +22,11 @@ from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
-from situs.graph.context import get_default_graph
+from situs.graph.context import current_name_scope, get_default_graph, name_scope
 from situs.graph.structure import listed
 from situs.tensor import Tensor, read
 from situs.variables.collections import GraphKeys
+from situs.variables.replication import VariableSynchronization
 from situs.variables.store import AUTO_REUSE, VariableStore, store_of
 from situs.variables.symbolic import makes_graph_variables
 
@@ -133,8 +134,7 @@ class VariableScope:
             raise DTypeError(f"A custom_getter is a function, got {shown(custom_getter)}.")
         arguments = self._complete(shape, dtype, initializer, details)
         full = f"{self.name}/{name}" if self.name else name
-        outside = nullcontext() if store.graph is None else store.graph.name_scope(None)
-        with outside:
+        with name_scope(None) if store.graph is None else store.graph.name_scope(None):
             if custom_getter is not None:
                 return custom_getter(partial(_true_get, store), name=full, **arguments)
             return _true_get(store, full, **arguments)
@@ -146,8 +146,14 @@ class VariableScope:
                 details[name] = getattr(self, name)
         if details.get("reuse") is None:
             details["reuse"] = self.reuse
+        read_late = details.get("synchronization") is VariableSynchronization.ON_READ
+        if read_late and details.get("trainable"):
+            raise InvalidArgumentError(
+                "Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable variables. "
+                "You have specified trainable=True and synchronization=VariableSynchronization.ON_READ."
+            )
         if details.get("trainable") is None:
-            details["trainable"] = True  # what a custom getter is told
+            details["trainable"] = not read_late  # what a custom getter is told
         initializer = self.initializer if initializer is None else initializer
         if dtype is None:
             dtype = self.dtype
@@ -360,12 +366,10 @@ class variable_scope:  # noqa: N801 - the name programs use
         return _unused(store, outer.name, self._default_name), self._default_name
 
     def _name_scope(self, store: VariableStore, name: str) -> AbstractContextManager[str]:
-        if store.graph is None:
-            return nullcontext(f"{name}/" if name else "")
         graph = here.graph if here.graph is not None else store.graph
         if self._opens_name_scope and name:
-            return graph.name_scope(name)
-        current = graph.get_name_scope()
+            return name_scope(name) if graph is None else graph.name_scope(name)
+        current = current_name_scope() if graph is None else graph.get_name_scope()
         return nullcontext(f"{current}/" if current else "")
 
     def _new_scope(self, outer: VariableScope, name: str, name_scope: str) -> VariableScope:

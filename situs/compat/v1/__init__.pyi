@@ -430,6 +430,8 @@ from situs.variables.initializers import truncated_normal_initializer as truncat
 from situs.variables.initializers import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
 from situs.variables.initializers import variance_scaling_initializer as variance_scaling_initializer
 from situs.variables.initializers import zeros_initializer as zeros_initializer
+from situs.variables.replication import VariableAggregation as VariableAggregation
+from situs.variables.replication import VariableSynchronization as VariableSynchronization
 from situs.variables.scope import VariableScope as VariableScope
 from situs.variables.scope import get_local_variable as get_local_variable
 from situs.variables.scope import get_variable as get_variable
