@@ -20,7 +20,7 @@ from typing import Any
 
 from situs.checkpoints.cells import is_variable
 from situs.checkpoints.checkpoint import Checkpoint
-from situs.checkpoints.finding import checkpoint_exists, get_checkpoint_mtimes, latest_checkpoint, remove_checkpoint
+from situs.checkpoints.finding import checkpoint_exists, latest_checkpoint, remove_checkpoint
 from situs.checkpoints.keeping import Keeper
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import CheckpointState
@@ -81,17 +81,24 @@ class CheckpointManager:
         state = get_checkpoint_state(self._directory)
         preserved = None if state is None else state.last_preserved_timestamp or None
         keeper = Keeper(math.inf if max_to_keep is None else max_to_keep, self._hours, preserved)
+        self._latest: str | None = None
         if state is not None:
             keeper.set(self._here(state))
+            if checkpoint_exists(state.model_checkpoint_path):
+                self._latest = state.model_checkpoint_path
         return keeper
 
     def _here(self, state: CheckpointState) -> list[tuple[str, float]]:
-        """The checkpoints of this folder with their times; those elsewhere are not this manager's to delete."""
+        """The checkpoints of this folder that a manager has saved, with their times.
+
+        What is elsewhere, or was saved by a ``Checkpoint`` alone, which notes no times, is not this manager's to
+        delete.
+        """
         folder = _folder(self._directory)
         times = dict(zip(state.all_model_checkpoint_paths, state.all_model_checkpoint_timestamps, strict=False))
         paths = [path for path in state.all_model_checkpoint_paths if checkpoint_exists(path)]
         found = [path for path in paths if prefix_path(path).parent.resolve() == folder]
-        return [(path, times.get(path) or _saved_at(path)) for path in found]
+        return [(path, times[path]) for path in found if path in times]
 
     # What there is.
 
@@ -118,7 +125,7 @@ class CheckpointManager:
     @property
     def latest_checkpoint(self) -> str | None:
         """The latest of them; None if there is none."""
-        return self._keeper.paths[-1] if self._keeper.paths else None
+        return self._keeper.paths[-1] if self._keeper.paths else self._latest
 
     # Saving and restoring.
 
@@ -184,7 +191,3 @@ def _folder(directory: str) -> Path:
     path = Path(without_scheme(directory))
     with translated(path):
         return path.resolve()
-
-
-def _saved_at(path: str) -> float:
-    return (get_checkpoint_mtimes([path]) or [0.0])[0]

@@ -174,6 +174,8 @@ class Saver:
         prefix = _place_for(path)
         state_file = checked_file_name(latest_filename, save_path)
         if not variables:
+            if write_meta_graph and isinstance(sess, BaseSession):
+                self._write_graph(sess.graph, f"{path}.{meta_graph_suffix}")
             return None
         write(prefix, [saved(variable, session, name) for name, variable in variables.items()], self._sharded)
         if write_meta_graph and session is not None:
@@ -239,6 +241,8 @@ class Saver:
         variables = self._variables("restore")
         if save_path is None:
             raise InvalidArgumentError("Can't load save_path when it is None.")
+        if not variables:
+            return
         session = plain_session(sess) if needs_session(variables.values()) else None
         if not checkpoint_exists(save_path):
             raise InvalidArgumentError(f"The passed save_path is not a valid checkpoint: {as_text(save_path)}")

@@ -42,6 +42,7 @@ from situs.shapes import SCALAR, TensorShape
 from situs.tensor import Tensor, read
 from situs.variables import state_ops
 from situs.variables.capture import captured_variable
+from situs.variables.creators import Created
 from situs.variables.parts import install_parts
 from situs.variables.replication import VariableAggregation, VariableSynchronization, check_constraint, settled
 from situs.variables.slicing import SaveSliceInfo
@@ -51,7 +52,7 @@ on_create: list[Callable[[Any], None]] = []  # asked before a variable is made: 
 value_now: Callable[[Any], Any] | None = None  # the value of a symbolic tensor; `situs.tracing` knows how to find it
 
 
-class Variable(Updatable):
+class Variable(Updatable, metaclass=Created):
     """A tensor that can be assigned to.
 
     Args:
@@ -72,6 +73,10 @@ class Variable(Updatable):
     """
 
     __array_priority__ = 100
+    arguments = (
+        *("initial_value", "trainable", "validate_shape", "caching_device", "name", "variable_def", "dtype"),
+        *("import_scope", "constraint", "synchronization", "aggregation", "shape"),
+    )
     SaveSliceInfo = SaveSliceInfo
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:

@@ -40,6 +40,7 @@ from situs.symbolic.build import apply
 from situs.tensor import Tensor, read
 from situs.variables import state_ops
 from situs.variables.collections import GraphKeys
+from situs.variables.creators import Created
 from situs.variables.dependency import independent
 from situs.variables.eager import Variable
 from situs.variables.parts import install_parts
@@ -48,7 +49,7 @@ from situs.variables.slicing import SaveSliceInfo
 from situs.variables.updates import Updatable
 
 
-class RefVariable(Updatable):
+class RefVariable(Updatable, metaclass=Created):
     """A variable of a graph.
 
     Args:
@@ -69,11 +70,16 @@ class RefVariable(Updatable):
     """
 
     __array_priority__ = 100
+    arguments = (
+        *("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name", "variable_def"),
+        *("dtype", "expected_shape", "import_scope", "constraint", "use_resource", "synchronization", "aggregation"),
+        "shape",
+    )
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """A variable of the graph being built; an eager one where ops run at once."""
         if not makes_graph_variables():
-            given = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
+            given = {**dict(zip(cls.arguments, args, strict=False)), **kwargs}
             return Variable(**{k: v for k, v in given.items() if k not in _GRAPH_ONLY})
         return super().__new__(cls)
 
@@ -386,10 +392,6 @@ class RefVariable(Updatable):
 
 
 _GRAPH_ONLY = frozenset({"collections", "expected_shape", "use_resource"})
-_ARGUMENTS = (
-    *("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name", "variable_def", "dtype"),
-    *("expected_shape", "import_scope", "constraint", "use_resource", "synchronization", "aggregation", "shape"),
-)
 eager_by_default: Callable[[], bool] = lambda: False  # noqa: E731 - the front door of TensorFlow 1 puts its own here
 
 

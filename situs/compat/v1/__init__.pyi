@@ -37,17 +37,21 @@ from situs.compat.v1 import mixed_precision as mixed_precision
 from situs.compat.v1 import nn as nn
 from situs.compat.v1 import python_io as python_io
 from situs.compat.v1 import queue as queue
+from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
 from situs.compat.v1 import strings as strings
 from situs.compat.v1 import summary as summary
 from situs.compat.v1 import train as train
 from situs.compat.v1.door import control_dependencies as control_dependencies
 from situs.compat.v1.door import disable_eager_execution as disable_eager_execution
+from situs.compat.v1.door import disable_resource_variables as disable_resource_variables
 from situs.compat.v1.door import disable_v2_behavior as disable_v2_behavior
 from situs.compat.v1.door import enable_eager_execution as enable_eager_execution
+from situs.compat.v1.door import enable_resource_variables as enable_resource_variables
 from situs.compat.v1.door import enable_v2_behavior as enable_v2_behavior
 from situs.compat.v1.door import executing_eagerly as executing_eagerly
 from situs.compat.v1.door import name_scope as name_scope
+from situs.compat.v1.door import resource_variables_enabled as resource_variables_enabled
 from situs.compat.v1.logging import get_logger as get_logger
 from situs.compat.v1.queue import FIFOQueue as FIFOQueue
 from situs.compat.v1.queue import PaddingFIFOQueue as PaddingFIFOQueue
@@ -140,6 +144,7 @@ from situs.ops.compare import logical_not as logical_not
 from situs.ops.compare import logical_or as logical_or
 from situs.ops.compare import logical_xor as logical_xor
 from situs.ops.compare import not_equal as not_equal
+from situs.ops.composite_values import SparseTensorValue as SparseTensorValue
 from situs.ops.constant import constant as constant
 from situs.ops.constant import convert_to_tensor as convert_to_tensor
 from situs.ops.constant import fill as fill
@@ -419,6 +424,7 @@ from situs.variables.collections import report_uninitialized_variables as report
 from situs.variables.collections import trainable_variables as trainable_variables
 from situs.variables.collections import variables_initializer as initialize_variables
 from situs.variables.collections import variables_initializer as variables_initializer
+from situs.variables.creators import variable_creator_scope as variable_creator_scope
 from situs.variables.initializers import constant_initializer as constant_initializer
 from situs.variables.initializers import glorot_normal_initializer as glorot_normal_initializer
 from situs.variables.initializers import glorot_uniform_initializer as glorot_uniform_initializer
