@@ -17,6 +17,7 @@ import torch
 
 from situs import dtype as dt
 from situs.checkpoints.resumable import Resumable
+from situs.checkpoints.saveable import SessionState
 from situs.checkpoints.writer import Saved
 from situs.dtype import DType
 from situs.eager.bridge import Value, host, place
@@ -36,6 +37,11 @@ def is_variable(value: Any) -> bool:
     return isinstance(value, (Variable, RefVariable))
 
 
+def is_saveable(value: Any) -> bool:
+    """Whether a ``Saver`` takes this: a variable, or a state of a session."""
+    return is_variable(value) or isinstance(value, SessionState)
+
+
 def has_value(value: Any) -> bool:
     """Whether a checkpoint has a value of its own for this: a variable, or an object with a state."""
     return is_variable(value) or isinstance(value, Resumable)
@@ -43,13 +49,15 @@ def has_value(value: Any) -> bool:
 
 def needs_session(variables: Iterable[Any]) -> bool:
     """Whether one of the variables has values in sessions only."""
-    return any(isinstance(variable, RefVariable) for variable in variables)
+    return any(isinstance(variable, (RefVariable, SessionState)) for variable in variables)
 
 
 def full_name(variable: Any) -> str:
     """The name of a variable, by which a ``Saver`` knows it."""
     if isinstance(variable, Resumable):
         return ""  # such a thing has none
+    if isinstance(variable, SessionState):
+        return variable.name
     return str(variable.name).removesuffix(":0")
 
 
@@ -88,6 +96,9 @@ def saved(variable: Any, session: BaseSession | None, name: str) -> Saved:
     """
     if isinstance(variable, Resumable):
         return Saved(name, dt.string, np.array(variable._saved_state(), dtype=object), host().name)
+    if isinstance(variable, SessionState):
+        assert session is not None
+        return Saved(name, dt.string, np.array(variable.read(session), dtype=object), host().name)
     cell = _cell(variable, session)
     if cell is None:
         raise FailedPreconditionError(
@@ -106,6 +117,10 @@ def put(variable: Any, session: BaseSession | None, value: Value) -> None:
     """
     if isinstance(variable, Resumable):
         variable._resume(value[()])
+        return
+    if isinstance(variable, SessionState):
+        assert session is not None
+        variable.put(session, value[()])
         return
     cell = _cell(variable, session) or _new_cell(variable, session)
     cell.check(value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from situs.checkpoints.cells import full_name
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import MetaGraphDef
 from situs.checkpoints.meta_graph import add_meta_graph
@@ -48,7 +49,7 @@ def import_meta_graph(
     if content.HasField("saver_def"):
         kwargs.setdefault("saver_def", content.saver_def)
     scope = f"{import_scope}/" if import_scope else ""
-    return Saver({variable.op.name.removeprefix(scope): variable for variable in variables}, **kwargs)
+    return Saver({full_name(variable).removeprefix(scope): variable for variable in variables}, **kwargs)
 
 
 def read_meta_graph_file(filename: Any) -> MetaGraphDef:

@@ -15,6 +15,7 @@ from typing import Any
 
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import CollectionDef, MetaGraphDef, SaverDef, VariableDef
+from situs.checkpoints.saveable import SessionState, states_of
 from situs.errors import DTypeError, OpError, UnimplementedError, shown
 from situs.files.drafts import write_whole
 from situs.files.paths import translated
@@ -101,6 +102,8 @@ def _clear_devices(content: GraphDef) -> None:
 def _add_collection(made: MetaGraphDef, name: Any, items: list[Any]) -> None:
     if not isinstance(name, str) or not items or name == GraphKeys.SAVERS:  # the saver that writes this comes with it
         return
+    if any(isinstance(item, SessionState) for item in items):
+        items = [part for item in items for part in (item[1:] if isinstance(item, SessionState) else [item])]
     for fits, kind, write in _KINDS:
         if all(fits(item) for item in items):
             values = getattr(made.collection_def[name], kind).value
@@ -126,7 +129,7 @@ _KINDS: tuple[tuple[Callable[[Any], bool], str, Callable[[Any], Any]], ...] = (
 
 
 def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None) -> list[Any]:
-    """Adds a graph with its collections to the default graph, and returns its variables.
+    """Adds a graph with its collections to the default graph, and returns its variables and other saved states.
 
     Args:
         content: The message.
@@ -143,11 +146,15 @@ def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_sc
         _clear_devices(content.graph_def)
     graph = get_default_graph()
     import_graph_def(content.graph_def, name=import_scope or "")
+    states: list[Any] = []
     variables: dict[str, Any] = {}  # one object for a variable, however many collections it is in
     for name, collection in content.collection_def.items():
-        for item in _items(graph, collection, f"{import_scope}/" if import_scope else "", variables):
+        found = _items(graph, collection, f"{import_scope}/" if import_scope else "", variables)
+        for item in states_of(found) if name == GraphKeys.SAVEABLE_OBJECTS else found:
             graph.add_to_collection(name, item)
-    return list(variables.values())
+            if isinstance(item, SessionState):
+                states.append(item)
+    return [*variables.values(), *states]
 
 
 def _items(graph: Graph, collection: CollectionDef, scope: str, variables: dict[str, Any]) -> list[Any]:

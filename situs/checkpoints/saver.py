@@ -25,7 +25,7 @@ import numpy as np
 from situs.checkpoints.cells import (
     check_dtype,
     full_name,
-    is_variable,
+    is_saveable,
     needs_session,
     plain_session,
     put,
@@ -40,6 +40,7 @@ from situs.checkpoints.messages import SaverDef
 from situs.checkpoints.meta_graph import export_meta_graph
 from situs.checkpoints.objects import names_in
 from situs.checkpoints.reader import CheckpointReader
+from situs.checkpoints.saveable import SessionState
 from situs.checkpoints.state import checked_file_name, update_checkpoint_state
 from situs.checkpoints.writer import write
 from situs.eager.tensor import EagerTensor
@@ -257,12 +258,15 @@ class Saver:
     ) -> None:
         def use(number: int, value: Any) -> None:
             variable = variables[number]
-            put(variable, session, reshaped(variable, value) if self._reshape else value)
+            fits = not self._reshape or isinstance(variable, SessionState)
+            put(variable, session, value if fits else reshaped(variable, value))
 
         reader.read_each(keys, use)
 
     def _check(self, name: str, variable: Any, entry: Entry) -> None:
         """Raises unless a variable can take its value. All of them are asked before one is changed."""
+        if isinstance(variable, SessionState):
+            return  # which says itself what it cannot take
         check_dtype(variable, entry.dtype, name)
         if not self._reshape and not variable.shape.is_compatible_with(entry.shape):
             raise InvalidArgumentError(
@@ -368,7 +372,7 @@ def _named(var_list: Mapping[Any, Any]) -> dict[str, Any]:
                 "names_to_saveables must be a dict mapping string names to trackable operations. Name is not a string: "
                 f"{shown(name)}"
             )
-        if not is_variable(variable):
+        if not is_saveable(variable):
             raise DTypeError(
                 "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a variable: "
                 f"{shown(variable)}"
@@ -377,11 +381,11 @@ def _named(var_list: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _unnamed(var_list: Any) -> dict[str, Any]:
-    if isinstance(var_list, (str, bytes)) or is_variable(var_list) or not isinstance(var_list, Iterable):
+    if isinstance(var_list, (str, bytes)) or is_saveable(var_list) or not isinstance(var_list, Iterable):
         raise DTypeError(f"var_list is a list or a dictionary of variables, got {shown(var_list)}.")
     found: dict[str, Any] = {}
     for variable in var_list:
-        if not is_variable(variable):
+        if not is_saveable(variable):
             raise DTypeError(f"Variable to save is not a Variable: {shown(variable)}")
         if full_name(variable) in found:
             raise InvalidArgumentError(f"At least two variables have the same name: {full_name(variable)}")

@@ -5,8 +5,10 @@ graph, as in a ``tf.function``. For each element the graph runs:
 
     ds.map(lambda x, y: x * y)        graph:   (x, y) -> Mul         runs on (3., 2.), (5., 4.), ...
 
-A function may use tensors of the graph around it; they become symbols of the dataset. It may also return a dataset:
-then the graph computes the tensors that this one depends on, and running it gives the dataset with their values.
+A function may use tensors of the graph around it; they become symbols of the dataset. It may also return a dataset: an
+operation of its graph takes the tensors that this one depends on, and gives the dataset with their values.
+
+    ds.flat_map(lambda n: Dataset.range(n))      graph:   n -> DatasetVariant(n)     dataset: Range(n)
 """
 
 from __future__ import annotations
@@ -15,13 +17,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
+from situs import dtype as dt
 from situs.autograph.calls import converted
 from situs.data.element import DatasetSpec, Element, Leaf, Spec, take_apart_element
 from situs.data.node import Binding, Node, Stream, symbols_of
 from situs.devices.inventory import process
 from situs.devices.logical import Device
-from situs.devices.scope import here
-from situs.eager.bridge import host
+from situs.devices.scope import ROOT, build_into, here
+from situs.devices.spec import parse_spec
+from situs.eager.bridge import Value, host
 from situs.eager.cell import Cell
 from situs.errors import CancelledError, DTypeError, InvalidArgumentError, shown
 from situs.execution.engine import Engine
@@ -30,8 +34,11 @@ from situs.execution.state import Run, State
 from situs.graph.function import FunctionGraph, graphs_of
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
+from situs.ops.define import CPU, op
 from situs.ops.form import LEAF, Form
+from situs.ops.inner import symbolic
 from situs.placement import options
+from situs.shapes import SCALAR
 from situs.tensor import is_tensor
 from situs.tracing import function as _tracing  # noqa: F401 - gives AutoGraph the ops
 from situs.tracing.concrete import FunctionState
@@ -84,10 +91,31 @@ class ElementFunction:
         self._captured = list(self._graph.captures)
         self.captures = [tensor for tensor in self._captured if not tensor.is_ref]
 
+    @classmethod
+    def of_graph(cls, graph: FunctionGraph, spec: Spec, what: str) -> ElementFunction:
+        """A function out of a graph that was written down, with what it returns."""
+        if len(graph.results) != len(spec.leaves):
+            raise InvalidArgumentError(f"A function of {what}() has {len(graph.results)} results for {spec!r}.")
+        made = object.__new__(cls)
+        made._what, made.spec, made._graph = what, spec, graph
+        made._homes = [None] * len(graph.arguments)
+        made._programs = {}
+        variants = {number: tensor.op for number, tensor in enumerate(graph.results) if tensor.op.op_def is _variant}
+        made._datasets = {number: node.attrs["dataset"] for number, node in variants.items()}
+        made._effects = [node for node in graph.operations if node.op_def.stateful]
+        made._captured = list(graph.captures)
+        made.captures = [tensor for tensor in made._captured if not tensor.is_ref]
+        return made
+
     @property
     def returned(self) -> list[Node]:
         """The datasets among what it returns."""
         return list(self._datasets.values())
+
+    @property
+    def states(self) -> list[SymbolicTensor]:
+        """The variables that it uses."""
+        return [_root(tensor) for tensor in self._captured if tensor.is_ref]
 
     def stateful_op(self) -> str | None:
         """The type of an operation in it that may do something else the next time; None if there is none."""
@@ -97,7 +125,7 @@ class ElementFunction:
                 if node.op_def.stateful and node.type not in _HARMLESS:
                     return str(node.type)
                 pending += [graph for _, graph in graphs_of(node)]
-        return next((_root(tensor).op.type for tensor in self._captured if tensor.is_ref), None)
+        return next((state.op.type for state in self.states), None)
 
     # Tracing.
 
@@ -129,7 +157,7 @@ class ElementFunction:
             if isinstance(node, Node):
                 self._datasets[number] = node
                 kinds.append(DatasetSpec(node.spec))
-                flat += symbols_of(node)
+                flat.append(variant_of(node))
             elif isinstance(leaf, DatasetArray):
                 kinds.append(leaf.leaf)
                 flat.append(leaf.value)
@@ -159,10 +187,9 @@ class ElementFunction:
         captured = [_captured_value(tensor, binding) for tensor in self._captured]
         homes = tuple([value.place.device if isinstance(value, Cell) else host() for value in captured])
         program = self._programs.get(homes) or self._programs.setdefault(homes, self._program(homes))
-        run = Run(FunctionState() if binding.state is None else _Borrowed(binding.state))
+        state = None if binding.state is None else _Borrowed(binding.state)
+        run = ElementRun(state or FunctionState(), binding.with_state(state))
         execute = program.run
-        if self._datasets:
-            return self._giving_datasets(execute, run, captured, binding)
         if not captured:
             return lambda element: execute(run, element)
         return lambda element: execute(run, (*element, *captured))
@@ -177,24 +204,6 @@ class ElementFunction:
                     _captured_value(tensor, binding)  # which says what is missing still
                 bound.append(self.bind(binding))
             return bound[0](element)
-
-        return call
-
-    def _giving_datasets(
-        self, execute: Callable[..., Any], run: Run, captured: list[Any], binding: Binding
-    ) -> Callable[[Element], Element]:
-        symbols = {number: symbols_of(node) for number, node in self._datasets.items()}
-
-        def call(element: Element) -> Element:
-            made = iter(execute(run, (*element, *captured)))
-            leaves: list[Any] = []
-            for number in range(len(self.spec.leaves)):
-                if number in symbols:
-                    values = {id(tensor): next(made) for tensor in symbols[number]}
-                    leaves.append(Bound(self._datasets[number], binding.within(values)))
-                else:
-                    leaves.append(next(made))
-            return tuple(leaves)
 
         return call
 
@@ -268,7 +277,7 @@ class _Borrowed(State):
 
     def __init__(self, state: State) -> None:
         super().__init__()
-        self._owner = ref(state)
+        self._owner: ref[State] = state._owner if isinstance(state, _Borrowed) else ref(state)
         self.closed = state.closed
 
     def _state(self) -> State:
@@ -291,6 +300,41 @@ class _Borrowed(State):
 
 
 # Datasets as values.
+
+
+class ElementRun(Run):
+    """A run for an element of an iteration, whose binding the datasets that it makes belong to."""
+
+    __slots__ = ("binding",)
+
+    def __init__(self, state: State, binding: Binding) -> None:
+        super().__init__(state)
+        self.binding = binding
+
+
+_variant = op("DatasetVariant", "other_arguments: any* -> variant: resource", dataset=None)
+_variant.shape(lambda other_arguments, *, dataset: SCALAR)
+
+
+@_variant.kernel(CPU)
+def _variant_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> Bound:
+    values = {id(tensor): value for tensor, value in zip(symbols_of(dataset), other_arguments, strict=True)}
+    if isinstance(run, ElementRun):
+        return Bound(dataset, run.binding.within(values))
+    return Bound(dataset, Binding(values, run.state))
+
+
+def variant_of(node: Node) -> SymbolicTensor:
+    """The tensor of the graph being built that a dataset is there."""
+    graph = here.graph
+    assert graph is not None
+    inputs = ([symbolic(graph, tensor) for tensor in symbols_of(node)],)
+    before = build_into(graph, ROOT.child(parse_spec("/device:CPU:0")))
+    try:
+        results = [(_variant.outputs[0], dt.resource, SCALAR)]
+        return graph.add(_variant, inputs, {"dataset": node}, {}, results, "DatasetVariant").outputs[0]
+    finally:
+        build_into(*before)
 
 
 class Bound:

@@ -20,6 +20,7 @@ from situs.graph.attributes import write_attr
 from situs.graph.function import FunctionGraph, captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation, tensors_in
+from situs.graph.objects import FUNCTIONS, OBJECT, Kind, kind_of
 from situs.graph.plain import NotPlainError, dumps
 from situs.graph.tensor import SymbolicTensor
 from situs.proto.function import FunctionDef
@@ -99,9 +100,18 @@ class _Writer:
                 self._fill_functions(message, node, name, graphs, prefix, isinstance(value, (list, tuple)))
                 continue
             try:
+                if (kind := kind_of(value)) is not None:
+                    self._fill_object(message, node, name, value, kind, prefix)
+                    continue
                 write_attr(message.attr, name, value, node.op_def.attrs.get(name))
             except NotPlainError as error:
                 self._refuse(message, node, name, value, error)
+
+    def _fill_object(self, message: NodeDef, node: Operation, name: str, value: Any, kind: Kind, prefix: str) -> None:
+        text, graphs = kind.describe(value, lambda tensor: _position(tensor, node))
+        message.attr[f"{OBJECT}{kind.name}:{name}"].s = text.encode()
+        if graphs:
+            self._fill_functions(message, node, f"{FUNCTIONS}{name}", graphs, prefix, True)
 
     def _refuse(self, message: NodeDef, node: Operation, name: str, value: Any, error: NotPlainError) -> None:
         if self.strict:

@@ -19,6 +19,7 @@ from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph, captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
+from situs.graph.objects import FUNCTIONS, OBJECT, kind_named
 from situs.graph.tensor import SymbolicTensor
 from situs.graph.verify import verify_operation
 from situs.proto.attribute import AttrValue
@@ -151,6 +152,12 @@ class Importer:
         """The attributes that the op declares; others are TensorFlow's own, or say what the inputs say already."""
         values: dict[str, Any] = {}
         for key, attr in attrs.items():
+            if key.startswith(OBJECT):
+                kind, name = key.removeprefix(OBJECT).split(":", 1)
+                named = read.functions_in(attrs.get(f"{FUNCTIONS}{name}", AttrValue()))
+                graphs = [self._graph(function, tensors) for function in named]
+                values[name] = kind_named(kind).read(attr.s, graphs, tensors)
+                continue
             plain = key.removeprefix(PLAIN)
             if plain not in op_def.attr_names:
                 continue
