@@ -46,7 +46,7 @@ class SessionState(NamedTuple):
     @property
     def graph(self) -> Graph:
         """The graph it belongs to."""
-        return self.serialized.graph  # type: ignore[no-any-return]
+        return self.serialized.graph
 
 
 def states_of(elements: list[Any]) -> list[Any]:

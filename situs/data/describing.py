@@ -222,10 +222,10 @@ class _Reader:
             raise InvalidArgumentError(f"There is nothing of the kind {kind!r} in a dataset.")
         return getattr(self, f"_{kind}")(inside)
 
-    def _node(self, content: Any) -> Node:
+    def _node(self, content: int) -> Node:
         return self._nodes[content]
 
-    def _input(self, content: Any) -> SymbolicTensor:
+    def _input(self, content: int) -> SymbolicTensor:
         if not 0 <= content < len(self._tensors):
             raise InvalidArgumentError(f"The dataset takes input {content} of {len(self._tensors)}.")
         return self._tensors[content]
@@ -295,7 +295,7 @@ class _Reader:
 _NAMES = frozenset(name for _, name in _WRITERS)
 
 
-def _read(text: str | bytes, graphs: Sequence[FunctionGraph], tensors: Sequence[SymbolicTensor]) -> Node:
+def _read(text: bytes, graphs: Sequence[FunctionGraph], tensors: Sequence[SymbolicTensor]) -> Node:
     return _Reader(tensors, graphs).dataset(loads(text))
 
 

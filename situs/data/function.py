@@ -332,7 +332,8 @@ def variant_of(node: Node) -> SymbolicTensor:
     before = build_into(graph, ROOT.child(parse_spec("/device:CPU:0")))
     try:
         results = [(_variant.outputs[0], dt.resource, SCALAR)]
-        return graph.add(_variant, inputs, {"dataset": node}, {}, results, "DatasetVariant").outputs[0]
+        made: SymbolicTensor = graph.add(_variant, inputs, {"dataset": node}, {}, results, "DatasetVariant").outputs[0]
+        return made
     finally:
         build_into(*before)
 

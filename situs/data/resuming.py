@@ -142,7 +142,7 @@ def check_repeatable(node: Node, policy: Any = None) -> None:
     """
     options = options_of(node)
     keeps_order = options.keeps_order
-    asked = options.experimental_external_state_policy if policy is None else policy
+    asked = getattr(options, "experimental_external_state_policy", None) if policy is None else policy
     if asked in (ExternalStatePolicy.WARN, ExternalStatePolicy.IGNORE):
         return
     for stage in with_functions(node):
@@ -169,6 +169,7 @@ def with_functions(node: Node) -> Iterator[Node]:
 
 
 def functions_of(stage: Node) -> list[ElementFunction]:
+    """The functions of the program's that a stage calls."""
     return [value for value in vars(stage).values() if isinstance(value, ElementFunction)]
 
 

@@ -35,7 +35,7 @@ def make_saveable_from_iterator(iterator: Any, external_state_policy: Any = None
         raise DTypeError(f"make_saveable_from_iterator() takes an iterator of a graph, got {shown(iterator)}.")
     graph = ops.graph_of(iterator._handle)
     with building(graph), graph.name_scope("SaveIterator"):
-        given = placeholder(dt.string, [], "state")
+        given: Any = placeholder(dt.string, [], "state")
         with ops.on_device(graph, iterator._where):
             handle = graph.capture(iterator._handle)
             attrs = {"external_state_policy": _policy(external_state_policy)}

@@ -228,7 +228,7 @@ class Tensors(Node):
     def at(self, binding: Binding, index: int) -> Element:
         """The one element."""
         self.checked_index(binding, index)
-        return next(self.start(binding).items)  # type: ignore[no-any-return]
+        return next(self.start(binding).items)
 
     def cardinality(self, binding: Binding) -> int:
         """There is one element."""

@@ -52,7 +52,7 @@ class RaggedTensorValue:
         if isinstance(values, RaggedTensorValue) and row_splits.dtype != values.row_splits.dtype:
             raise InvalidArgumentError("row_splits and values.row_splits must have the same dtype")
         self._values = values
-        self._row_splits = row_splits
+        self._row_splits: Any = row_splits
 
     @property
     def values(self) -> Any:

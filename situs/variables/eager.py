@@ -330,7 +330,8 @@ class Variable(Updatable, metaclass=Created):
         if here.graph is not None:
             if read_value:
                 return self._update(update, (value,), {}, name)
-            return update(captured_variable(here.graph, self), value, name=name).op
+            made: Any = update(captured_variable(here.graph, self), value, name=name)
+            return made.op
         given = self._as_new_value(read(value))
         self._check_shape(given)
         with self._cell.lock:  # two threads that add must both be counted

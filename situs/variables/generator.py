@@ -128,7 +128,7 @@ class Generator:
     def skip(self, delta: Any) -> Tensor:
         """Leaves out `delta` draws and returns the state before."""
         if self._symbolic:
-            return self._run(_skip, delta)
+            return self._run(_skip, delta)  # type: ignore[no-any-return]
         counter, key = _advance(self._state_var._cell, as_attribute(delta, "The number of draws to skip"))
         return constant(np.array([counter, 0, key], np.int64))
 
@@ -171,7 +171,7 @@ class Generator:
     def make_seeds(self, count: Any = 1) -> Tensor:
         """Makes seeds for stateless ops: a tensor of shape [2, count], a seed in each column."""
         if self._symbolic:
-            return self._run(_seeds, count)
+            return self._run(_seeds, count)  # type: ignore[no-any-return]
         keys = _next_keys(self._state_var._cell, as_attribute(count, "The number of seeds"))
         return constant(np.stack([keys, np.zeros_like(keys)]))
 

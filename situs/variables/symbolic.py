@@ -189,8 +189,8 @@ class RefVariable(Updatable, metaclass=Created):
         message = VariableDef(
             variable_name=self.name.removeprefix(scope),
             initializer_name=self._initializer.name.removeprefix(scope),
-            snapshot_name=self._snapshot.name.removeprefix(scope),  # type: ignore[attr-defined]
-            initial_value_name=self._initial_value.name.removeprefix(scope),  # type: ignore[attr-defined]
+            snapshot_name=_name(self._snapshot).removeprefix(scope),
+            initial_value_name=_name(self._initial_value).removeprefix(scope),
             trainable=self.trainable,
             synchronization=self._synchronization.value,
             aggregation=self._aggregation.value,
@@ -235,7 +235,7 @@ class RefVariable(Updatable, metaclass=Created):
     # What it is.
 
     SaveSliceInfo = SaveSliceInfo
-    _save_slice_info: SaveSliceInfo | None = None  # of a part of a larger variable
+    _save_slice_info: Any = None  # of a part of a larger variable: a `SaveSliceInfo`
 
     @property
     def synchronization(self) -> VariableSynchronization:
@@ -398,6 +398,10 @@ eager_by_default: Callable[[], bool] = lambda: False  # noqa: E731 - the front d
 def makes_graph_variables() -> bool:
     """Whether variables made now belong to a graph: not in eager code, and not in a ``tf.function`` that it calls."""
     return not (eager_by_default() if here.graph is None else outermost(here.graph).compares_elements)
+
+
+def _name(tensor: Any) -> str:
+    return tensor.name  # type: ignore[no-any-return]
 
 
 def _is_function(value: Any) -> bool:

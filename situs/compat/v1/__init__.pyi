@@ -203,6 +203,7 @@ from situs.ops.debug import assert_type as assert_type
 from situs.ops.debug import check_numerics as check_numerics
 from situs.ops.debug import is_numeric_tensor as is_numeric_tensor
 from situs.ops.decode import decode_raw_v1 as decode_raw
+from situs.ops.decode_csv import decode_csv as decode_csv
 from situs.ops.decompose import cholesky as cholesky
 from situs.ops.decompose import cholesky_solve as cholesky_solve
 from situs.ops.decompose import det as matrix_determinant

@@ -9,6 +9,7 @@ from situs.files.record_writer import TFRecordCompressionType as TFRecordCompres
 from situs.files.record_writer import TFRecordOptions as TFRecordOptions
 from situs.files.record_writer import TFRecordWriter as TFRecordWriter
 from situs.ops.decode import decode_raw_v1 as decode_raw
+from situs.ops.decode_csv import decode_csv as decode_csv
 from situs.ops.parse_example import FixedLenFeature as FixedLenFeature
 from situs.ops.parse_example import VarLenFeature as VarLenFeature
 from situs.ops.parse_example import parse_example_v1 as parse_example
