@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Self
 
 from situs.data.columns import rows_of, stacked
-from situs.data.element import Element, Spec
+from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import (
     INFINITE,
@@ -30,7 +30,7 @@ from situs.data.node import (
     positive,
 )
 from situs.data.table import Table
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import InvalidArgumentError
 from situs.ops.attribute import as_bool
 from situs.shapes import TensorShape
 
@@ -70,16 +70,6 @@ class Batching(Face):
 def leading(size: Number, drops: bool) -> int | None:
     """The first dimension of batches: known if all of them are full."""
     return size if drops and isinstance(size, int) else None
-
-
-def check_tensors(spec: Spec, what: str) -> None:
-    """Raises unless elements have nothing but tensors.
-
-    Raises:
-        DTypeError: there is a dataset among them.
-    """
-    if spec.has_datasets:
-        raise DTypeError(f"{what} joins tensors; the elements here are {spec.structure!r}. Use flat_map() first.")
 
 
 def number_of_batches(there: int, size: int | None, drops: bool) -> int:
