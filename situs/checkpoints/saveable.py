@@ -4,16 +4,21 @@
     restore         an operation that takes the state from `given`, a placeholder
 
 A ``Saver`` saves it under its name. With a graph that is written down, the names of the three are written too.
+
+`Parts` are the parts of a variable that was cut: they are saved as the whole, under its name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.session.session import BaseSession
+from situs.shapes import TensorShape
+from situs.variables.partitioned import PartitionedVariable
 
 
 class SessionState(NamedTuple):
@@ -47,6 +52,43 @@ class SessionState(NamedTuple):
     def graph(self) -> Graph:
         """The graph it belongs to."""
         return self.serialized.graph
+
+
+class Parts:
+    """The parts of a variable that was cut, saved as the whole.
+
+    Args:
+        name: What the whole is saved under.
+        parts: The parts; each knows where it is.
+    """
+
+    def __init__(self, name: str, parts: list[Any]) -> None:
+        info = parts[0]._save_slice_info
+        self.name = name
+        self.parts = parts
+        self.dtype = parts[0].dtype
+        self.shape = TensorShape(info.full_shape)
+
+    def places(self) -> list[tuple[slice, ...]]:
+        """Where each part is in the whole."""
+        infos = [part._save_slice_info for part in self.parts]
+        return [
+            tuple(slice(begin, begin + size) for begin, size in zip(info.var_offset, info.var_shape, strict=True))
+            for info in infos
+        ]
+
+
+def in_parts(variables: Iterable[Any]) -> list[Any]:
+    """Variables, with the parts of one that was cut in one thing."""
+    found: dict[Any, Any] = {}
+    for variable in variables:
+        for part in list(variable) if isinstance(variable, PartitionedVariable) else [variable]:
+            info = getattr(part, "_save_slice_info", None)
+            if info is None:
+                found[id(part)] = part
+            else:
+                found.setdefault(info.full_name, []).append(part)
+    return [Parts(str(key), item) if isinstance(item, list) else item for key, item in found.items()]
 
 
 def states_of(elements: list[Any]) -> list[Any]:

@@ -40,7 +40,7 @@ from situs.checkpoints.messages import SaverDef
 from situs.checkpoints.meta_graph import export_meta_graph
 from situs.checkpoints.objects import names_in
 from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.saveable import SessionState
+from situs.checkpoints.saveable import Parts, SessionState, in_parts
 from situs.checkpoints.state import checked_file_name, update_checkpoint_state
 from situs.checkpoints.writer import write
 from situs.eager.tensor import EagerTensor
@@ -372,21 +372,33 @@ def _named(var_list: Mapping[Any, Any]) -> dict[str, Any]:
                 "names_to_saveables must be a dict mapping string names to trackable operations. Name is not a string: "
                 f"{shown(name)}"
             )
-        if not is_saveable(variable):
+        if not is_saveable(variable) and not _are_parts(variable):
             raise DTypeError(
                 "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a variable: "
                 f"{shown(variable)}"
             )
-    return dict(var_list)
+    return {name: _whole(name, variable) for name, variable in var_list.items()}
+
+
+def _are_parts(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(getattr(part, "_save_slice_info", None) for part in value)
+
+
+def _whole(name: str, variable: Any) -> Any:
+    """A variable, or the parts of one that was cut, saved under a name."""
+    (found,) = in_parts(variable if _are_parts(variable) else [variable])
+    return Parts(name, found.parts) if isinstance(found, Parts) else found
 
 
 def _unnamed(var_list: Any) -> dict[str, Any]:
     if isinstance(var_list, (str, bytes)) or is_saveable(var_list) or not isinstance(var_list, Iterable):
         raise DTypeError(f"var_list is a list or a dictionary of variables, got {shown(var_list)}.")
     found: dict[str, Any] = {}
-    for variable in var_list:
+    given = list(var_list)
+    for variable in given:
         if not is_saveable(variable):
             raise DTypeError(f"Variable to save is not a Variable: {shown(variable)}")
+    for variable in in_parts(given):
         if full_name(variable) in found:
             raise InvalidArgumentError(f"At least two variables have the same name: {full_name(variable)}")
         found[full_name(variable)] = variable

@@ -56,6 +56,7 @@ class VariableStore:
     def __init__(self, graph: Graph | None = None) -> None:
         self.graph = graph
         self.variables: dict[str, RefVariable] = {}
+        self.partitioned: dict[str, Any] = {}
         self.position = _Position()
 
     def get(

@@ -437,9 +437,14 @@ from situs.variables.initializers import truncated_normal_initializer as truncat
 from situs.variables.initializers import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
 from situs.variables.initializers import variance_scaling_initializer as variance_scaling_initializer
 from situs.variables.initializers import zeros_initializer as zeros_initializer
+from situs.variables.partitioned import PartitionedVariable as PartitionedVariable
+from situs.variables.partitioned import fixed_size_partitioner as fixed_size_partitioner
+from situs.variables.partitioned import min_max_variable_partitioner as min_max_variable_partitioner
+from situs.variables.partitioned import variable_axis_size_partitioner as variable_axis_size_partitioner
 from situs.variables.replication import VariableAggregation as VariableAggregation
 from situs.variables.replication import VariableSynchronization as VariableSynchronization
 from situs.variables.scope import VariableScope as VariableScope
+from situs.variables.scope import create_partitioned_variables as create_partitioned_variables
 from situs.variables.scope import get_local_variable as get_local_variable
 from situs.variables.scope import get_variable as get_variable
 from situs.variables.scope import get_variable_scope as get_variable_scope
