@@ -273,16 +273,9 @@ def create_partitioned_variables(
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
         full = scope.name
     arguments: dict[str, Any] = {"trainable": trainable, "collections": collections, "reuse": scope.reuse}
-    outer, _, own = full.rpartition("/")
-    made = _true_get(
-        current_store(),
-        full if outer else own,
-        whole,
-        dtype,
-        initializer,
-        partitioner=lambda **kwargs: counts,
-        **arguments,
-    )
+    store = current_store()
+    with name_scope(None) if store.graph is None else store.graph.name_scope(None):
+        made = _true_get(store, full, whole, dtype, initializer, partitioner=lambda **kwargs: counts, **arguments)
     return list(made)
 
 

@@ -111,16 +111,16 @@ def test_lists_of_parts():
     assert [part.name for part in one] == ["hi/PartitionedVariable/part_0:0", "hi/PartitionedVariable/part_1:0"]
     assert two[0].name == "hi/PartitionedVariable_1/part_0:0"
     assert [part._save_slice_info.spec for part in two] == ["13 5 0,5:0,5", "13 5 5,4:0,5", "13 5 9,4:0,5"]
-    for shape, slicing in (
-        ([10], [1, 1]),
-        ([10, 43], [1]),
-        ([10, 43], [11, 1]),
-        ([10, 43], [2, 2]),
-        ([10, 43], [0, 1]),
+    for shape, slicing, message in (
+        ([10], [1, 1], "rank"),
+        ([10, 43], [1], "rank"),
+        ([10, 43], [11, 1], "cannot be cut"),
+        ([10, 43], [2, 2], "one dimension"),
+        ([10, 43], [0, 1], "zero partitions"),
     ):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=message):
             tf.create_partitioned_variables(shape, slicing, tf.zeros_initializer())
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="initializer has shape"):
         tf.create_partitioned_variables([5, 3], [1, 1], WHOLE)
 
 
@@ -128,8 +128,8 @@ def test_what_makes_no_whole_is_refused():
     part = tf.Variable(1.0)
     with pytest.raises(TypeError):
         tf.PartitionedVariable("w", [1], tf.float32, part, [1])
-    for parts, partitions in (([], [1]), ([part], [1]), ([part], [0])):
-        with pytest.raises(ValueError):
+    for parts, partitions, message in (([], [1], "empty"), ([part], [1], "save_slice_info"), ([part], [0], "positive")):
+        with pytest.raises(ValueError, match=message):
             tf.PartitionedVariable("w", [1], tf.float32, parts, partitions)
     with pytest.raises(ValueError, match="callable"):
         tf.get_variable("x", [2], partitioner=3)
