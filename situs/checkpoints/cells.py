@@ -115,10 +115,11 @@ def saved(variable: Any, session: BaseSession | None, name: str) -> Saved:
 def _joined(variable: Parts, session: BaseSession | None) -> Value:
     """The whole that parts make, on the host."""
     values = [saved(part, session, variable.name).value for part in variable.parts]
+    sizes: list[Any] = variable.shape.as_list()
     if isinstance(values[0], torch.Tensor):
-        whole: Any = torch.empty(variable.shape.as_list(), dtype=values[0].dtype)
+        whole: Any = torch.empty(sizes, dtype=values[0].dtype)
     else:
-        whole = np.empty(variable.shape.as_list(), dtype=object)
+        whole = np.empty(sizes, dtype=object)
     for value, where in zip(values, variable.places(), strict=True):
         whole[where] = value
     return whole

@@ -165,13 +165,17 @@ PartitionedVariable.__ne__ = lambda self, other: self is not other  # type: igno
 # Cutting.
 
 
+def _sizes(shape: Any) -> list[int]:
+    return [as_int(size, "shape") for size in TensorShape(shape).as_list()]
+
+
 def checked_partitions(partitions: Any, shape: TensorShape, name: str) -> list[int]:
     """How many parts there are in each dimension.
 
     Raises:
         InvalidArgumentError: a shape cannot be cut like this.
     """
-    sizes = shape.as_list()
+    sizes = _sizes(shape)
     counts = [as_int(count, "partitions") for count in partitions]
     if len(counts) != len(sizes):
         raise InvalidArgumentError(
@@ -192,7 +196,7 @@ def checked_partitions(partitions: Any, shape: TensorShape, name: str) -> list[i
 
 def pieces(shape: TensorShape, partitions: Sequence[int], full_name: str) -> list[SaveSliceInfo]:
     """Where the parts are: of sizes that differ by one at most, the larger ones first."""
-    sizes = shape.as_list()
+    sizes = _sizes(shape)
     axis = next((place for place, count in enumerate(partitions) if count > 1), 0)
     size, more = divmod(sizes[axis], partitions[axis])
     made, begin = [], 0
@@ -212,7 +216,7 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """A partitioner that cuts a dimension into so many parts, or as many as it has."""
 
     def partition(shape: Any, **kwargs: Any) -> list[int]:
-        sizes = TensorShape(shape).as_list()
+        sizes = _sizes(shape)
         made = [1] * len(sizes)
         made[axis] = min(num_shards, sizes[axis])
         return made
@@ -237,7 +241,7 @@ def variable_axis_size_partitioner(
         raise InvalidArgumentError("max_shards must be positive.")
 
     def partition(shape: Any, dtype: Any, **kwargs: Any) -> list[int]:
-        sizes = TensorShape(shape).as_list()
+        sizes = _sizes(shape)
         made = [1] * len(sizes)
         slice_bytes = math.prod(sizes) // sizes[axis] * _bytes_of(dtype, bytes_per_string_element)
         slices = max(1, max_shard_bytes // slice_bytes)
@@ -261,7 +265,7 @@ def min_max_variable_partitioner(
     """
 
     def partition(shape: Any, dtype: Any, **kwargs: Any) -> list[int]:
-        sizes = TensorShape(shape).as_list()
+        sizes = _sizes(shape)
         made = [1] * len(sizes)
         total = math.prod(sizes) * _bytes_of(dtype, bytes_per_string_element)
         made[axis] = max(1, min(sizes[axis], max_partitions, total // min_slice_size))
