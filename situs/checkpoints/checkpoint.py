@@ -33,7 +33,6 @@ from situs.eager.bridge import host
 from situs.errors import InvalidArgumentError, NotFoundError, UnimplementedError, shown
 from situs.files.paths import as_text, translated
 from situs.graph.context import init_scope
-from situs.graph.function import outermost
 from situs.ops.define import CPU, op
 from situs.shapes import SCALAR
 from situs.tensor import is_tensor
@@ -329,7 +328,7 @@ def _write_kernel(prefix: Any, *, write: Callable[[str], str]) -> Any:
 
 
 def _in_function() -> bool:
-    return here.graph is not None and outermost(here.graph).compares_elements
+    return getattr(here.graph, "runs_effects", False)  # of a traced function, also of one that a session's graph calls
 
 
 def _opened(path: str) -> CheckpointReader:

@@ -210,7 +210,7 @@ class Layer(Holder):
         return kind(
             lambda: initializer(shape, dtype=dtype),
             given.get("trainable", True) is not False,
-            name=full,
+            name=f"{full}/",
             dtype=dtype,
             constraint=constraints.get(given.get("constraint")),
         )
