@@ -328,7 +328,9 @@ def _write_kernel(prefix: Any, *, write: Callable[[str], str]) -> Any:
 
 
 def _in_function() -> bool:
-    return getattr(here.graph, "runs_effects", False)  # of a traced function, also of one that a session's graph calls
+    return bool(
+        getattr(here.graph, "runs_effects", False)
+    )  # of a traced function, also of one that a session's graph calls
 
 
 def _opened(path: str) -> CheckpointReader:
