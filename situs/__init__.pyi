@@ -231,8 +231,11 @@ from situs.ops.tensor_array import TensorArray as TensorArray
 from situs.tracing.function import function as function
 from situs.tracing.function import inside_function as inside_function
 from situs.tracing.spec import TensorSpec as TensorSpec
+from situs.variables.creators import variable_creator_scope as variable_creator_scope
 from situs.variables.initializers_v2 import constant as constant_initializer
 from situs.variables.initializers_v2 import ones as ones_initializer
 from situs.variables.initializers_v2 import random_normal as random_normal_initializer
 from situs.variables.initializers_v2 import random_uniform as random_uniform_initializer
 from situs.variables.initializers_v2 import zeros as zeros_initializer
+from situs.variables.replication import VariableAggregation as VariableAggregation
+from situs.variables.replication import VariableSynchronization as VariableSynchronization

@@ -6,6 +6,7 @@ from situs.files.ops import write_file as write_file
 from situs.files.record_writer import TFRecordOptions as TFRecordOptions
 from situs.files.record_writer import TFRecordWriter as TFRecordWriter
 from situs.ops.decode import decode_raw as decode_raw
+from situs.ops.decode_csv import decode_csv as decode_csv
 from situs.ops.parse_example import FixedLenFeature as FixedLenFeature
 from situs.ops.parse_example import VarLenFeature as VarLenFeature
 from situs.ops.parse_example import parse_example as parse_example

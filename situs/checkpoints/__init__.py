@@ -31,6 +31,7 @@ objects.py      the objects of a program as a graph of names
 restoration.py  putting values into objects, also into those that are made later
 trackable.py    the base of classes whose attributes are restored when they are set
 status.py       what a restoration has done and what is missing
+options.py      ``tf.train.CheckpointOptions``, and writing beside the program
 checkpoint.py   ``tf.train.Checkpoint``: variables by their place in objects
 manager.py      ``tf.train.CheckpointManager``
 """

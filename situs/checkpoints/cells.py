@@ -17,6 +17,7 @@ import torch
 
 from situs import dtype as dt
 from situs.checkpoints.resumable import Resumable
+from situs.checkpoints.saveable import Parts, SessionState
 from situs.checkpoints.writer import Saved
 from situs.dtype import DType
 from situs.eager.bridge import Value, host, place
@@ -28,12 +29,18 @@ from situs.graph.context import get_default_session
 from situs.session.session import BaseSession
 from situs.shapes import TensorShape
 from situs.variables.eager import Variable
+from situs.variables.partitioned import PartitionedVariable
 from situs.variables.symbolic import RefVariable
 
 
 def is_variable(value: Any) -> bool:
     """Whether this is a variable, of a graph or not."""
     return isinstance(value, (Variable, RefVariable))
+
+
+def is_saveable(value: Any) -> bool:
+    """Whether a ``Saver`` takes this: a variable, whole or in parts, or a state of a session."""
+    return is_variable(value) or isinstance(value, (SessionState, Parts, PartitionedVariable))
 
 
 def has_value(value: Any) -> bool:
@@ -43,13 +50,16 @@ def has_value(value: Any) -> bool:
 
 def needs_session(variables: Iterable[Any]) -> bool:
     """Whether one of the variables has values in sessions only."""
-    return any(isinstance(variable, RefVariable) for variable in variables)
+    every = [part for variable in variables for part in (variable.parts if isinstance(variable, Parts) else [variable])]
+    return any(isinstance(variable, (RefVariable, SessionState)) for variable in every)
 
 
 def full_name(variable: Any) -> str:
     """The name of a variable, by which a ``Saver`` knows it."""
     if isinstance(variable, Resumable):
         return ""  # such a thing has none
+    if isinstance(variable, (SessionState, Parts)):
+        return variable.name
     return str(variable.name).removesuffix(":0")
 
 
@@ -88,6 +98,11 @@ def saved(variable: Any, session: BaseSession | None, name: str) -> Saved:
     """
     if isinstance(variable, Resumable):
         return Saved(name, dt.string, np.array(variable._saved_state(), dtype=object), host().name)
+    if isinstance(variable, SessionState):
+        assert session is not None
+        return Saved(name, dt.string, np.array(variable.read(session), dtype=object), host().name)
+    if isinstance(variable, Parts):
+        return Saved(name, variable.dtype, _joined(variable, session), host().name)
     cell = _cell(variable, session)
     if cell is None:
         raise FailedPreconditionError(
@@ -95,6 +110,19 @@ def saved(variable: Any, session: BaseSession | None, name: str) -> Saved:
             "tf.global_variables_initializer()."
         )
     return Saved(name, cell.dtype, cell.read(), cell.place.device.name)
+
+
+def _joined(variable: Parts, session: BaseSession | None) -> Value:
+    """The whole that parts make, on the host."""
+    values = [saved(part, session, variable.name).value for part in variable.parts]
+    sizes: list[Any] = variable.shape.as_list()
+    if isinstance(values[0], torch.Tensor):
+        whole: Any = torch.empty(sizes, dtype=values[0].dtype)
+    else:
+        whole = np.empty(sizes, dtype=object)
+    for value, where in zip(values, variable.places(), strict=True):
+        whole[where] = value
+    return whole
 
 
 def put(variable: Any, session: BaseSession | None, value: Value) -> None:
@@ -106,6 +134,15 @@ def put(variable: Any, session: BaseSession | None, value: Value) -> None:
     """
     if isinstance(variable, Resumable):
         variable._resume(value[()])
+        return
+    if isinstance(variable, SessionState):
+        assert session is not None
+        variable.put(session, value[()])
+        return
+    if isinstance(variable, Parts):
+        for part, place_of_part in zip(variable.parts, variable.places(), strict=True):
+            piece = value[place_of_part]
+            put(part, session, piece.clone() if isinstance(piece, torch.Tensor) else piece.copy())
         return
     cell = _cell(variable, session) or _new_cell(variable, session)
     cell.check(value)

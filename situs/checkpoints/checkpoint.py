@@ -10,6 +10,7 @@ devices. Variables that it makes later are restored when they are attached to th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -20,22 +21,26 @@ from situs import dtype as dt
 from situs.checkpoints.cells import holds_value, is_variable, needs_session, plain_session, put, saved
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.objects import GRAPH_KEY, children, may_hold_variables, pruned, read_graph, to_text, walk
+from situs.checkpoints.options import Background, CheckpointOptions, as_options
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.restoration import Restoration
 from situs.checkpoints.state import update_checkpoint_state
 from situs.checkpoints.status import CheckpointLoadStatus, InitializationOnlyStatus, LoadStatus, NameBasedSaverStatus
 from situs.checkpoints.trackable import Trackable
 from situs.checkpoints.writer import Saved, write
-from situs.devices.scope import device
+from situs.devices.scope import ROOT, build_into, device, here
 from situs.eager.bridge import host
-from situs.errors import InvalidArgumentError, NotFoundError, shown
+from situs.errors import InvalidArgumentError, NotFoundError, UnimplementedError, shown
 from situs.files.paths import as_text, translated
 from situs.graph.context import init_scope
+from situs.ops.define import CPU, op
+from situs.shapes import SCALAR
+from situs.tensor import is_tensor
 from situs.variables.eager import Variable
 from situs.variables.symbolic import RefVariable
 
 _COUNTER = "save_counter"
-_OWN = ("_base", "_counter")  # attributes that are no children
+_OWN = ("_background", "_base", "_counter")  # attributes that are no children
 
 
 class Checkpoint(Trackable):
@@ -73,6 +78,7 @@ class Checkpoint(Trackable):
             raise InvalidArgumentError("A variable has no children: give it a name, as in Checkpoint(v=variable).")
         self._base = root
         self._counter: Any = None
+        self._background = Background()
         taken = {} if root is None else children(root)
         for name in sorted(kwargs):
             if name in taken and taken[name] is not kwargs[name]:
@@ -98,83 +104,143 @@ class Checkpoint(Trackable):
 
     # Saving.
 
-    def save(self, file_prefix: Any, options: Any = None) -> str:
+    def save(self, file_prefix: Any, options: CheckpointOptions | None = None) -> str:
         """Saves everything under a name with a number, and makes it the latest checkpoint of its folder.
 
         Args:
             file_prefix: The path to begin the names of the files with; a number is added to it.
-            options: Accepted for TensorFlow's programs.
+            options: How to write it.
 
         Returns:
             The path with the number, for `restore`.
+
+        Raises:
+            UnimplementedError: a ``tf.function`` is being traced; there is `write`.
         """
-        return self._save(as_text(file_prefix), None)
+        return self._save(file_prefix, None, options)
 
-    def _save(self, file_prefix: str, session: Any) -> str:
-        path, undo = self.write_numbered(file_prefix, None, session)
-        try:
+    def _save(self, file_prefix: Any, session: Any, options: CheckpointOptions | None) -> str:
+        if _in_function():
+            raise NotInFunctionError(
+                "Calling tf.train.Checkpoint.save() from a function is not supported, as it changes what Python knows "
+                "of checkpoints. Consider using tf.train.Checkpoint.write(), or call it outside of the function."
+            )
+
+        def note(path: str) -> None:
             update_checkpoint_state(prefix_path(path).parent, path)
-        except BaseException:
-            undo()
-            raise
-        return path
 
-    def write_numbered(self, file_prefix: str, number: int | None, session: Any) -> tuple[str, Callable[[], None]]:
-        """Counts a save and writes it.
+        return self.write_numbered(as_text(file_prefix), None, session, as_options(options), note)
+
+    def write_numbered(
+        self,
+        file_prefix: str,
+        number: int | None,
+        session: Any,
+        options: CheckpointOptions,
+        note: Callable[[str], None],
+    ) -> str:
+        """Counts a save, writes it and notes it; if that fails, it does not count.
 
         Args:
             file_prefix: The path to begin the names of the files with.
             number: What to add to it, if it is not the count.
             session: The session of graph variables; the default one for None.
+            options: How to write it.
+            note: Notes that it has been written.
 
         Returns:
-            The path, and a function that takes the count back.
+            The path.
         """
+        self.sync()
         counter = self.save_counter
         used = plain_session(session) if needs_session([counter]) else None
         count = int(saved(counter, used, _COUNTER).value) if holds_value(counter, used) else 0
-
-        def undo() -> None:
-            put(counter, used, torch.tensor(count))
-
         put(counter, used, torch.tensor(count + 1))
+        path = f"{file_prefix}-{count + 1 if number is None else number}"
         try:
-            return self._write(f"{file_prefix}-{count + 1 if number is None else number}", session), undo
+            finish = self._taken(path, session)
         except BaseException:
-            undo()
+            put(counter, used, torch.tensor(count))
             raise
 
-    def write(self, file_prefix: Any, options: Any = None) -> str:
+        def write_and_note() -> None:
+            try:
+                finish()
+                note(path)
+            except BaseException:
+                put(counter, used, torch.tensor(count))
+                raise
+            options.tell(path)
+
+        self._now_or_beside(write_and_note, options)
+        return path
+
+    def write(self, file_prefix: Any, options: CheckpointOptions | None = None) -> Any:
         """Saves everything under a name as it is, and tells nobody.
 
+        In a ``tf.function`` this is an operation: each run writes the values that the variables have then.
+
         Args:
-            file_prefix: The path to begin the names of the files with.
-            options: Accepted for TensorFlow's programs.
+            file_prefix: The path to begin the names of the files with; in a ``tf.function`` it may be a tensor.
+            options: How to write it.
 
         Returns:
-            The same path, for `read`.
+            The same path, for `read`; in a ``tf.function`` a tensor that has it when it has been written.
         """
-        return self._write(as_text(file_prefix), None)
+        return self._write(file_prefix, None, options)
 
-    def _write(self, path: str, session: Any) -> str:
+    def _write(self, file_prefix: Any, session: Any, options: CheckpointOptions | None) -> Any:
+        asked = as_options(options)
+        if _in_function():
+            prefix = file_prefix if is_tensor(file_prefix) else as_text(file_prefix)
+            return _write_op(prefix, write=lambda path: self._written(path, session, asked))
+        return self._written(as_text(file_prefix), session, asked, makes_folder=True)
+
+    def _written(self, path: str, session: Any, options: CheckpointOptions, makes_folder: bool = False) -> str:
+        self.sync()
+        finish = self._taken(path, session, makes_folder)
+
+        def write_and_tell() -> None:
+            finish()
+            options.tell(path)
+
+        self._now_or_beside(write_and_tell, options)
+        return path
+
+    def _now_or_beside(self, work: Callable[[], None], options: CheckpointOptions) -> None:
+        if options.enable_async:
+            self._background.start(work)
+        else:
+            work()
+
+    def _taken(self, path: str, session: Any, makes_folder: bool = True) -> Callable[[], None]:
+        """Takes the values that there are now, and returns what writes them."""
         prefix = prefix_path(path)
         graph = pruned(walk(self))
         used = plain_session(session) if needs_session(variable for _, variable in graph.variables) else None
         values = [saved(variable, used, key) for key, variable in graph.variables]
         text = np.array(to_text(graph), dtype=object)
-        with translated(prefix.parent):
-            prefix.parent.mkdir(parents=True, exist_ok=True)
-        write(prefix, [Saved(GRAPH_KEY, dt.string, text, host().name), *values])
-        return path
+
+        def finish() -> None:
+            with translated(prefix.parent):
+                if makes_folder:
+                    prefix.parent.mkdir(parents=True, exist_ok=True)
+            write(prefix, [Saved(GRAPH_KEY, dt.string, text, host().name), *values])
+
+        return finish
+
+    def sync(self) -> None:
+        """Waits for a checkpoint that is being written beside the program, and raises what its writing met."""
+        self._background.wait()
 
     # Restoring.
 
-    def restore(self, save_path: Any, options: Any = None) -> LoadStatus:
+    def restore(self, save_path: Any, options: CheckpointOptions | None = None) -> LoadStatus:
         """Gives the variables the values that they were saved with, and goes on counting from there.
 
         Args:
             save_path: What `save` returned, or `tf.train.latest_checkpoint`; None restores nothing.
-            options: Accepted for TensorFlow's programs.
+            options: How to read it.
 
         Returns:
             A status that can be asked whether everything was found. Variables that are made later are restored when
@@ -187,10 +253,12 @@ class Checkpoint(Trackable):
         """
         if save_path is not None:
             _ = self.save_counter
-        return self.read(save_path)
+        return self.read(save_path, options)
 
-    def read(self, save_path: Any, options: Any = None) -> LoadStatus:
+    def read(self, save_path: Any, options: CheckpointOptions | None = None) -> LoadStatus:
         """The same for a checkpoint of `write`; it does not count."""
+        as_options(options)
+        self.sync()
         if save_path is None:
             return InitializationOnlyStatus(self)
         reader = _opened(as_text(save_path))
@@ -210,29 +278,59 @@ class CheckpointV1(Checkpoint):
 
     _make_variable = RefVariable
 
-    def save(self, file_prefix: Any, session: Any = None) -> str:
+    def save(  # type: ignore[override]
+        self, file_prefix: Any, session: Any = None, options: CheckpointOptions | None = None
+    ) -> str:
         """Saves everything under a name with a number, and makes it the latest checkpoint of its folder.
 
         Args:
             file_prefix: The path to begin the names of the files with; a number is added to it.
             session: The session whose values to save; the default one if it is not given.
+            options: How to write it.
 
         Returns:
             The path with the number, for `restore`.
         """
-        return self._save(as_text(file_prefix), session)
+        return self._save(file_prefix, session, options)
 
-    def write(self, file_prefix: Any, session: Any = None) -> str:
+    def write(  # type: ignore[override]
+        self, file_prefix: Any, session: Any = None, options: CheckpointOptions | None = None
+    ) -> Any:
         """Saves everything under a name as it is, and tells nobody.
 
         Args:
             file_prefix: The path to begin the names of the files with.
             session: The session whose values to save; the default one if it is not given.
+            options: How to write it.
 
         Returns:
             The same path, for `read`.
         """
-        return self._write(as_text(file_prefix), session)
+        return self._write(file_prefix, session, options)
+
+
+class NotInFunctionError(UnimplementedError, NotImplementedError):
+    """Something that a traced function cannot do; TensorFlow's programs know it as a ``NotImplementedError``."""
+
+
+_write_op = op("WriteCheckpoint", "prefix: string -> path: string", stateful=True, write=None)
+_write_op.shape(lambda prefix, *, write: SCALAR)
+
+
+@_write_op.kernel(CPU)
+def _write_kernel(prefix: Any, *, write: Callable[[str], str]) -> Any:
+    before = build_into(None, ROOT)
+    try:
+        write(os.fsdecode(prefix[()]))
+    finally:
+        build_into(*before)
+    return prefix
+
+
+def _in_function() -> bool:
+    return bool(
+        getattr(here.graph, "runs_effects", False)
+    )  # of a traced function, also of one that a session's graph calls
 
 
 def _opened(path: str) -> CheckpointReader:

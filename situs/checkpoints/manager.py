@@ -20,10 +20,11 @@ from typing import Any
 
 from situs.checkpoints.cells import is_variable
 from situs.checkpoints.checkpoint import Checkpoint
-from situs.checkpoints.finding import checkpoint_exists, get_checkpoint_mtimes, latest_checkpoint, remove_checkpoint
+from situs.checkpoints.finding import checkpoint_exists, latest_checkpoint, remove_checkpoint
 from situs.checkpoints.keeping import Keeper
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import CheckpointState
+from situs.checkpoints.options import CheckpointOptions, as_options
 from situs.checkpoints.saver import as_step
 from situs.checkpoints.state import get_checkpoint_state, update_checkpoint_state
 from situs.errors import DTypeError, InvalidArgumentError, shown
@@ -80,17 +81,24 @@ class CheckpointManager:
         state = get_checkpoint_state(self._directory)
         preserved = None if state is None else state.last_preserved_timestamp or None
         keeper = Keeper(math.inf if max_to_keep is None else max_to_keep, self._hours, preserved)
+        self._latest: str | None = None
         if state is not None:
             keeper.set(self._here(state))
+            if checkpoint_exists(state.model_checkpoint_path):
+                self._latest = state.model_checkpoint_path
         return keeper
 
     def _here(self, state: CheckpointState) -> list[tuple[str, float]]:
-        """The checkpoints of this folder with their times; those elsewhere are not this manager's to delete."""
+        """The checkpoints of this folder that a manager has saved, with their times.
+
+        What is elsewhere, or was saved by a ``Checkpoint`` alone, which notes no times, is not this manager's to
+        delete.
+        """
         folder = _folder(self._directory)
         times = dict(zip(state.all_model_checkpoint_paths, state.all_model_checkpoint_timestamps, strict=False))
         paths = [path for path in state.all_model_checkpoint_paths if checkpoint_exists(path)]
         found = [path for path in paths if prefix_path(path).parent.resolve() == folder]
-        return [(path, times.get(path) or _saved_at(path)) for path in found]
+        return [(path, times[path]) for path in found if path in times]
 
     # What there is.
 
@@ -117,19 +125,23 @@ class CheckpointManager:
     @property
     def latest_checkpoint(self) -> str | None:
         """The latest of them; None if there is none."""
-        return self._keeper.paths[-1] if self._keeper.paths else None
+        return self._keeper.paths[-1] if self._keeper.paths else self._latest
 
     # Saving and restoring.
 
     def save(
-        self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None, session: Any = None
+        self,
+        checkpoint_number: Any = None,
+        check_interval: bool = True,
+        options: CheckpointOptions | None = None,
+        session: Any = None,
     ) -> str | None:
         """Saves the checkpoint under the next number, then deletes those that are too many.
 
         Args:
             checkpoint_number: A number to use in place of the count of saves: an integer, or a variable that holds one.
             check_interval: Whether to do nothing if too few steps have passed.
-            options: Accepted for TensorFlow's programs.
+            options: How to write it.
             session: The session of graph variables; the default one if it is not given.
 
         Returns:
@@ -139,15 +151,17 @@ class CheckpointManager:
         if step is not None and as_bool(check_interval, "check_interval") and not self._is_due(step):
             return None
         number = None if checkpoint_number is None else as_step(checkpoint_number, session)
-        path, undo = self._checkpoint.write_numbered(self._prefix, number, session)
-        self._keeper.add(path)
-        try:
-            self._keeper.write_state(self._write_state, remove_checkpoint)
-        except BaseException:
-            undo()
-            raise
+        path = self._checkpoint.write_numbered(self._prefix, number, session, as_options(options), self._note)
         self._last_step = step
         return path
+
+    def _note(self, path: str) -> None:
+        self._keeper.add(path)
+        self._keeper.write_state(self._write_state, remove_checkpoint)
+
+    def sync(self) -> None:
+        """Waits for a checkpoint that is being written beside the program, and raises what its writing met."""
+        self._checkpoint.sync()
 
     def _is_due(self, step: int) -> bool:
         assert self._interval is not None
@@ -177,7 +191,3 @@ def _folder(directory: str) -> Path:
     path = Path(without_scheme(directory))
     with translated(path):
         return path.resolve()
-
-
-def _saved_at(path: str) -> float:
-    return (get_checkpoint_mtimes([path]) or [0.0])[0]

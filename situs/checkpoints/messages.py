@@ -12,6 +12,7 @@ from situs.proto.field import MessageMapField, Nested, RepeatedScalar, Scalar
 from situs.proto.graph import GraphDef
 from situs.proto.kind import BOOL, BYTES, DOUBLE, FLOAT, INT32, INT64, STRING
 from situs.proto.message import Message
+from situs.proto.variable import VariableDef as VariableDef
 
 
 class CheckpointState(Message):
@@ -36,16 +37,6 @@ class SaverDef(Message):
     sharded = Scalar(5, BOOL)
     keep_checkpoint_every_n_hours = Scalar(6, FLOAT)
     version = Scalar(7, CheckpointFormatVersion)
-
-
-class VariableDef(Message):
-    """A variable of a graph: the names of the operations and tensors it is made of."""
-
-    variable_name = Scalar(1, STRING)
-    initializer_name = Scalar(2, STRING)
-    snapshot_name = Scalar(3, STRING)
-    initial_value_name = Scalar(6, STRING)
-    trainable = Scalar(7, BOOL)
 
 
 class CollectionDef(Message):

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from situs.checkpoints.cells import full_name
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import MetaGraphDef
 from situs.checkpoints.meta_graph import add_meta_graph
 from situs.checkpoints.opening import read_plain
+from situs.checkpoints.saveable import in_parts
 from situs.checkpoints.saver import Saver
 from situs.errors import NotFoundError
 from situs.files.paths import as_text, translated
@@ -48,7 +50,7 @@ def import_meta_graph(
     if content.HasField("saver_def"):
         kwargs.setdefault("saver_def", content.saver_def)
     scope = f"{import_scope}/" if import_scope else ""
-    return Saver({variable.op.name.removeprefix(scope): variable for variable in variables}, **kwargs)
+    return Saver({full_name(variable).removeprefix(scope): variable for variable in in_parts(variables)}, **kwargs)
 
 
 def read_meta_graph_file(filename: Any) -> MetaGraphDef:

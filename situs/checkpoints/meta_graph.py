@@ -15,7 +15,8 @@ from typing import Any
 
 from situs.checkpoints.layout import prefix_path
 from situs.checkpoints.messages import CollectionDef, MetaGraphDef, SaverDef, VariableDef
-from situs.errors import DTypeError, InvalidArgumentError, OpError, UnimplementedError, shown
+from situs.checkpoints.saveable import SessionState, states_of
+from situs.errors import DTypeError, OpError, UnimplementedError, shown
 from situs.files.drafts import write_whole
 from situs.files.paths import translated
 from situs.graph.context import get_default_graph
@@ -101,6 +102,8 @@ def _clear_devices(content: GraphDef) -> None:
 def _add_collection(made: MetaGraphDef, name: Any, items: list[Any]) -> None:
     if not isinstance(name, str) or not items or name == GraphKeys.SAVERS:  # the saver that writes this comes with it
         return
+    if any(isinstance(item, SessionState) for item in items):
+        items = [part for item in items for part in (item[1:] if isinstance(item, SessionState) else [item])]
     for fits, kind, write in _KINDS:
         if all(fits(item) for item in items):
             values = getattr(made.collection_def[name], kind).value
@@ -109,27 +112,12 @@ def _add_collection(made: MetaGraphDef, name: Any, items: list[Any]) -> None:
     _logger.warning("The collection '%s' is not written: it holds objects of this process.", name)
 
 
-def _variable_bytes(variable: RefVariable) -> bytes:
-    message = VariableDef(
-        variable_name=variable.name,
-        initializer_name=variable.initializer.name,
-        snapshot_name=_name(variable.value()),
-        initial_value_name=_name(variable.initial_value),
-        trainable=variable.trainable,
-    )
-    return message.SerializeToString()
-
-
-def _name(tensor: Any) -> str:
-    return tensor.name  # type: ignore[no-any-return]
-
-
 def _is(*kinds: type) -> Callable[[Any], bool]:
     return lambda item: isinstance(item, kinds) and not isinstance(item, bool)
 
 
 _KINDS: tuple[tuple[Callable[[Any], bool], str, Callable[[Any], Any]], ...] = (
-    (_is(RefVariable), "bytes_list", _variable_bytes),
+    (_is(RefVariable), "bytes_list", lambda item: item.to_proto().SerializeToString()),
     (_is(SymbolicTensor, Operation), "node_list", lambda item: item.name),
     (_is(str, bytes), "bytes_list", lambda item: item.encode() if isinstance(item, str) else item),
     (_is(int), "int64_list", int),
@@ -141,7 +129,7 @@ _KINDS: tuple[tuple[Callable[[Any], bool], str, Callable[[Any], Any]], ...] = (
 
 
 def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None) -> list[Any]:
-    """Adds a graph with its collections to the default graph, and returns its variables.
+    """Adds a graph with its collections to the default graph, and returns its variables and other saved states.
 
     Args:
         content: The message.
@@ -158,11 +146,15 @@ def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_sc
         _clear_devices(content.graph_def)
     graph = get_default_graph()
     import_graph_def(content.graph_def, name=import_scope or "")
+    states: list[Any] = []
     variables: dict[str, Any] = {}  # one object for a variable, however many collections it is in
     for name, collection in content.collection_def.items():
-        for item in _items(graph, collection, f"{import_scope}/" if import_scope else "", variables):
+        found = _items(graph, collection, f"{import_scope}/" if import_scope else "", variables)
+        for item in states_of(found) if name == GraphKeys.SAVEABLE_OBJECTS else found:
             graph.add_to_collection(name, item)
-    return list(variables.values())
+            if isinstance(item, SessionState):
+                states.append(item)
+    return [*variables.values(), *states]
 
 
 def _items(graph: Graph, collection: CollectionDef, scope: str, variables: dict[str, Any]) -> list[Any]:
@@ -184,7 +176,7 @@ def _from_bytes(graph: Graph, content: bytes, scope: str, variables: dict[str, A
     if not message.variable_name:
         return _as_string(content)
     if message.variable_name not in variables:
-        variables[message.variable_name] = _variable(graph, message, scope)
+        variables[message.variable_name] = RefVariable.from_proto(message, scope.removesuffix("/"))
     return variables[message.variable_name]
 
 
@@ -193,17 +185,3 @@ def _as_string(content: bytes) -> str | bytes:
         return content.decode()
     except UnicodeDecodeError:
         return content
-
-
-def _variable(graph: Graph, message: VariableDef, scope: str) -> RefVariable:
-    """A variable out of operations that are there."""
-    state = graph.as_graph_element(scope + message.variable_name)
-    if not isinstance(state, SymbolicTensor) or state.op.type != "Variable":
-        raise InvalidArgumentError(f"'{message.variable_name}' is called a variable, but is none in this graph.")
-    found = object.__new__(RefVariable)
-    found._variable, found._shape = state, state.shape
-    found._initializer = graph.as_graph_element(scope + message.initializer_name)
-    found._snapshot = graph.as_graph_element(scope + message.snapshot_name)
-    found._initial_value = graph.as_graph_element(scope + message.initial_value_name)
-    found.trainable, found.constraint = message.trainable, None
-    return found

@@ -25,7 +25,7 @@ import numpy as np
 from situs.checkpoints.cells import (
     check_dtype,
     full_name,
-    is_variable,
+    is_saveable,
     needs_session,
     plain_session,
     put,
@@ -40,6 +40,7 @@ from situs.checkpoints.messages import SaverDef
 from situs.checkpoints.meta_graph import export_meta_graph
 from situs.checkpoints.objects import names_in
 from situs.checkpoints.reader import CheckpointReader
+from situs.checkpoints.saveable import Parts, SessionState, in_parts
 from situs.checkpoints.state import checked_file_name, update_checkpoint_state
 from situs.checkpoints.writer import write
 from situs.eager.tensor import EagerTensor
@@ -174,6 +175,8 @@ class Saver:
         prefix = _place_for(path)
         state_file = checked_file_name(latest_filename, save_path)
         if not variables:
+            if write_meta_graph and isinstance(sess, BaseSession):
+                self._write_graph(sess.graph, f"{path}.{meta_graph_suffix}")
             return None
         write(prefix, [saved(variable, session, name) for name, variable in variables.items()], self._sharded)
         if write_meta_graph and session is not None:
@@ -239,6 +242,8 @@ class Saver:
         variables = self._variables("restore")
         if save_path is None:
             raise InvalidArgumentError("Can't load save_path when it is None.")
+        if not variables:
+            return
         session = plain_session(sess) if needs_session(variables.values()) else None
         if not checkpoint_exists(save_path):
             raise InvalidArgumentError(f"The passed save_path is not a valid checkpoint: {as_text(save_path)}")
@@ -253,12 +258,15 @@ class Saver:
     ) -> None:
         def use(number: int, value: Any) -> None:
             variable = variables[number]
-            put(variable, session, reshaped(variable, value) if self._reshape else value)
+            fits = not self._reshape or isinstance(variable, SessionState)
+            put(variable, session, value if fits else reshaped(variable, value))
 
         reader.read_each(keys, use)
 
     def _check(self, name: str, variable: Any, entry: Entry) -> None:
         """Raises unless a variable can take its value. All of them are asked before one is changed."""
+        if isinstance(variable, SessionState):
+            return  # which says itself what it cannot take
         check_dtype(variable, entry.dtype, name)
         if not self._reshape and not variable.shape.is_compatible_with(entry.shape):
             raise InvalidArgumentError(
@@ -364,21 +372,33 @@ def _named(var_list: Mapping[Any, Any]) -> dict[str, Any]:
                 "names_to_saveables must be a dict mapping string names to trackable operations. Name is not a string: "
                 f"{shown(name)}"
             )
-        if not is_variable(variable):
+        if not is_saveable(variable) and not _are_parts(variable):
             raise DTypeError(
                 "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a variable: "
                 f"{shown(variable)}"
             )
-    return dict(var_list)
+    return {name: _whole(name, variable) for name, variable in var_list.items()}
+
+
+def _are_parts(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(getattr(part, "_save_slice_info", None) for part in value)
+
+
+def _whole(name: str, variable: Any) -> Any:
+    """A variable, or the parts of one that was cut, saved under a name."""
+    (found,) = in_parts(variable if _are_parts(variable) else [variable])
+    return Parts(name, found.parts) if isinstance(found, Parts) else found
 
 
 def _unnamed(var_list: Any) -> dict[str, Any]:
-    if isinstance(var_list, (str, bytes)) or is_variable(var_list) or not isinstance(var_list, Iterable):
+    if isinstance(var_list, (str, bytes)) or is_saveable(var_list) or not isinstance(var_list, Iterable):
         raise DTypeError(f"var_list is a list or a dictionary of variables, got {shown(var_list)}.")
     found: dict[str, Any] = {}
-    for variable in var_list:
-        if not is_variable(variable):
+    given = list(var_list)
+    for variable in given:
+        if not is_saveable(variable):
             raise DTypeError(f"Variable to save is not a Variable: {shown(variable)}")
+    for variable in in_parts(given):
         if full_name(variable) in found:
             raise InvalidArgumentError(f"At least two variables have the same name: {full_name(variable)}")
         found[full_name(variable)] = variable

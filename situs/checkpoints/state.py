@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +79,13 @@ def update_checkpoint_state(
         last_preserved_timestamp: When the last one was saved that is kept for ever.
     """
     name = checked_file_name(latest_filename, model_checkpoint_path)
-    state = generate_checkpoint_state_proto(
+    state = _state(
         save_dir,
         model_checkpoint_path,
         all_model_checkpoint_paths,
         all_model_checkpoint_timestamps,
         last_preserved_timestamp,
+        _in_folder,
     )
     path = Path(without_scheme(as_text(save_dir)), name)
     with translated(path):
@@ -98,7 +99,29 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
-    """The message that `update_checkpoint_state` writes."""
+    """What there is to say of the checkpoints of a folder, as a message.
+
+    Paths that are given in full stay so. The file that `update_checkpoint_state` writes names what is in its folder by
+    relative paths.
+    """
+    return _state(
+        save_dir,
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+        _as_given,
+    )
+
+
+def _state(
+    save_dir: Any,
+    model_checkpoint_path: Any,
+    all_model_checkpoint_paths: Sequence[Any] | None,
+    all_model_checkpoint_timestamps: Sequence[float] | None,
+    last_preserved_timestamp: float | None,
+    named: Callable[[Any, str], str],
+) -> CheckpointState:
     given = [] if all_model_checkpoint_paths is None else as_texts(all_model_checkpoint_paths, "Checkpoints")
     times = None if all_model_checkpoint_timestamps is None else list(all_model_checkpoint_timestamps)
     if times is not None and len(times) != len(given):
@@ -107,7 +130,7 @@ def generate_checkpoint_state_proto(
             f"{times})"
         )
     folder = without_scheme(as_text(save_dir))
-    latest, paths = _in_folder(model_checkpoint_path, folder), [_in_folder(path, folder) for path in given]
+    latest, paths = named(model_checkpoint_path, folder), [named(path, folder) for path in given]
     if not paths or paths[-1] != latest:
         paths.append(latest)
         times = None  # there is none for the path that was added
@@ -117,6 +140,12 @@ def generate_checkpoint_state_proto(
         all_model_checkpoint_timestamps=times,
         last_preserved_timestamp=last_preserved_timestamp,
     )
+
+
+def _as_given(path: Any, folder: str) -> str:
+    """A path as it is, if it is given in full; else relative to the folder."""
+    text = without_scheme(as_text(path))
+    return text if os.path.isabs(text) else _in_folder(path, folder)  # noqa: PTH117
 
 
 def _in_folder(path: Any, folder: str) -> str:

@@ -1,5 +1,6 @@
 """``tf.data``: input pipelines."""
 
+from situs.data import describing as _describing  # noqa: F401 - lets graphs with datasets be written down
 from situs.data import experimental as experimental
 from situs.data import loop as _loop  # noqa: F401 - lets AutoGraph know of datasets
 from situs.data.dataset import Dataset as Dataset

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Self
 
 from situs.data.columns import rows_of, stacked
-from situs.data.element import Element, Spec
+from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import (
     INFINITE,
@@ -30,7 +30,7 @@ from situs.data.node import (
     positive,
 )
 from situs.data.table import Table
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import InvalidArgumentError
 from situs.ops.attribute import as_bool
 from situs.shapes import TensorShape
 
@@ -72,16 +72,6 @@ def leading(size: Number, drops: bool) -> int | None:
     return size if drops and isinstance(size, int) else None
 
 
-def check_tensors(spec: Spec, what: str) -> None:
-    """Raises unless elements have nothing but tensors.
-
-    Raises:
-        DTypeError: there is a dataset among them.
-    """
-    if spec.has_datasets:
-        raise DTypeError(f"{what} joins tensors; the elements here are {spec.structure!r}. Use flat_map() first.")
-
-
 def number_of_batches(there: int, size: int | None, drops: bool) -> int:
     """How many batches so many elements make."""
     if there == INFINITE:
@@ -97,7 +87,6 @@ class Batch(Transformation):
     title = "Batch"
 
     def __init__(self, input: Node, size: Number, drops: bool) -> None:
-        check_tensors(input.spec, "batch()")
         rows = TensorShape([leading(size, drops)])
         super().__init__(input, input.spec.with_shapes(lambda shape: rows + shape), (size,))
         self._size = checked_size(size) if isinstance(size, int) else size
@@ -114,6 +103,13 @@ class Batch(Transformation):
         if stream.table is not None:
             return Stream(_batches_of_rows(stream.items, size, self._drops, stream.table))
         return Stream(map(guarded(_joined), groups(stream.items, size, self._drops)))
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One batch."""
+        size, there = checked_size(binding.number(self._size)), self.input.cardinality(binding)
+        first = self.checked_index(binding, index) * size
+        last = first + size if there < 0 else min(first + size, there)
+        return _joined([self.input.at(binding, number) for number in range(first, last)])
 
     def cardinality(self, binding: Binding) -> int:
         """How many batches there are."""
@@ -159,7 +155,6 @@ class Unbatch(Transformation):
     title = "Unbatch"
 
     def __init__(self, input: Node) -> None:
-        check_tensors(input.spec, "unbatch()")
         shapes = [leaf.shape for leaf in input.spec.leaves]
         if any(shape.rank == 0 for shape in shapes):
             raise InvalidArgumentError("Cannot unbatch an input with scalar components.")

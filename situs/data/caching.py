@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from situs.data.cache_file import CacheFile
+from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import Binding, Failure, Memory, Node, Stream, Transformation, guarded_items
 from situs.data.table import Table
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError
 from situs.files.paths import as_text
 
 
@@ -49,6 +50,18 @@ class MemoryCache(Transformation):
             return Stream(iter(items), table)
         stream = self.input.start(binding)
         return Stream(_keeping(stream.items, stream.table, memory), stream.table)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """An element of what is kept, which is made first if need be."""
+        memory = binding.memory(self)
+        if memory.kept is None:
+            for item in self.start(binding).items:
+                if type(item) is Failure:
+                    raise item.take()
+        items, table = memory.kept
+        if not 0 <= index < len(items):
+            raise OutOfRangeError(f"Index out of range [0, {len(items)}): {index}")
+        return items[index] if table is None else table.row(items[index])  # type: ignore[no-any-return]
 
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from situs import dtype as dt
-from situs.data.element import Spec, joined
+from situs.data.element import Element, Spec, joined
 from situs.data.face import Face, node_of
 from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
 from situs.data.seeding import seed_for
 from situs.data.table import SideBySide
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.ops.attribute import as_bool
 from situs.ops.form import LEAF, Form, take_apart
 
@@ -153,6 +153,11 @@ class Zip(Node):
             return Stream(iter(builtins.range(min(sizes))), SideBySide(tables), min(sizes))
         return Stream(_zipped([stream.elements() for stream in streams]))
 
+    def at(self, binding: Binding, index: int) -> Element:
+        """One element of each."""
+        self.checked_index(binding, index)
+        return tuple([value for node in self.inputs for value in node.at(binding, index)])
+
     def cardinality(self, binding: Binding) -> int:
         """That of the shortest."""
         sizes = [node.cardinality(binding) for node in self.inputs]
@@ -187,6 +192,17 @@ class Concatenate(Node):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of the first; that of the second begins at its end."""
         return Stream(self._all(binding))
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One element, of the first or of the second."""
+        first, second = self.inputs
+        before = first.cardinality(binding)
+        if before == INFINITE or index < before:
+            return first.at(binding, index)
+        self.checked_index(binding, index)
+        if before == UNKNOWN:
+            raise FailedPreconditionError("Random access behind a dataset needs to know how many elements it has.")
+        return second.at(binding, index - before)
 
     def _all(self, binding: Binding) -> Iterator[Any]:
         for node in self.inputs:

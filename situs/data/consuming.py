@@ -20,7 +20,7 @@ from situs import dtype as dt
 from situs.data.cursor import Cursor, binding_for
 from situs.data.element import Element, Spec
 from situs.data.face import Face
-from situs.data.function import ElementFunction
+from situs.data.function import ElementFunction, presented
 from situs.data.iterator import presenter
 from situs.data.iterator_ops import add, brought, dependencies
 from situs.data.mapping import settled
@@ -67,7 +67,7 @@ class Consuming(Face):
         """The one element of a node, as tensors: now, or as an operation of the graph being built."""
         if here.graph is not None:
             declared = [(leaf.dtype, leaf.shape) for leaf in spec.leaves]
-            return spec.pack(_added(here.graph, op_def, node, declared, name))
+            return presented(spec, added(here.graph, op_def, node, declared, name), self._of)
         element = Cursor(node, Binding()).pull()
         assert element is not None
         return presenter(node, self._of)(element)
@@ -78,7 +78,7 @@ class Consuming(Face):
         """The number of elements as an int64 tensor, or ``INFINITE_CARDINALITY`` or ``UNKNOWN_CARDINALITY``."""
         number = self._node.cardinality(Binding())
         if here.graph is not None and number == UNKNOWN and symbols_of(self._node):
-            return _added(here.graph, _cardinality, self._node, [(dt.int64, SCALAR)], None)[0]
+            return added(here.graph, _cardinality, self._node, [(dt.int64, SCALAR)], None)[0]
         return constant(number, dt.int64)
 
     def __len__(self) -> int:
@@ -159,7 +159,7 @@ for _declared in (_reduce, _single, _cardinality):
     _declared.shape(lambda other_arguments, *, dataset: [UNKNOWN_SHAPE] * len(dataset.spec.leaves))
 
 
-def _added(graph: Graph, op_def: Op, node: Node, results: Sequence[Any], name: str | None) -> list[Any]:
+def added(graph: Graph, op_def: Op, node: Node, results: Sequence[Any], name: str | None) -> list[Any]:
     """The results of an operation that does something with a whole dataset."""
     return add(graph, op_def, (dependencies(graph, node),), {"dataset": node}, results, name).outputs
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from situs import locks
 from situs.data.element import Element
-from situs.data.node import Binding, Failure, Node, symbols_of
+from situs.data.node import Binding, Draws, Failure, Memory, Node, symbols_of
 from situs.data.options import options_of
 from situs.devices.logical import Device
 from situs.eager.bridge import Value
@@ -39,7 +39,8 @@ class Cursor:
 
     def __init__(self, node: Node, binding: Binding) -> None:
         binding.deterministic = options_of(node).keeps_order
-        self._binding = binding if binding.state is None else None  # a session's state holds the cursor already
+        self.node = node
+        self._keep(binding)
         self._taken = 0
         self._failed = False
         self.where: Device | None = node.where
@@ -85,12 +86,15 @@ class Cursor:
                 self._next = self._take(run)
             return self._next is not _END
 
+    def _keep(self, binding: Binding) -> None:
+        """Keeps what a position is made of; not the binding, as a session's state holds the cursor already."""
+        self.values, self._draws, self._memories = binding.values, binding.draws, binding.memories
+
     @contextmanager
-    def standing(self) -> Iterator[tuple[int, bool, Binding]]:
-        """How many elements were taken, whether one was an error, and the binding; none is taken meanwhile."""
-        assert self._binding is not None  # positions are those of eager iterators
+    def standing(self) -> Iterator[tuple[int, bool, Draws, dict[int, Memory]]]:
+        """How many elements were taken, whether one was an error, and what was drawn; none is taken meanwhile."""
         with self._lock:
-            yield self._taken, self._failed, self._binding
+            yield self._taken, self._failed, self._draws, self._memories
 
     def resume(self, node: Node, binding: Binding, taken: int, failed: bool) -> None:
         """Iterates anew from behind so many elements.
@@ -104,7 +108,8 @@ class Cursor:
         binding.deterministic = options_of(node).keeps_order
         with self._lock:
             self._life.closed = True
-            self._binding, self._life = binding, binding.life
+            self.node, self._life = node, binding.life
+            self._keep(binding)
             self._taken, self._failed, self._next = taken, failed, _NOTHING
             if failed:
                 self._items = node.start(binding).elements()

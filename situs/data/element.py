@@ -7,7 +7,7 @@ Between the stages of a pipeline an element is a flat tuple of values, and a `Sp
     element                                                  (tensor, tensor, array of bytes)
 
 Tuples, named tuples and dictionaries are structure; a list is a tensor, as in TensorFlow. None stays in the form. A
-leaf may also be a dataset: the elements of ``window`` are.
+leaf may also be a dataset, as the elements of ``window`` are, or an array of datasets, as a batch of those is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.structure import deeper
 from situs.ops.form import LEAF, Form, put_together, take_apart
 from situs.ops.inner import common
-from situs.shapes import SCALAR, UNKNOWN, TensorShape
+from situs.shapes import UNKNOWN, TensorShape
 from situs.tracing.spec import TensorSpec
 
 Element = tuple[Any, ...]
@@ -33,15 +33,15 @@ class DatasetSpec:
 
     Args:
         element_spec: The TensorSpecs of its elements, in their structure.
-        dataset_shape: Accepted for TensorFlow's programs: datasets are not batched.
+        dataset_shape: The shape of an array of such datasets; that of a scalar for one dataset.
     """
 
-    __slots__ = ("spec",)
+    __slots__ = ("shape", "spec")
     dtype = dt.resource
-    shape = SCALAR
 
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         self.spec = element_spec if isinstance(element_spec, Spec) else spec_of(element_spec)
+        self.shape = TensorShape(dataset_shape)
 
     @property
     def element_spec(self) -> Any:
@@ -49,13 +49,13 @@ class DatasetSpec:
         return self.spec.structure
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DatasetSpec) and self.spec == other.spec
+        return isinstance(other, DatasetSpec) and (self.spec, self.shape) == (other.spec, other.shape)
 
     def __hash__(self) -> int:
         return hash((DatasetSpec, self.spec))
 
     def __repr__(self) -> str:
-        return f"DatasetSpec({self.spec.structure!r}, TensorShape([]))"
+        return f"DatasetSpec({self.spec.structure!r}, {self.shape!r})"
 
 
 Leaf = TensorSpec | DatasetSpec
@@ -93,7 +93,7 @@ class Spec:
 
     def with_shapes(self, change: Callable[[TensorShape], TensorShape]) -> Spec:
         """The same form and dtypes, with other shapes."""
-        return self.with_leaves([TensorSpec(change(leaf.shape), leaf.dtype) for leaf in self.leaves])
+        return self.with_leaves([_with_shape(leaf, change(leaf.shape)) for leaf in self.leaves])
 
     def merged(self, other: Spec) -> Spec | None:
         """What holds for the elements of both; None if form or dtypes differ."""
@@ -114,6 +114,10 @@ class Spec:
         return f"Spec({self.structure!r})"
 
 
+def _with_shape(leaf: Leaf, shape: TensorShape) -> Leaf:
+    return DatasetSpec(leaf.spec, shape) if isinstance(leaf, DatasetSpec) else TensorSpec(shape, leaf.dtype)
+
+
 def _packer(form: Any) -> Callable[[Sequence[Any]], Any]:
     """A function from leaves to their structure, quick for the common forms."""
     if form is LEAF:
@@ -121,6 +125,12 @@ def _packer(form: Any) -> Callable[[Sequence[Any]], Any]:
     if isinstance(form, Form) and form.kind is tuple and all(item is LEAF for item in form.items):
         return tuple
     return lambda leaves: put_together(form, leaves)
+
+
+def is_dataset(spec: Spec) -> bool:
+    """Whether elements are one dataset each."""
+    leaf = spec.leaves[0]
+    return spec.form is LEAF and isinstance(leaf, DatasetSpec) and leaf.shape.rank == 0
 
 
 # From structures of the program's.

@@ -11,6 +11,8 @@ from situs.data.options import DistributeOptions as DistributeOptions
 from situs.data.options import ExternalStatePolicy as ExternalStatePolicy
 from situs.data.options import OptimizationOptions as OptimizationOptions
 from situs.data.options import ThreadingOptions as ThreadingOptions
+from situs.data.random_access import at as at
+from situs.data.saveable import make_saveable_from_iterator as make_saveable_from_iterator
 from situs.data.transformations import assert_cardinality as assert_cardinality
 from situs.data.transformations import cardinality as cardinality
 from situs.data.transformations import enumerate_dataset as enumerate_dataset

@@ -5,8 +5,10 @@ graph, as in a ``tf.function``. For each element the graph runs:
 
     ds.map(lambda x, y: x * y)        graph:   (x, y) -> Mul         runs on (3., 2.), (5., 4.), ...
 
-A function may use tensors of the graph around it; they become symbols of the dataset. It may also return a dataset:
-then the graph computes the tensors that this one depends on, and running it gives the dataset with their values.
+A function may use tensors of the graph around it; they become symbols of the dataset. It may also return a dataset: an
+operation of its graph takes the tensors that this one depends on, and gives the dataset with their values.
+
+    ds.flat_map(lambda n: Dataset.range(n))      graph:   n -> DatasetVariant(n)     dataset: Range(n)
 """
 
 from __future__ import annotations
@@ -15,13 +17,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
+from situs import dtype as dt
 from situs.autograph.calls import converted
 from situs.data.element import DatasetSpec, Element, Leaf, Spec, take_apart_element
 from situs.data.node import Binding, Node, Stream, symbols_of
 from situs.devices.inventory import process
 from situs.devices.logical import Device
-from situs.devices.scope import here
-from situs.eager.bridge import host
+from situs.devices.scope import ROOT, build_into, here
+from situs.devices.spec import parse_spec
+from situs.eager.bridge import Value, host
 from situs.eager.cell import Cell
 from situs.errors import CancelledError, DTypeError, InvalidArgumentError, shown
 from situs.execution.engine import Engine
@@ -30,8 +34,11 @@ from situs.execution.state import Run, State
 from situs.graph.function import FunctionGraph, graphs_of
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
+from situs.ops.define import CPU, op
 from situs.ops.form import LEAF, Form
+from situs.ops.inner import symbolic
 from situs.placement import options
+from situs.shapes import SCALAR
 from situs.tensor import is_tensor
 from situs.tracing import function as _tracing  # noqa: F401 - gives AutoGraph the ops
 from situs.tracing.concrete import FunctionState
@@ -76,7 +83,6 @@ class ElementFunction:
         self._what = what
         self._homes = [None] * len(spec.leaves) if homes is None else homes
         self._datasets: dict[int, Node] = {}  # among what is returned, by position
-        self._state = FunctionState()
         self._programs: dict[tuple[Device, ...], Program] = {}
         self.spec = spec
         traced = self._traced(function, spec, make_dataset)
@@ -85,10 +91,31 @@ class ElementFunction:
         self._captured = list(self._graph.captures)
         self.captures = [tensor for tensor in self._captured if not tensor.is_ref]
 
+    @classmethod
+    def of_graph(cls, graph: FunctionGraph, spec: Spec, what: str) -> ElementFunction:
+        """A function out of a graph that was written down, with what it returns."""
+        if len(graph.results) != len(spec.leaves):
+            raise InvalidArgumentError(f"A function of {what}() has {len(graph.results)} results for {spec!r}.")
+        made = object.__new__(cls)
+        made._what, made.spec, made._graph = what, spec, graph
+        made._homes = [None] * len(graph.arguments)
+        made._programs = {}
+        variants = {number: tensor.op for number, tensor in enumerate(graph.results) if tensor.op.op_def is _variant}
+        made._datasets = {number: node.attrs["dataset"] for number, node in variants.items()}
+        made._effects = [node for node in graph.operations if node.op_def.stateful]
+        made._captured = list(graph.captures)
+        made.captures = [tensor for tensor in made._captured if not tensor.is_ref]
+        return made
+
     @property
     def returned(self) -> list[Node]:
         """The datasets among what it returns."""
         return list(self._datasets.values())
+
+    @property
+    def states(self) -> list[SymbolicTensor]:
+        """The variables that it uses."""
+        return [_root(tensor) for tensor in self._captured if tensor.is_ref]
 
     def stateful_op(self) -> str | None:
         """The type of an operation in it that may do something else the next time; None if there is none."""
@@ -98,7 +125,7 @@ class ElementFunction:
                 if node.op_def.stateful and node.type not in _HARMLESS:
                     return str(node.type)
                 pending += [graph for _, graph in graphs_of(node)]
-        return next((_root(tensor).op.type for tensor in self._captured if tensor.is_ref), None)
+        return next((state.op.type for state in self.states), None)
 
     # Tracing.
 
@@ -106,7 +133,7 @@ class ElementFunction:
         call = converted(function)
 
         def flat(*leaves: Any) -> list[Any]:
-            given = spec.pack([_as_argument(*each, make_dataset) for each in zip(leaves, spec.leaves, strict=True)])
+            given = presented(spec, leaves, make_dataset)
             return self._results(call(*given) if type(given) is tuple else call(given))
 
         kinds = [TensorSpec(leaf.shape, leaf.dtype) for leaf in spec.leaves]
@@ -130,7 +157,10 @@ class ElementFunction:
             if isinstance(node, Node):
                 self._datasets[number] = node
                 kinds.append(DatasetSpec(node.spec))
-                flat += symbols_of(node)
+                flat.append(variant_of(node))
+            elif isinstance(leaf, DatasetArray):
+                kinds.append(leaf.leaf)
+                flat.append(leaf.value)
             else:
                 tensor = self._as_tensor(leaf)
                 kinds.append(TensorSpec(tensor.shape, tensor.dtype))
@@ -151,33 +181,29 @@ class ElementFunction:
     # Running.
 
     def bind(self, binding: Binding) -> Callable[[Element], Element]:
-        """The function, for one iteration."""
+        """The function, for one iteration: its random operations begin anew."""
+        if not all(_is_there(tensor, binding) for tensor in self._captured):
+            return self._bound_later(binding)
         captured = [_captured_value(tensor, binding) for tensor in self._captured]
         homes = tuple([value.place.device if isinstance(value, Cell) else host() for value in captured])
         program = self._programs.get(homes) or self._programs.setdefault(homes, self._program(homes))
-        run = Run(self._state if binding.state is None else _Borrowed(binding.state))
+        state = None if binding.state is None else _Borrowed(binding.state)
+        run = ElementRun(state or FunctionState(), binding.with_state(state))
         execute = program.run
-        if self._datasets:
-            return self._giving_datasets(execute, run, captured, binding)
         if not captured:
             return lambda element: execute(run, element)
         return lambda element: execute(run, (*element, *captured))
 
-    def _giving_datasets(
-        self, execute: Callable[..., Any], run: Run, captured: list[Any], binding: Binding
-    ) -> Callable[[Element], Element]:
-        symbols = {number: symbols_of(node) for number, node in self._datasets.items()}
+    def _bound_later(self, binding: Binding) -> Callable[[Element], Element]:
+        """The function, bound when the first element comes: a variable of the session is not initialized yet."""
+        bound: list[Callable[[Element], Element]] = []
 
         def call(element: Element) -> Element:
-            made = iter(execute(run, (*element, *captured)))
-            leaves: list[Any] = []
-            for number in range(len(self.spec.leaves)):
-                if number in symbols:
-                    values = {id(tensor): next(made) for tensor in symbols[number]}
-                    leaves.append(Bound(self._datasets[number], binding.within(values)))
-                else:
-                    leaves.append(next(made))
-            return tuple(leaves)
+            if not bound:
+                for tensor in self._captured:
+                    _captured_value(tensor, binding)  # which says what is missing still
+                bound.append(self.bind(binding))
+            return bound[0](element)
 
         return call
 
@@ -192,7 +218,24 @@ class ElementFunction:
 
 
 def _as_argument(tensor: Any, leaf: Leaf, make_dataset: MakeDataset) -> Any:
-    return make_dataset(Given(tensor, leaf.spec)) if isinstance(leaf, DatasetSpec) else tensor
+    if not isinstance(leaf, DatasetSpec):
+        return tensor
+    return make_dataset(Given(tensor, leaf.spec)) if leaf.shape.rank == 0 else DatasetArray(tensor, leaf)
+
+
+def presented(spec: Spec, tensors: Sequence[Any], make_dataset: MakeDataset) -> Any:
+    """An element of a graph as programs get it: its tensors, and datasets, in their structure."""
+    if not spec.has_datasets:
+        return spec.pack(tensors)
+    return spec.pack([_as_argument(*each, make_dataset) for each in zip(tensors, spec.leaves, strict=True)])
+
+
+def _is_there(tensor: SymbolicTensor, binding: Binding) -> bool:
+    """Whether a tensor from outside has a value already, as all have but variables of sessions."""
+    variable = _root(tensor).op
+    if not tensor.is_ref or variable.attrs.get("cell") is not None or binding.state is None:
+        return True
+    return binding.state.has_cell(variable.attrs["shared_name"])
 
 
 def _captured_value(tensor: SymbolicTensor, binding: Binding) -> Any:
@@ -234,7 +277,7 @@ class _Borrowed(State):
 
     def __init__(self, state: State) -> None:
         super().__init__()
-        self._owner = ref(state)
+        self._owner: ref[State] = state._owner if isinstance(state, _Borrowed) else ref(state)
         self.closed = state.closed
 
     def _state(self) -> State:
@@ -247,20 +290,59 @@ class _Borrowed(State):
         """The cell of a variable of the session."""
         return self._state().cell(name, make)
 
+    def has_cell(self, name: str) -> bool:
+        """Whether a variable of the session has a cell already."""
+        return self._state().has_cell(name)
+
     def resource(self, name: str, make: Callable[[], Any]) -> Any:
         """What the session holds under a name."""
         return self._state().resource(name, make)
-
-    def next_draw(self, key: Any) -> int:
-        """How often a random operation has drawn in the session."""
-        return self._state().next_draw(key)
 
 
 # Datasets as values.
 
 
+class ElementRun(Run):
+    """A run for an element of an iteration, whose binding the datasets that it makes belong to."""
+
+    __slots__ = ("binding",)
+
+    def __init__(self, state: State, binding: Binding) -> None:
+        super().__init__(state)
+        self.binding = binding
+
+
+_variant = op("DatasetVariant", "other_arguments: any* -> variant: resource", dataset=None)
+_variant.shape(lambda other_arguments, *, dataset: SCALAR)
+
+
+@_variant.kernel(CPU)
+def _variant_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> Bound:
+    values = {id(tensor): value for tensor, value in zip(symbols_of(dataset), other_arguments, strict=True)}
+    if isinstance(run, ElementRun):
+        return Bound(dataset, run.binding.within(values))
+    return Bound(dataset, Binding(values, run.state))
+
+
+def variant_of(node: Node) -> SymbolicTensor:
+    """The tensor of the graph being built that a dataset is there."""
+    graph = here.graph
+    assert graph is not None
+    inputs = ([symbolic(graph, tensor) for tensor in symbols_of(node)],)
+    before = build_into(graph, ROOT.child(parse_spec("/device:CPU:0")))
+    try:
+        results = [(_variant.outputs[0], dt.resource, SCALAR)]
+        made: SymbolicTensor = graph.add(_variant, inputs, {"dataset": node}, {}, results, "DatasetVariant").outputs[0]
+        return made
+    finally:
+        build_into(*before)
+
+
 class Bound:
-    """A dataset with the values of the tensors it depends on: what stands for it in an element."""
+    """A dataset with the values of the tensors it depends on: what stands for it in an element.
+
+    An array of datasets is a NumPy array of these; the value of one dataset may be an array without dimensions.
+    """
 
     __slots__ = ("binding", "node")
     shape = ()
@@ -273,6 +355,26 @@ class Bound:
         """Begins an iteration."""
         return self.node.start(self.binding)
 
+    def __getitem__(self, key: tuple[()]) -> Bound:
+        """Itself, as an array without dimensions gives what it holds."""
+        return self
+
+
+class DatasetArray:
+    """An array of datasets, as a function or a program gets it: ``from_tensor_slices`` and the like take it apart.
+
+    Args:
+        value: The tensor of a graph, or the NumPy array, that has them.
+        leaf: What they are.
+    """
+
+    def __init__(self, value: Any, leaf: DatasetSpec) -> None:
+        self.value = value
+        self.leaf = leaf
+
+    def __repr__(self) -> str:
+        return f"<DatasetArray {self.leaf!r}>"
+
 
 class Given(Node):
     """A dataset that a function takes: which one, is known when the function runs."""
@@ -284,8 +386,15 @@ class Given(Node):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of the dataset that was given."""
-        bound: Bound = binding.value(self.symbols[0])
-        return bound.start()
+        return self._bound(binding).start()
+
+    def _bound(self, binding: Binding) -> Bound:
+        return binding.value(self.symbols[0])[()]  # type: ignore[no-any-return]
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """An element of the dataset that was given."""
+        bound = self._bound(binding)
+        return bound.node.at(bound.binding, index)
 
 
 class Ready(Node):
@@ -300,6 +409,10 @@ class Ready(Node):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, with the values that came with it."""
         return self._bound.start()
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """An element, with the values that came with it."""
+        return self._bound.node.at(self._bound.binding, index)
 
     def cardinality(self, binding: Binding) -> int:
         """The number of elements, as far as it is known."""

@@ -16,6 +16,7 @@ from situs import dtype as dt
 from situs.data import iterator_ops as ops
 from situs.data.element import Spec, spec_from
 from situs.data.face import node_of
+from situs.data.function import MakeDataset, presented
 from situs.data.iterator import IteratorBase
 from situs.data.node import Node
 from situs.data.optional import Optional, optional_of
@@ -42,15 +43,22 @@ class Iterator(IteratorBase):
         spec: What its elements are.
         where: The device that they are on; None for the host.
         initializer: The operation that begins an iteration, if there is one.
+        make_dataset: Makes datasets of nodes, for elements that have some.
     """
 
     def __init__(
-        self, handle: SymbolicTensor, spec: Spec, where: Device | None = None, initializer: Operation | None = None
+        self,
+        handle: SymbolicTensor,
+        spec: Spec,
+        where: Device | None = None,
+        initializer: Operation | None = None,
+        make_dataset: MakeDataset | None = None,
     ) -> None:
         self._handle = handle
         self._spec = spec
         self._where = where
         self._initializer = initializer
+        self._make_dataset = make_dataset or _no_dataset
 
     # Making one.
 
@@ -128,13 +136,15 @@ class Iterator(IteratorBase):
         """The tensors of the next element: every run takes one."""
         graph = ops.graph_of(self._handle)
         with building(graph):
-            return ops.add_get_next(graph, self._handle, self._spec, self._where, as_name(name, "IteratorGetNext"))
+            named = as_name(name, "IteratorGetNext")
+            tensors = ops.add_get_next(graph, self._handle, self._spec, self._where, named)
+            return presented(self._spec, tensors, self._make_dataset)
 
     def get_next_as_optional(self) -> Optional:
         """The next element of a run, or that there is none."""
         graph = ops.graph_of(self._handle)
         with building(graph):
-            return optional_of(graph, self._handle, self._spec, self._where)
+            return optional_of(graph, self._handle, self._spec, self._where, self._make_dataset)
 
     def string_handle(self, name: str | None = None) -> Any:
         """A string that stands for this iterator in the session that computes it."""
@@ -162,6 +172,10 @@ class Iterator(IteratorBase):
     def output_classes(self) -> Any:
         """The classes of the elements: tensors, in their structure."""
         return classes_of(self._spec)
+
+
+def _no_dataset(node: Node) -> Any:
+    raise UnimplementedError("An iterator that was made without a dataset cannot have datasets in its elements.")
 
 
 def dtypes_of(spec: Spec) -> Any:
@@ -199,15 +213,16 @@ def _initializer(graph: Graph, handle: SymbolicTensor, node: Node, where: Device
 # Iterators of datasets.
 
 
-def initializable(node: Node, shared_name: str | None) -> Iterator:
+def initializable(node: Node, shared_name: str | None, make_dataset: MakeDataset) -> Iterator:
     """An iterator of a dataset, which begins when its initializer runs."""
     graph = _graph()
     handle = _handle(graph, shared_name, node.where)
     with building(graph):
-        return Iterator(handle, node.spec, node.where, _initializer(graph, handle, node, node.where, None))
+        starts = _initializer(graph, handle, node, node.where, None)
+    return Iterator(handle, node.spec, node.where, starts, make_dataset)
 
 
-def one_shot(node: Node) -> Iterator:
+def one_shot(node: Node, make_dataset: MakeDataset) -> Iterator:
     """An iterator of a dataset, which begins by itself."""
     graph = _graph()
     ops.check_constant(node)
@@ -215,4 +230,4 @@ def one_shot(node: Node) -> Iterator:
         unique = graph.unique_name("OneShotIterator")
         attrs = {"dataset": node, "node_name": unique}
         handle = ops.add_handle(graph, ops.one_shot, (), attrs, node.where, f"{unique}/")
-    return Iterator(handle, node.spec, node.where)
+    return Iterator(handle, node.spec, node.where, None, make_dataset)

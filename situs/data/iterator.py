@@ -20,7 +20,7 @@ from situs.checkpoints.resumable import Resumable
 from situs.data import iterator_ops as ops
 from situs.data.cursor import Cursor
 from situs.data.element import DatasetSpec, Element, Spec
-from situs.data.function import Bound, MakeDataset, Ready
+from situs.data.function import DatasetArray, MakeDataset, Ready, presented
 from situs.data.node import Binding, Node
 from situs.data.optional import Optional, OptionalValue, optional_of
 from situs.data.resuming import Position, check_fits, go_to, position_of
@@ -33,6 +33,7 @@ from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant
 from situs.ops.form import LEAF
+from situs.tracing.spec import TensorSpec
 
 _MOST = 1000  # elements that one trace takes from an iterator
 
@@ -91,6 +92,7 @@ class OwnedIterator(IteratorBase):
         self._spec = node.spec
         self._where = node.where
         self._cursor = Cursor(node, Binding())
+        self._make_dataset = make_dataset
         self._as_tensors = presenter(node, make_dataset)
         self._handles: WeakKeyDictionary[Graph, SymbolicTensor] = WeakKeyDictionary()
 
@@ -109,7 +111,8 @@ class OwnedIterator(IteratorBase):
             OutOfRangeError: there is none.
         """
         if here.graph is not None:
-            return ops.add_get_next(here.graph, self._handle(here.graph), self._spec, self._where, None)
+            tensors = ops.add_get_next(here.graph, self._handle(here.graph), self._spec, self._where, None)
+            return presented(self._spec, tensors, self._make_dataset)
         element = self._cursor.pull()
         if element is None:
             raise OutOfRangeError("End of sequence [Op:IteratorGetNext]")
@@ -118,7 +121,7 @@ class OwnedIterator(IteratorBase):
     def get_next_as_optional(self) -> Optional:
         """The next element, or that there is none."""
         if here.graph is not None:
-            return optional_of(here.graph, self._handle(here.graph), self._spec, self._where)
+            return optional_of(here.graph, self._handle(here.graph), self._spec, self._where, self._make_dataset)
         element = self._cursor.pull()
         return OptionalValue(self._spec, None if element is None else self._as_tensors(element))
 
@@ -162,14 +165,18 @@ def presenter(node: Node, make_dataset: MakeDataset) -> Callable[[Element], Any]
     if spec.has_datasets:
         return lambda element: pack(
             [
-                make_dataset(Ready(value)) if isinstance(value, Bound) else wrap(value, where)
-                for value, where in zip(element, places, strict=True)
+                wrap(value, where) if isinstance(leaf, TensorSpec) else _dataset(value, leaf, make_dataset)
+                for value, leaf, where in zip(element, spec.leaves, places, strict=True)
             ]
         )
     if spec.form is LEAF:
         only = places[0]
         return lambda element: wrap(element[0], only)
     return lambda element: pack(list(map(wrap, element, places)))
+
+
+def _dataset(value: Any, leaf: DatasetSpec, make_dataset: MakeDataset) -> Any:
+    return make_dataset(Ready(value[()])) if leaf.shape.rank == 0 else DatasetArray(value, leaf)
 
 
 def _dtype(leaf: Any) -> dt.DType:
@@ -182,9 +189,11 @@ class FunctionIterator(IteratorBase):
     Args:
         node: The dataset.
         graph: The graph.
+        make_dataset: Makes datasets of nodes, for elements that have some.
     """
 
-    def __init__(self, node: Node, graph: Graph) -> None:
+    def __init__(self, node: Node, graph: Graph, make_dataset: MakeDataset) -> None:
+        self._make_dataset = make_dataset
         self._spec = node.spec
         self._where = node.where
         inputs = (ops.dependencies(graph, node),)
@@ -193,11 +202,13 @@ class FunctionIterator(IteratorBase):
 
     def get_next(self) -> Any:
         """The next element of the run."""
-        return ops.add_get_next(ops.graph_of(self._handle), self._handle, self._spec, self._where, None)
+        tensors = ops.add_get_next(ops.graph_of(self._handle), self._handle, self._spec, self._where, None)
+        return presented(self._spec, tensors, self._make_dataset)
 
     def get_next_as_optional(self) -> Optional:
         """The next element of the run, or that there is none."""
-        return optional_of(ops.graph_of(self._handle), self._handle, self._spec, self._where)
+        graph = ops.graph_of(self._handle)
+        return optional_of(graph, self._handle, self._spec, self._where, self._make_dataset)
 
     def has_next(self) -> Any:
         """A tensor that says whether the run finds another element."""

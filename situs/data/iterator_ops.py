@@ -25,6 +25,7 @@ from situs import locks
 from situs.data.cursor import Cursor, binding_for
 from situs.data.element import Element, Spec
 from situs.data.node import Binding, Node, symbols_of
+from situs.data.resuming import Position, check_fits, functions_of, go_to, position_of, with_functions
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import ROOT, build_into, here
@@ -159,7 +160,9 @@ def check_constant(dataset: Node) -> None:
     Raises:
         InvalidArgumentError: it depends on a placeholder, a variable or the like.
     """
-    for node in prune([tensor.op for tensor in symbols_of(dataset)], ()):
+    functions = [function for stage in with_functions(dataset) for function in functions_of(stage)]
+    states = [state for function in functions for state in function.states]
+    for node in prune([tensor.op for tensor in (*symbols_of(dataset), *states)], ()):
         fed = node.type.startswith("Placeholder")
         if fed or node.op_def.stateful:
             raise InvalidArgumentError(
@@ -206,6 +209,30 @@ def brought(element: Element, source: Device, target: Device) -> list[Value]:
 @has_next.kernel(CPU, GPU, host_output=True)
 def _has_next_kernel(iterator: Handle, *, run: Any) -> torch.Tensor:
     return torch.tensor(iterator.cursor.has_next(run))
+
+
+# Where an iteration is, as a string.
+
+serialize = op(
+    "SerializeIterator", "resource_handle: resource -> serialized: string", stateful=True, external_state_policy=None
+)
+serialize.shape(lambda resource_handle, *, external_state_policy: SCALAR)
+deserialize = op("DeserializeIterator", "resource_handle: resource, serialized: string ->", stateful=True)
+deserialize.shape(lambda *inputs: [])
+
+
+@serialize.kernel(CPU, GPU, host_output=True)
+def _serialize_kernel(resource_handle: Handle, *, external_state_policy: int | None) -> Any:
+    cursor = resource_handle.cursor
+    return np.array(position_of(cursor, cursor.node, external_state_policy).to_bytes(), dtype=object)
+
+
+@deserialize.kernel(CPU, GPU)
+def _deserialize_kernel(resource_handle: Handle, serialized: Any, *, run: Any) -> tuple[()]:
+    cursor, position = resource_handle.cursor, Position.from_bytes(serialized[()])
+    check_fits(cursor.node, position)
+    go_to(cursor, cursor.node, position, run.state)
+    return ()
 
 
 # Handles as strings.
@@ -282,13 +309,12 @@ def dependencies(graph: Graph, dataset: Node) -> list[SymbolicTensor]:
     return [symbolic(graph, tensor) for tensor in symbols_of(dataset)]
 
 
-def add_get_next(graph: Graph, handle: SymbolicTensor, spec: Spec, where: Device | None, name: str | None) -> Any:
-    """Adds the operation that takes the next element; its tensors, in the form of elements."""
+def add_get_next(graph: Graph, handle: SymbolicTensor, spec: Spec, where: Device | None, name: str | None) -> list[Any]:
+    """Adds the operation that takes the next element, and returns its tensors."""
     kinds = [(leaf.dtype, leaf.shape) for leaf in spec.leaves]
     attrs = {"output_types": tuple([leaf.dtype for leaf in spec.leaves])}
     with on_device(graph, where):
-        node = add(graph, get_next, (graph.capture(handle),), attrs, kinds, name)
-    return spec.pack(node.outputs)
+        return add(graph, get_next, (graph.capture(handle),), attrs, kinds, name).outputs
 
 
 def add_has_next(graph: Graph, handle: SymbolicTensor, where: Device | None) -> SymbolicTensor:

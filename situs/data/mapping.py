@@ -169,6 +169,10 @@ class Map(Made):
         run = tuned if calls == AUTOTUNE else mapped
         return Stream(run(items, call, workers_for(calls), self.keeps_order(binding.deterministic), binding.life))
 
+    def at(self, binding: Binding, index: int) -> Element:
+        """What the function makes of one element."""
+        return self.function.bind(binding)(self.input.at(binding, index))
+
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""
         return self.input.cardinality(binding)

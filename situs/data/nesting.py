@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Self
 
 from situs.data.crew import Crew
-from situs.data.element import DatasetSpec, Element
+from situs.data.element import DatasetSpec, Element, is_dataset
 from situs.data.face import Face
 from situs.data.function import Bound, ElementFunction
 from situs.data.mapping import Computed, as_calls, as_order, workers_for
@@ -32,7 +32,6 @@ from situs.data.node import (
 )
 from situs.data.parallel import Limit, prefetched, read_ahead
 from situs.errors import DTypeError
-from situs.ops.form import LEAF
 
 Opened = Iterator[Any] | Failure
 
@@ -57,7 +56,8 @@ class Nesting(Face):
 
         Args:
             map_func: The function; it returns a dataset.
-            cycle_length: How many datasets take turns; by default as many as there are cores.
+            cycle_length: How many datasets take turns; by default as many as there are cores, or threads if these are
+                fewer.
             block_length: How many elements one gives before the next has its turn; 1 by default.
             num_parallel_calls: How many threads read ahead; None for none, ``AUTOTUNE`` for one a core.
             deterministic: Accepted for TensorFlow's programs: the order does not depend on the threads.
@@ -71,7 +71,7 @@ class Nesting(Face):
 
     def _nested(self, map_func: Any, what: str) -> ElementFunction:
         function = self._function(map_func, what)
-        if function.spec.form is not LEAF or not isinstance(function.spec.leaves[0], DatasetSpec):
+        if not is_dataset(function.spec):
             raise DTypeError(
                 f"The `map_func` argument of {what}() must return a `Dataset` object. Got {function.spec.structure!r}."
             )
@@ -89,7 +89,7 @@ class _Flattened(Computed):
 
     def __init__(self, input: Node, function: ElementFunction, *depends_on: Any) -> None:
         super().__init__(input, function, _inner_spec(function), *depends_on)
-        self.where = function.returned[0].where
+        self.where = function.returned[0].where if function.returned else None
 
     def _open(self, binding: Binding) -> Callable[[Any], Any]:
         """From an item to the items of its dataset; a `Failure` if there is none."""
@@ -98,7 +98,7 @@ class _Flattened(Computed):
 
 
 def _begin(made: Element) -> Iterator[Any]:
-    bound: Bound = made[0]
+    bound: Bound = made[0][()]
     return bound.start().elements()
 
 
@@ -137,13 +137,15 @@ class Interleave(_Flattened):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        asked = binding.number(self._cycle)
-        cycle = workers_for(asked) if asked == AUTOTUNE else _checked_cycle(asked)
+        asked, calls = binding.number(self._cycle), None if self._calls is None else binding.number(self._calls)
+        cycle = _checked_cycle(asked) if asked != AUTOTUNE else workers_for(AUTOTUNE)
+        if asked == AUTOTUNE and calls is not None and calls != AUTOTUNE:
+            cycle = min(cycle, calls)  # no more at a time than there are threads for
         block = _checked_block(binding.number(self._block))
         opened = map(self._open(binding), self.input.start(binding).elements())
-        if self._calls is None:
+        if calls is None:
             return Stream(_in_turn(opened, cycle, block))
-        workers = workers_for(binding.number(self._calls))
+        workers = workers_for(calls)
         return Stream(in_turn_ahead(opened, cycle, block, min(workers, 2 * cycle), binding))
 
 

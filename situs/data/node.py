@@ -18,7 +18,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from situs import locks
 from situs.data.element import Element, Spec
@@ -32,10 +32,12 @@ from situs.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OutOfRangeError,
+    UnimplementedError,
     shown,
 )
 from situs.execution.state import Run, State
 from situs.graph.tensor import SymbolicTensor
+from situs.mixing import unpredictable
 from situs.ops.attribute import as_int
 from situs.symbolic.fold import constant_value
 from situs.tensor import read
@@ -154,6 +156,26 @@ class Life:
             self._waiting[1].check()
 
 
+class Draws:
+    """What an iteration has drawn at random.
+
+    Attributes:
+        seeds: The seeds of the iterations of nodes that have begun, by the identity of the node.
+        lost: A node that drew in a way that cannot be repeated; None if there is none.
+        lock: Guards them.
+    """
+
+    def __init__(self) -> None:
+        self.seeds: dict[int, list[int]] = {}
+        self.lost: str | None = None
+        self.lock = locks.lock()
+
+    def of(self, node: Node, epochs: int) -> tuple[int, list[int]]:
+        """The number of the next iteration of a node, and the seeds of those that have begun."""
+        with self.lock:
+            return epochs, list(self.seeds.get(id(node), ()))
+
+
 class Binding:
     """What a dataset is iterated with.
 
@@ -165,20 +187,19 @@ class Binding:
         planned: Seeds for the next iterations of nodes, by the identity of the node.
 
     Attributes:
-        lost: A node that drew at random in a way that cannot be repeated; None if there is none.
+        draws: What has been drawn at random.
+        memories: What nodes of graphs remember.
     """
 
     __slots__ = (
-        "_drawn",
-        "_lock",
-        "_memories",
         "_outer",
         "_planned",
-        "_values",
         "deterministic",
+        "draws",
         "life",
-        "lost",
+        "memories",
         "state",
+        "values",
     )
 
     def __init__(
@@ -189,21 +210,25 @@ class Binding:
         deterministic: bool = True,
         planned: dict[int, deque[int]] | None = None,
     ) -> None:
-        self._values = values or {}
+        self.values = values or {}
         self.state = state
         self.life = life or Life()
         self.deterministic = deterministic
-        self._memories: dict[int, Memory] = {}
+        self.memories: dict[int, Memory] = {}
         self._planned = planned or {}
-        self._drawn: dict[int, list[int]] = {}
-        self._outer: Binding | None = None
-        self._lock = locks.lock()
-        self.lost: str | None = None
+        self.draws = Draws()
+        self._outer: Draws | None = None  # of the iteration that this one is part of
 
     def within(self, values: dict[int, Any]) -> Binding:
         """A binding for a dataset that a function returned for one element: it belongs to the same iteration."""
         made = Binding(values, self.state, self.life, self.deterministic)
-        made._outer = self._outer or self
+        made._outer = self._outer or self.draws
+        return made
+
+    def with_state(self, state: State | None) -> Binding:
+        """The same, with another state in the place of this one's, which it does not hold."""
+        made = Binding(self.values, state, self.life, self.deterministic, self._planned)
+        made.memories, made.draws, made._outer = self.memories, self.draws, self._outer
         return made
 
     def value(self, tensor: SymbolicTensor) -> Any:
@@ -213,7 +238,7 @@ class Binding:
             FailedPreconditionError: it has none here.
         """
         try:
-            return self._values[id(tensor)]
+            return self.values[id(tensor)]
         except KeyError:
             raise FailedPreconditionError(
                 f"The dataset depends on {tensor!r}, which has no value outside of its graph. Iterate it inside of "
@@ -228,11 +253,11 @@ class Binding:
         """The value of a number, if it is known already."""
         if isinstance(number, int):
             return number
-        return int(self._values[id(number)]) if id(number) in self._values else None
+        return int(self.values[id(number)]) if id(number) in self.values else None
 
     def memory(self, node: Node) -> Memory:
         """What a node remembers: for good if it was made in eager code, else for the life of the iterator."""
-        return node.memory or self._memories.setdefault(id(node), Memory())
+        return node.memory or self.memories.setdefault(id(node), Memory())
 
     def order(self, node: Node, seed: int | None, again: bool, drawn: int | None = None) -> int:
         """The seed of the iteration of a node that begins now.
@@ -243,25 +268,31 @@ class Binding:
             again: Whether every iteration has an order of its own.
             drawn: What the node drew in place of a seed, when it was made; None if every iteration draws anew.
         """
-        with self._lock:
+        with self.draws.lock:
             chosen = self._planned_for(node)
+            begun = self.draws.seeds.get(id(node))
+            if chosen is None and begun and not again:
+                chosen = begun[-1]  # one order for all of it, also where it goes on after a restart
             if chosen is None:
                 epoch = self.memory(node).next_epoch() if again else 0
-                chosen = order_seed(drawn if seed is None else seed, epoch)
+                chosen = order_seed(self._drawn_for(node, drawn) if seed is None else seed, epoch)
             if self._outer is None:
-                self._drawn.setdefault(id(node), []).append(chosen)
+                self.draws.seeds.setdefault(id(node), []).append(chosen)
             elif seed is None or (again and node.memory is not None):
                 self._outer.lost = node.title
             return chosen
 
+    def _drawn_for(self, node: Node, drawn: int | None) -> int | None:
+        """What a node draws in place of a seed: iterators of a graph draw each for itself."""
+        if drawn is None or node.memory is not None:
+            return drawn
+        memory = self.memory(node)
+        memory.kept = unpredictable() if memory.kept is None else memory.kept
+        return memory.kept  # type: ignore[no-any-return]
+
     def _planned_for(self, node: Node) -> int | None:
         planned = self._planned.get(id(node))
         return planned.popleft() if planned else None
-
-    def drawn(self, node: Node) -> tuple[int, list[int]]:
-        """The number of the next iteration of a node, and the seeds of those that have begun."""
-        with self._lock:
-            return 0 if node.memory is None else node.memory.epochs, list(self._drawn.get(id(node), ()))
 
 
 class Node:
@@ -277,6 +308,17 @@ class Node:
     """
 
     title = ""  # what its dataset is called when it is printed
+    classes: ClassVar[dict[str, type[Node]]] = {}  # by name, for datasets that were written down
+    made_with: tuple[tuple[Any, ...], dict[str, Any]]  # what the class was called with
+
+    def __init_subclass__(cls) -> None:
+        Node.classes[cls.__name__] = cls
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A node that knows what it was made with."""
+        made = super().__new__(cls)
+        made.made_with = args, kwargs
+        return made
 
     def __init__(self, spec: Spec, inputs: Sequence[Node] = (), depends_on: Iterable[Any] = ()) -> None:
         self.spec = spec
@@ -294,6 +336,29 @@ class Node:
         stream = self.start(binding)
         next(itertools.islice(stream.items, count, count), None)
         return Stream(stream.items, stream.table)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """The element with a number, made without those before it.
+
+        Raises:
+            OutOfRangeError: there is no such element.
+            UnimplementedError: the elements of this node have no numbers.
+        """
+        raise UnimplementedError(
+            f"Random access is not implemented for a dataset of {self.title}: its elements are not known by their "
+            "numbers. Use cache() behind it."
+        )
+
+    def checked_index(self, binding: Binding, index: int) -> int:
+        """The number of an element, if there is one with it.
+
+        Raises:
+            OutOfRangeError: there is none.
+        """
+        size = self.cardinality(binding)
+        if index < 0 or 0 <= size <= index:
+            raise OutOfRangeError(f"Index out of range [0, {size if size >= 0 else '...'}): {index}")
+        return index
 
     def cardinality(self, binding: Binding) -> int:
         """The number of elements, as far as it is known: `INFINITE` or `UNKNOWN` where it is not."""

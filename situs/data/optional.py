@@ -17,6 +17,7 @@ import torch
 from situs import dtype as dt
 from situs.data import iterator_ops as ops
 from situs.data.element import Element, Spec
+from situs.data.function import MakeDataset, presented
 from situs.devices.logical import Device
 from situs.eager.bridge import Value, host
 from situs.errors import InvalidArgumentError
@@ -73,8 +74,9 @@ class OptionalValue(Optional):
 class OptionalTensor(Optional):
     """An optional in a graph: known when it runs."""
 
-    def __init__(self, spec: Spec, tensor: SymbolicTensor, where: Device | None) -> None:
+    def __init__(self, spec: Spec, tensor: SymbolicTensor, where: Device | None, make_dataset: MakeDataset) -> None:
         self._spec = spec
+        self._make_dataset = make_dataset
         self._tensor = tensor
         self._where = where
 
@@ -92,13 +94,16 @@ class OptionalTensor(Optional):
         attrs = {"output_types": tuple([leaf.dtype for leaf in self._spec.leaves])}
         with ops.on_device(graph, self._where):
             tensor = graph.capture(self._tensor)
-            return self._spec.pack(ops.add(graph, _get_value, (tensor,), attrs, kinds, name).outputs)
+            made = ops.add(graph, _get_value, (tensor,), attrs, kinds, name).outputs
+        return presented(self._spec, made, self._make_dataset)
 
 
-def optional_of(graph: Graph, handle: SymbolicTensor, spec: Spec, where: Device | None) -> OptionalTensor:
+def optional_of(
+    graph: Graph, handle: SymbolicTensor, spec: Spec, where: Device | None, make_dataset: MakeDataset
+) -> OptionalTensor:
     """Adds the operation that takes the next element of an iterator, if there is one."""
     inputs = (graph.capture(handle),)
-    return OptionalTensor(spec, ops.add_handle(graph, _next_optional, inputs, {}, where, None), where)
+    return OptionalTensor(spec, ops.add_handle(graph, _next_optional, inputs, {}, where, None), where, make_dataset)
 
 
 # The operations. The value of an optional is an element with its device, or None.

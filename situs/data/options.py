@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 from typing import Any, ClassVar, Self
 
+from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import Binding, Node, Stream, Transformation
 from situs.errors import DTypeError, InvalidArgumentError
@@ -218,6 +219,10 @@ class WithOptions(Transformation):
     def start_after(self, binding: Binding, count: int) -> Stream:
         """Begins an iteration behind the first elements."""
         return self.input.start_after(binding, count)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """The same element."""
+        return self.input.at(binding, index)
 
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from situs import dtype as dt
-from situs.data.batching import check_tensors, checked_size, groups, leading, number_of_batches
+from situs.data.batching import checked_size, groups, leading, number_of_batches
 from situs.data.columns import padded
 from situs.data.element import Element, Leaf, Spec, matched
 from situs.data.face import Face
@@ -21,8 +23,11 @@ from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
 from situs.errors import DTypeError, InvalidArgumentError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_bool
+from situs.ops.form import LEAF, Form
 from situs.shapes import TensorShape
+from situs.symbolic.fold import constant_value
 from situs.tensor import read
 from situs.tracing.spec import TensorSpec
 
@@ -51,7 +56,13 @@ class Padding(Face):
             name: Accepted for TensorFlow's programs.
         """
         spec = self._node.spec
-        check_tensors(spec, "padded_batch()")
+        if spec.has_datasets:
+            raise DTypeError(
+                f"`padded_batch` is not supported for datasets of datasets; the elements here are {spec.structure!r}. "
+                "Use flat_map() first."
+            )
+        if _has_none(spec.form):
+            raise DTypeError(f"`padded_batch` pads tensors; there is None in the elements here, {spec.structure!r}.")
         sizes = _sizes(spec, padded_shapes)
         fills = _fills(spec, padding_values)
         size, drops = as_number(batch_size, "batch_size"), as_bool(drop_remainder, "drop_remainder")
@@ -76,22 +87,43 @@ def _size(wanted: Any, leaf: Leaf) -> list[Size]:
     if shape.rank is None:
         shape = leaf.shape
     if shape.rank is None or leaf.shape.rank not in (None, shape.rank):
-        raise InvalidArgumentError(
-            f"The padded shape {shape} is not compatible with the corresponding input component shape {leaf.shape}."
-        )
+        raise _incompatible(shape, leaf)
     for size, known in zip(shape, leaf.shape if leaf.shape.rank is not None else shape, strict=True):
         if size is not None and known is not None and size < known:
-            raise InvalidArgumentError(
-                f"The padded shape {shape} is not compatible with the corresponding input component shape {leaf.shape}."
-            )
+            raise _incompatible(shape, leaf)
     return shape.as_list()
 
 
+def _incompatible(shape: TensorShape, leaf: Leaf) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"The padded shape {shape} is not compatible with the shape {leaf.shape} of the corresponding input component."
+    )
+
+
+def _has_none(form: Any) -> bool:
+    return form is None or (isinstance(form, Form) and any(_has_none(item) for item in form.items))
+
+
 def _open(wanted: Any) -> Any:
-    """A shape, with None where TensorFlow's programs write -1."""
+    """A shape, with None where TensorFlow's programs write -1.
+
+    Raises:
+        DTypeError: it is a tensor of something else than integers.
+        InvalidArgumentError: it is no vector.
+    """
     value = read(wanted)
-    if isinstance(value, EagerTensor):
-        value = to_numpy(value).tolist()
+    if isinstance(value, (SymbolicTensor, EagerTensor)):
+        if not value.dtype.is_integer:
+            raise DTypeError(
+                f"Padded shape {wanted} must be a `tf.int64` vector tensor, but its element type was "
+                f"{value.dtype.name}."
+            )
+        known = constant_value(value) if isinstance(value, SymbolicTensor) else to_numpy(value)
+        value = [None] * (value.shape.num_elements() or 0) if known is None else np.asarray(known).tolist()
+    if isinstance(value, (list, tuple)) and any(isinstance(size, (list, tuple)) for size in value):
+        raise InvalidArgumentError(
+            f"Padded shape {wanted} must be a `tf.int64` vector tensor, but its shape was {np.shape(value)}."
+        )
     if isinstance(value, (TensorShape, type(None))) or not hasattr(value, "__iter__"):
         return value
     return [None if size == -1 else size for size in value]
@@ -100,8 +132,25 @@ def _open(wanted: Any) -> Any:
 def _fills(spec: Spec, values: Any) -> list[Any]:
     """What to pad each component with."""
     alone = values is None or not isinstance(values, (tuple, dict))
-    each = [values] * len(spec.leaves) if alone else matched(spec.form, values, "`padding_values`")
+    each = [values] * len(spec.leaves) if alone else _matched_fills(spec.form, values)
     return [_fill(value, leaf.dtype) for value, leaf in zip(each, spec.leaves, strict=True)]
+
+
+def _matched_fills(form: Any, values: Any) -> list[Any]:
+    """What to pad each component of a form with; None stands for all below it."""
+    if values is None:
+        return [None] * leaves_in(form)
+    if not isinstance(form, Form) or isinstance(values, Form):
+        return matched(form, values, "`padding_values`")
+    parts = matched(Form(form.kind, (LEAF,) * len(form.items), form.keys, form.order), values, "`padding_values`")
+    return [fill for item, part in zip(form.items, parts, strict=True) for fill in _matched_fills(item, part)]
+
+
+def leaves_in(form: Any) -> int:
+    """How many leaves a form has."""
+    if isinstance(form, Form):
+        return sum(leaves_in(item) for item in form.items)
+    return int(form is LEAF)
 
 
 def _fill(value: Any, dtype: DType) -> Any:

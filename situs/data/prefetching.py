@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import AUTOTUNE, Binding, Node, Number, Stream, Transformation, as_number
 from situs.data.parallel import Limit, TunedLimit, prefetched
@@ -23,10 +24,12 @@ class Prefetching(Face):
         """The same elements, made ahead by a thread.
 
         Args:
-            buffer_size: How many elements to make ahead; ``AUTOTUNE`` to find out, 0 for none.
+            buffer_size: How many elements to make ahead; ``AUTOTUNE`` or None to find out, 0 for none.
             name: Accepted for TensorFlow's programs.
         """
-        return self._of(Prefetch(self._node, as_number(buffer_size, "buffer_size")))
+        return self._of(
+            Prefetch(self._node, as_number(AUTOTUNE if buffer_size is None else buffer_size, "buffer_size"))
+        )
 
 
 class Prefetch(Transformation):
@@ -47,6 +50,10 @@ class Prefetch(Transformation):
         size = checked_buffer(binding.number(self._size))
         items = self.input.start_after(binding, count).elements()
         return Stream(items if size == 0 else prefetched(items, limit_for(size), binding.life))
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """The same element."""
+        return self.input.at(binding, index)
 
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""

@@ -28,23 +28,37 @@ def records_of(compression: Any) -> Reader:
 
 
 def _records(path: str, compression: str) -> Iterator[bytes]:
-    offset, most = 0, longest_record()
+    offset = 0
     with opened_file(path, compression) as file:
-        while head := file.read(_HEAD):
-            if len(head) < _HEAD:
-                raise DataLossError(f"{path}: truncated record at {offset}")
-            _verify(head[: _LENGTH.size], head[_LENGTH.size :], path, offset)
-            (length,) = _LENGTH.unpack(head[: _LENGTH.size])
-            record, check = read_up_to(file, min(length, most + 1)), b""
-            if len(record) > most:
-                raise too_long(most, path, "record")
-            if len(record) == length:
-                check = file.read(_CHECK.size)
-            if len(check) < _CHECK.size:
-                raise DataLossError(f"{path}: truncated record at {offset}")
-            _verify(record, check, path, offset)
+        while found := next_record(file, path, offset):
+            record, offset = found
             yield record
-            offset += _HEAD + length + _CHECK.size
+
+
+def next_record(file: Any, path: str, offset: int) -> tuple[bytes, int] | None:
+    """The record at the place where a file is, and the place behind it; None at the end.
+
+    Raises:
+        DataLossError: it is damaged, or cut off.
+        ResourceExhaustedError: it is longer than records may be.
+    """
+    head = file.read(_HEAD)
+    if not head:
+        return None
+    if len(head) < _HEAD:
+        raise DataLossError(f"{path}: truncated record at {offset}")
+    _verify(head[: _LENGTH.size], head[_LENGTH.size :], path, offset)
+    (length,) = _LENGTH.unpack(head[: _LENGTH.size])
+    most, check = longest_record(), b""
+    record = read_up_to(file, min(length, most + 1))
+    if len(record) > most:
+        raise too_long(most, path, "record")
+    if len(record) == length:
+        check = file.read(_CHECK.size)
+    if len(check) < _CHECK.size:
+        raise DataLossError(f"{path}: truncated record at {offset}")
+    _verify(record, check, path, offset)
+    return record, offset + _HEAD + length + _CHECK.size
 
 
 def _verify(data: bytes, check: bytes, path: str, offset: int) -> None:

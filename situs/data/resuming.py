@@ -21,9 +21,10 @@ from situs.data.cursor import Cursor
 from situs.data.function import ElementFunction
 from situs.data.generator import Generator
 from situs.data.mapping import Map
-from situs.data.node import Binding, Node, stages_of
-from situs.data.options import options_of
+from situs.data.node import Binding, Memory, Node, stages_of
+from situs.data.options import ExternalStatePolicy, options_of
 from situs.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.execution.state import State
 
 _LARGEST = 2**63
 
@@ -69,32 +70,49 @@ def _natural(number: Any) -> int:
     return number
 
 
-def position_of(cursor: Cursor, node: Node) -> Position:
+def position_of(cursor: Cursor, node: Node, policy: Any = None) -> Position:
     """Where an iteration is.
+
+    Args:
+        cursor: The iteration.
+        node: The dataset.
+        policy: What to do if its elements depend on more than the dataset: an ``ExternalStatePolicy``.
 
     Raises:
         FailedPreconditionError: it could not be brought back there.
     """
-    _check_repeatable(node)
+    check_repeatable(node, policy)
     stages = stages_of(node)
-    with cursor.standing() as (taken, failed, binding):
-        if binding.lost is not None:
+    with cursor.standing() as (taken, failed, draws, memories):
+        if draws.lost is not None:
             raise FailedPreconditionError(
-                f"{binding.lost} inside of a function of the dataset draws at random without a seed: the position of "
+                f"{draws.lost} inside of a function of the dataset draws at random without a seed: the position of "
                 "this iterator cannot be saved. Give it a seed."
             )
-        draws = [binding.drawn(stage) for stage in stages]
-        return Position(taken, failed, [stage.title for stage in stages], draws)
+        drawn = [draws.of(stage, _epochs(stage, memories)) for stage in stages]
+        return Position(taken, failed, [stage.title for stage in stages], drawn)
 
 
-def go_to(cursor: Cursor, node: Node, position: Position) -> None:
-    """Makes an iteration go on from a position, which `check_fits` has found to fit."""
-    planned = {}
-    for stage, (epoch, seeds) in zip(stages_of(node), position.draws, strict=True):
-        planned[id(stage)] = deque(seeds)
-        if stage.memory is not None:
-            stage.memory.go_to_epoch(epoch)
-    cursor.resume(node, Binding(planned=planned), position.taken, position.failed)
+def _epochs(stage: Node, memories: dict[int, Memory]) -> int:
+    memory = stage.memory or memories.get(id(stage))
+    return 0 if memory is None else memory.epochs
+
+
+def go_to(cursor: Cursor, node: Node, position: Position, state: State | None = None) -> None:
+    """Makes an iteration go on from a position, which `check_fits` has found to fit.
+
+    Args:
+        cursor: The iteration; it keeps the values of the tensors that it depends on.
+        node: The dataset.
+        position: The position.
+        state: The state of the session; None in eager code.
+    """
+    stages = stages_of(node)
+    planned = {id(stage): deque(seeds) for stage, (_, seeds) in zip(stages, position.draws, strict=True)}
+    binding = Binding(cursor.values, state, planned=planned)
+    for stage, (epoch, _) in zip(stages, position.draws, strict=True):
+        binding.memory(stage).go_to_epoch(epoch)
+    cursor.resume(node, binding, position.taken, position.failed)
 
 
 def check_fits(node: Node, position: Position) -> None:
@@ -104,7 +122,7 @@ def check_fits(node: Node, position: Position) -> None:
         InvalidArgumentError: it was saved of a dataset that was made in another way.
         FailedPreconditionError: the dataset has no positions.
     """
-    _check_repeatable(node)
+    check_repeatable(node)
     stages = [stage.title for stage in stages_of(node)]
     if stages != position.stages or len(stages) != len(position.draws):
         raise InvalidArgumentError(
@@ -116,9 +134,18 @@ def check_fits(node: Node, position: Position) -> None:
 # What can be done again.
 
 
-def _check_repeatable(node: Node) -> None:
-    keeps_order = options_of(node).keeps_order
-    for stage in _with_functions(node):
+def check_repeatable(node: Node, policy: Any = None) -> None:
+    """Raises unless the elements of a dataset depend on nothing else, or the program says that it does not matter.
+
+    Raises:
+        FailedPreconditionError: they do.
+    """
+    options = options_of(node)
+    keeps_order = options.keeps_order
+    asked = getattr(options, "experimental_external_state_policy", None) if policy is None else policy
+    if asked in (ExternalStatePolicy.WARN, ExternalStatePolicy.IGNORE):
+        return
+    for stage in with_functions(node):
         reason = _state_of(stage, keeps_order)
         if reason is not None:
             raise FailedPreconditionError(
@@ -128,7 +155,7 @@ def _check_repeatable(node: Node) -> None:
             )
 
 
-def _with_functions(node: Node) -> Iterator[Node]:
+def with_functions(node: Node) -> Iterator[Node]:
     """The stages of a dataset, and those of the datasets that its functions return."""
     pending, seen = [node], set()
     while pending:
@@ -138,10 +165,11 @@ def _with_functions(node: Node) -> Iterator[Node]:
         seen.add(id(stage))
         yield stage
         pending += stage.inputs
-        pending += [made for function in _functions(stage) for made in function.returned]
+        pending += [made for function in functions_of(stage) for made in function.returned]
 
 
-def _functions(stage: Node) -> list[ElementFunction]:
+def functions_of(stage: Node) -> list[ElementFunction]:
+    """The functions of the program's that a stage calls."""
     return [value for value in vars(stage).values() if isinstance(value, ElementFunction)]
 
 
@@ -149,7 +177,7 @@ def _state_of(stage: Node, keeps_order: bool) -> str | None:
     """Why a stage would not do the same again; None if it would."""
     if isinstance(stage, Generator):
         return "EagerPyFunc is stateful: Dataset.from_generator() takes elements from Python."
-    for function in _functions(stage):
+    for function in functions_of(stage):
         found = function.stateful_op()
         if found is not None:
             return f"{found} is stateful: it is in a function of Dataset.{stage.title.lower()}()."

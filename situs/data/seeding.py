@@ -10,13 +10,52 @@ An iteration mixes in how often the dataset was iterated before, unless it is to
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from situs.devices.scope import here
+from situs.errors import DTypeError
+from situs.graph.function import outermost
+from situs.graph.tensor import SymbolicTensor
 from situs.mixing import UNPREDICTABLE, mix, unpredictable
 from situs.ops import seeds
+from situs.symbolic.fold import constant_value
+from situs.tensor import read
 
 _DEFAULT = 87654321  # in the place of a global seed, for programs that give seeds of their own alone
+
+
+class LateSeed(NamedTuple):
+    """A seed that is known when the dataset is iterated.
+
+    Attributes:
+        given: The tensor of a graph that the program gave.
+        globally: What is mixed with its value.
+    """
+
+    given: SymbolicTensor
+    globally: int
+
+    def settled(self, value: int) -> int:
+        """The seed, for a value of the tensor."""
+        return mix((4, self.globally, value))
+
+
+def late_seed_for(seed: Any) -> int | LateSeed | None:
+    """The seed of a dataset that is made now, which may be a tensor of a graph.
+
+    Raises:
+        DTypeError: the tensor is no integer scalar.
+    """
+    given = read(seed)
+    if not isinstance(given, SymbolicTensor):
+        return seed_for(given)
+    known = constant_value(given)
+    if known is not None:
+        return seed_for(known)
+    if not given.dtype.is_integer or given.shape.rank not in (0, None):
+        raise DTypeError(f"A seed is an integer or None, got {seed!r} of type {type(seed).__name__!r}.")
+    graph = outermost(given.graph)
+    return LateSeed(given, seeds.next_seed(0) if graph.compares_elements else mix((9, graph.seed or _DEFAULT)))
 
 
 def seed_for(seed: Any) -> int | None:

@@ -17,8 +17,9 @@ from situs import dtype as dt
 from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
+from situs.data.shuffling import Shuffle
 from situs.eager.tensor import to_numpy_value
-from situs.errors import DTypeError, InvalidArgumentError, OpError
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError
 
 
 class Selecting(Face):
@@ -68,6 +69,10 @@ class Take(Transformation):
         stream, count = self.input.start(binding), binding.number(self._count)
         return Stream(stream.items if count < 0 else _taken(stream.items, count), stream.table)
 
+    def at(self, binding: Binding, index: int) -> Element:
+        """One of the first elements."""
+        return self.input.at(binding, self.checked_index(binding, index))
+
     def cardinality(self, binding: Binding) -> int:
         """The count, or what there is if that is less."""
         count, there = binding.known(self._count), self.input.cardinality(binding)
@@ -101,6 +106,10 @@ class Skip(Transformation):
         """Begins an iteration."""
         stream, count = self.input.start(binding), binding.number(self._count)
         return Stream(iter(()) if count < 0 else _skipped(stream.items, count), stream.table)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One of the elements that are left."""
+        return self.input.at(binding, self.checked_index(binding, index) + binding.number(self._count))
 
     def cardinality(self, binding: Binding) -> int:
         """What is left."""
@@ -142,6 +151,11 @@ class Shard(Transformation):
         _check_shard(shards, index)
         return Stream(_sharded(stream.items, shards, index), stream.table)
 
+    def at(self, binding: Binding, index: int) -> Element:
+        """One element of this part."""
+        shards, first = binding.number(self._shards), binding.number(self._index)
+        return self.input.at(binding, self.checked_index(binding, index) * shards + first)
+
     def cardinality(self, binding: Binding) -> int:
         """The size of this part."""
         shards, index = binding.known(self._shards), binding.known(self._index)
@@ -170,13 +184,18 @@ def _sharded(items: Iterator[Any], shards: int, index: int) -> Iterator[Any]:
 
 
 class Repeat(Transformation):
-    """The elements over and over."""
+    """The elements over and over.
+
+    So many rounds are gone through, also those without elements. Without end, it ends at a round without elements; but
+    behind ``shuffle``, which TensorFlow makes one step with this one, only if that is the first.
+    """
 
     title = "Repeat"
 
     def __init__(self, input: Node, count: Number) -> None:
         super().__init__(input, None, (count,))
         self._count = count
+        self._goes_on = isinstance(input, Shuffle)
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, which begins others of what is repeated."""
@@ -184,16 +203,30 @@ class Repeat(Transformation):
         first = self.input.start(binding)
         return Stream(self._repeated(first.items, count, binding), first.table)
 
+    def at(self, binding: Binding, index: int) -> Element:
+        """One element of one of the rounds."""
+        self.checked_index(binding, index)
+        there = self.input.cardinality(binding)
+        if there == UNKNOWN:
+            raise FailedPreconditionError(
+                "Random access to a repeated dataset needs to know how many elements it repeats. Use cache() or "
+                "assert_cardinality() before repeat()."
+            )
+        return self.input.at(binding, index % there if there > 0 else index)
+
     def _repeated(self, items: Iterator[Any], count: int, binding: Binding) -> Iterator[Any]:
+        begun = False  # whether a round had elements
         while count:
             is_empty = True
             for item in items:
                 is_empty = False
                 yield item
-            if is_empty:  # it would be so for ever
+            if is_empty and count < 0 and not (begun and self._goes_on):  # it would be so for ever
                 return
+            begun |= not is_empty
             count -= 1
             if count:
+                binding.life.check()
                 items = self.input.start(binding).items
 
     def cardinality(self, binding: Binding) -> int:
@@ -201,7 +234,7 @@ class Repeat(Transformation):
         count, there = binding.known(self._count), self.input.cardinality(binding)
         if count == 0 or there == 0:
             return 0
-        if count is None or there == UNKNOWN:
+        if count is None or (there == UNKNOWN and count >= 0):
             return UNKNOWN
         return INFINITE if count < 0 or there == INFINITE else count * there
 

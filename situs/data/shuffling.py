@@ -12,10 +12,11 @@ import random
 from collections.abc import Iterator
 from typing import Any, Self
 
+from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
-from situs.data.seeding import seed_for
-from situs.errors import InvalidArgumentError
+from situs.data.seeding import LateSeed, late_seed_for, order_seed
+from situs.errors import FailedPreconditionError, InvalidArgumentError
 from situs.mixing import unpredictable
 from situs.ops.attribute import as_bool
 
@@ -34,12 +35,12 @@ class Shuffling(Face):
 
         Args:
             buffer_size: How many elements to choose from; as many as there are for a uniform order.
-            seed: Makes the order the same in every program.
+            seed: Makes the order the same in every program; in a graph it may be a tensor.
             reshuffle_each_iteration: Whether every iteration has an order of its own, as it has by default.
             name: Accepted for TensorFlow's programs.
         """
         again = reshuffle_each_iteration is None or as_bool(reshuffle_each_iteration, "reshuffle_each_iteration")
-        return self._of(Shuffle(self._node, as_number(buffer_size, "buffer_size"), seed_for(seed), again))
+        return self._of(Shuffle(self._node, as_number(buffer_size, "buffer_size"), late_seed_for(seed), again))
 
 
 class Shuffle(Transformation):
@@ -47,18 +48,40 @@ class Shuffle(Transformation):
 
     title = "Shuffle"
 
-    def __init__(self, input: Node, size: Number, seed: int | None, again: bool) -> None:
-        super().__init__(input, None, (size,))
+    def __init__(self, input: Node, size: Number, seed: int | LateSeed | None, again: bool) -> None:
+        super().__init__(input, None, (size, seed.given if isinstance(seed, LateSeed) else None))
         self._size = _checked(size) if isinstance(size, int) else size
         self._again = again
         self._seed = seed
         self._drawn = None if again else unpredictable()
+        self._order: list[int] | None = None  # of random access: drawn once
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, in an order of its own."""
         stream, size = self.input.start(binding), _checked(binding.number(self._size))
-        draw = random.Random(binding.order(self, self._seed, self._again, self._drawn)).random
+        draw = random.Random(binding.order(self, self._seed_in(binding), self._again, self._drawn)).random
         return Stream(_shuffled(stream.items, size, draw), stream.table)
+
+    def _seed_in(self, binding: Binding) -> int | None:
+        """The seed, with the value that it has in an iteration."""
+        if isinstance(self._seed, LateSeed):
+            return self._seed.settled(binding.number(self._seed.given))
+        return self._seed
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One element of the first iteration's order, which all of these share."""
+        self.checked_index(binding, index)
+        there = self.input.cardinality(binding)
+        if there < 0:
+            raise FailedPreconditionError(
+                f"Random access to a shuffled dataset needs to know how many elements it has; it has {there}, which "
+                "stands for an unknown or infinite number."
+            )
+        if self._order is None or len(self._order) != there:
+            given = self._seed_in(binding)
+            draw = random.Random(order_seed(self._drawn if given is None else given, 0)).random
+            self._order = list(_shuffled(iter(range(there)), _checked(binding.number(self._size)), draw))
+        return self.input.at(binding, self._order[index])
 
     def cardinality(self, binding: Binding) -> int:
         """As many as there were."""

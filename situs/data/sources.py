@@ -19,22 +19,23 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
-from situs.data.element import Element, Spec, take_apart_element
+from situs.data.element import DatasetSpec, Element, Spec, take_apart_element
 from situs.data.face import Face
+from situs.data.function import Bound, DatasetArray
 from situs.data.node import INFINITE, UNKNOWN, Binding, Node, Number, Stream, as_number
 from situs.data.seeding import seed_for
 from situs.data.table import Counting, Table
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError
 from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import unpredictable
 from situs.ops.attribute import as_bool
 from situs.ops.constant import convert_to_tensor
 from situs.ops.inner import graph_for
-from situs.shapes import SCALAR
+from situs.shapes import SCALAR, TensorShape
 from situs.tensor import read
 from situs.tracing.spec import TensorSpec
 
@@ -110,8 +111,8 @@ def components_of(structure: Any) -> tuple[Any, list[Any]]:
 def _component(leaf: Any) -> Any:
     """A tensor of a graph where it has to be; else a value, also while a graph is being built."""
     leaf = read(leaf)
-    if isinstance(leaf, Face):
-        raise DTypeError("A dataset of datasets is made with window(); from_tensors() takes tensors.")
+    if isinstance(leaf, (Face, DatasetArray)) or _has_datasets(leaf):
+        return Datasets.of(leaf)
     if isinstance(leaf, SymbolicTensor) or (isinstance(leaf, list) and graph_for([leaf]) and _has_symbols(leaf)):
         return convert_to_tensor(leaf)
     return to_tensor(leaf, device=host())
@@ -122,8 +123,91 @@ def _has_symbols(values: list[Any], depth: int = 0) -> bool:
     return any(_has_symbols(v, further) if isinstance(v, list) else isinstance(read(v), SymbolicTensor) for v in values)
 
 
+class Datasets:
+    """A component that is a dataset, or an array of datasets.
+
+    Args:
+        leaf: What it is.
+        nodes: The datasets: one, or an array of them in NumPy's form; None if a tensor of a graph has them.
+        source: That tensor, or the array of values.
+
+    Attributes:
+        inputs: The nodes that an element goes through beside those of its dataset.
+    """
+
+    dtype = dt.resource
+
+    def __init__(self, leaf: DatasetSpec, nodes: Any = None, source: Any = None) -> None:
+        self.leaf = leaf
+        self.shape = leaf.shape
+        self.source = source
+        self._nodes = nodes
+        self.inputs: list[Node] = [] if nodes is None else np.asarray(nodes, dtype=object).ravel().tolist()
+
+    @staticmethod
+    def of(given: Any) -> Datasets:
+        """The component for a dataset, a list of datasets, or an array of some that a function was given."""
+        if isinstance(given, DatasetArray):
+            return Datasets(given.leaf, None, given.value)
+        if isinstance(given, Face):
+            return Datasets(DatasetSpec(given._node.spec), given._node)
+        nodes = np.empty(len(given), dtype=object)
+        nodes[:] = [dataset._node for dataset in given]
+        for node in nodes[1:]:
+            if node.spec != nodes[0].spec:
+                raise DTypeError(
+                    "A list of datasets is an array of them, whose elements must be alike; found "
+                    f"{nodes[0].spec.structure!r} and {node.spec.structure!r}."
+                )
+        return Datasets(DatasetSpec(nodes[0].spec, nodes.shape), nodes)
+
+    def value(self, binding: Binding) -> Any:
+        """The datasets with what they are iterated with."""
+        if self._nodes is None:
+            return binding.value(self.source) if isinstance(self.source, SymbolicTensor) else self.source
+        if isinstance(self._nodes, Node):
+            return Bound(self._nodes, binding)
+        made = np.empty(self._nodes.shape, dtype=object)
+        made[:] = [Bound(node, binding) for node in self._nodes]
+        return made
+
+
+def _has_datasets(leaf: Any) -> bool:
+    return isinstance(leaf, list) and bool(leaf) and all(isinstance(item, Face) for item in leaf)
+
+
 def _value(component: Any, binding: Binding) -> Any:
+    if isinstance(component, Datasets):
+        return component.value(binding)
     return binding.value(component) if isinstance(component, SymbolicTensor) else component._value
+
+
+def _leaf(component: Any, shape: TensorShape) -> Any:
+    """What elements have of a component, in a shape."""
+    if isinstance(component, Datasets):
+        return DatasetSpec(component.leaf.spec, shape)
+    return TensorSpec(shape, component.dtype)
+
+
+def _inputs(components: Sequence[Any]) -> list[Node]:
+    return [node for component in components if isinstance(component, Datasets) for node in component.inputs]
+
+
+def _depends_on(components: Sequence[Any]) -> list[Any]:
+    return [component.source if isinstance(component, Datasets) else component for component in components]
+
+
+def row_of(stream: Stream, index: int) -> Element:
+    """A row of a stream that is a whole table.
+
+    Raises:
+        OutOfRangeError: it has no such row.
+    """
+    assert stream.table is not None
+    assert stream.whole is not None
+    if not 0 <= index < stream.whole:
+        raise OutOfRangeError(f"Index out of range [0, {stream.whole}): {index}")
+    return stream.table.row(index)
 
 
 class Tensors(Node):
@@ -132,13 +216,19 @@ class Tensors(Node):
     title = "Tensor"
 
     def __init__(self, form: Any, components: Sequence[Any]) -> None:
-        super().__init__(Spec(form, [TensorSpec(c.shape, c.dtype) for c in components]), (), components)
+        spec = Spec(form, [_leaf(component, component.shape) for component in components])
+        super().__init__(spec, _inputs(components), _depends_on(components))
         self._components = components
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
         element: Element = tuple([_value(component, binding) for component in self._components])
         return Stream(iter([element]))
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """The one element."""
+        self.checked_index(binding, index)
+        return next(self.start(binding).items)
 
     def cardinality(self, binding: Binding) -> int:
         """There is one element."""
@@ -157,8 +247,8 @@ class Slices(Node):
                     "Unbatching a tensor is only supported for rank >= 1: from_tensor_slices() cannot slice the scalar "
                     f"{component!r}. Use from_tensors()."
                 )
-        leaves = [TensorSpec(component.shape[1:], component.dtype) for component in components]
-        super().__init__(Spec(form, leaves), (), components)
+        leaves = [_leaf(component, component.shape[1:]) for component in components]
+        super().__init__(Spec(form, leaves), _inputs(components), _depends_on(components))
         self._components = components
         self._size = _common_size([component.shape[0] for component in components])
 
@@ -168,6 +258,10 @@ class Slices(Node):
         size = _common_size([len(column) for column in columns])
         assert size is not None
         return Stream(iter(builtins.range(size)), Table(columns), size)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One row."""
+        return row_of(self.start(binding), index)
 
     def cardinality(self, binding: Binding) -> int:
         """The number of rows, if it is known."""
@@ -207,6 +301,10 @@ class Range(Node):
         size = _length(start, stop, step)
         return Stream(iter(builtins.range(size)), Counting(start, step, self._dtype), size)
 
+    def at(self, binding: Binding, index: int) -> Element:
+        """One number of the sequence."""
+        return row_of(self.start(binding), index)
+
     def cardinality(self, binding: Binding) -> int:
         """How many numbers there are, if the bounds are known."""
         start, stop, step = [binding.known(bound) for bound in self._bounds]
@@ -242,6 +340,10 @@ class Counter(Node):
         """Begins an iteration over the positions in the sequence."""
         table = Counting(binding.number(self._start), binding.number(self._step), self._dtype)
         return Stream(count_from(), table, sys.maxsize)
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One number of the sequence."""
+        return row_of(self.start(binding), index)
 
     def cardinality(self, binding: Binding) -> int:
         """It does not end."""

@@ -101,6 +101,8 @@ class Files(Node):
 
 def _check_strings(tensors: Tensors, name: str) -> None:
     leaf = tensors.spec.leaves[0]
+    if tensors.spec.form is LEAF and leaf.dtype is not dt.string and name == "filenames":
+        raise DTypeError(f"The `filenames` argument must contain `tf.string` elements. Got `{leaf.dtype!r}` elements.")
     if tensors.spec.form is not LEAF or leaf.dtype is not dt.string:
         raise DTypeError(f"`{name}` must be a string, or a list of strings; got {tensors.spec.structure!r}.")
     if leaf.shape.rank is not None and leaf.shape.rank > 1:
@@ -158,9 +160,14 @@ def names_node(filenames: Any, what: str) -> Node:
     if isinstance(filenames, Face):
         leaves = filenames._node.spec.leaves
         if len(leaves) != 1 or leaves[0].dtype is not dt.string or leaves[0].shape.rank not in (0, None):
+            if len(leaves) == 1 and leaves[0].dtype is dt.string:
+                raise DTypeError(
+                    "The `filenames` argument must contain `tf.string` elements of shape [] (i.e. scalars). Got a "
+                    f"dataset of element shape {leaves[0].shape}."
+                )
             raise DTypeError(
-                f"The `filenames` argument of {what} must contain `tf.string` elements. Got a dataset of "
-                f"{filenames.element_spec!r}."
+                "The `filenames` argument must contain `tf.string` elements. Got a dataset of "
+                f"{', '.join(f'`{leaf.dtype!r}`' for leaf in leaves)} elements. It was given to {what}."
             )
         return filenames._node
     components = components_of(_as_texts(filenames))
@@ -172,6 +179,8 @@ def names_node(filenames: Any, what: str) -> Node:
 def _as_texts(names: Any) -> Any:
     """Names of files, with strings in the place of paths."""
     if isinstance(names, (list, tuple)):
+        if not names:
+            return np.array([], dtype=object)  # which has a dtype
         return [_as_text(name) for name in names]  # deeper lists are refused where they become a tensor
     return _as_text(names)
 

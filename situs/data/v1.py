@@ -196,7 +196,7 @@ def make_one_shot_iterator(dataset: Any) -> Any:
     """
     node = node_of(dataset, "make_one_shot_iterator()")
     with _in_default_graph():
-        return OwnedIterator(node, dataset._of) if here.graph is None else graph_iterator.one_shot(node)
+        return OwnedIterator(node, dataset._of) if here.graph is None else graph_iterator.one_shot(node, dataset._of)
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
@@ -215,7 +215,7 @@ def make_initializable_iterator(dataset: Any, shared_name: str | None = None) ->
             raise EagerIteratorError(
                 "make_initializable_iterator() is not supported in eager mode. Use Python-style iteration instead."
             )
-        return graph_iterator.initializable(node, shared_name)
+        return graph_iterator.initializable(node, shared_name, dataset._of)
 
 
 class EagerIteratorError(DTypeError, RuntimeError):

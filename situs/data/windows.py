@@ -16,7 +16,7 @@ from typing import Any, Self
 import torch
 
 from situs import dtype as dt
-from situs.data.element import DatasetSpec, Element, Spec, joined
+from situs.data.element import DatasetSpec, Element, Spec, is_dataset, joined
 from situs.data.face import Face
 from situs.data.function import Bound, ElementFunction
 from situs.data.mapping import Computed
@@ -81,7 +81,7 @@ class Windows(Face):
         key = self._scalar(self._function(key_func, "group_by_window"), "key_func")
         pair = joined([INT64, Spec(LEAF, [DatasetSpec(self._node.spec)])])
         reduce = ElementFunction(reduce_func, pair, "group_by_window", self._of)
-        if reduce.spec.form is not LEAF or not isinstance(reduce.spec.leaves[0], DatasetSpec):
+        if not is_dataset(reduce.spec):
             raise DTypeError(f"`reduce_func` must return a `Dataset` object. Got {reduce.spec.structure!r}.")
         if window_size_func is None:
             size: Any = as_number(window_size, "window_size")
@@ -147,14 +147,11 @@ class Window(Transformation):
         buffer: list[Any] = []
         while True:
             buffer += islice(items, reach - len(buffer))
-            failed = next((item for item in buffer if type(item) is Failure), None)
-            if failed is not None:
-                yield failed
-                buffer.remove(failed)
-                continue
             if not buffer or (self._drops and len(buffer) < reach):
                 return
-            yield self._window(buffer[:reach:stride], binding)
+            chosen = buffer[:reach:stride]
+            failed = next((item for item in chosen if type(item) is Failure), None)
+            yield self._window(chosen, binding) if failed is None else Failure(failed.error)
             for _ in islice(items, max(shift - len(buffer), 0)):
                 pass
             del buffer[:shift]
@@ -231,7 +228,7 @@ class GroupByWindow(Computed):
             if type(made) is Failure:
                 yield made
             else:
-                yield from made[0].start().elements()
+                yield from made[0][()].start().elements()
 
         return reduce
 

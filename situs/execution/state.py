@@ -35,6 +35,10 @@ class State:
                 found = self._cells.get(name) or self._cells.setdefault(name, make())
         return found
 
+    def has_cell(self, name: str) -> bool:
+        """Whether a variable has a cell already."""
+        return name in self._cells
+
     def resource(self, name: str, make: Callable[[], Any]) -> Any:
         """What a session holds under a name, such as a queue; made on first use."""
         with self._lock:

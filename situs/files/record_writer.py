@@ -51,6 +51,11 @@ class TFRecordOptions:
         if self.compression_level not in range(-1, 10):
             raise InvalidArgumentError(f"`compression_level` is from -1 to 9, got {shown(compression_level)}.")
 
+    @classmethod
+    def get_compression_type_string(cls, options: Any) -> str:
+        """The name of the kind of compression that options, or a number of TensorFlow 1's, stand for."""
+        return as_compression(options)
+
 
 def as_compression(compression: Any) -> str:
     """The name of a kind of compression, also of TensorFlow 1's numbers and of options.

@@ -45,6 +45,11 @@ def get_default_graph() -> Graph:
     return _stacks.graphs[-1] if _stacks.graphs else _process_graph
 
 
+def process_graph() -> Graph:
+    """The graph of the process: what eager code collects, it collects there."""
+    return _process_graph
+
+
 def reset_default_graph() -> None:
     """Puts an empty graph in place of the process's default one.
 

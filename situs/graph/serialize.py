@@ -22,6 +22,7 @@ from situs.graph.attributes import attr_list, written_attr
 from situs.graph.function import FunctionGraph, captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation, tensors_in
+from situs.graph.objects import FUNCTIONS, OBJECT, Kind, kind_of
 from situs.graph.plain import NotPlainError, dumps
 from situs.graph.tensor import SymbolicTensor
 from situs.proto.attribute import AttrValue, NameAttrList
@@ -108,11 +109,22 @@ class _Writer:
                 entries[name] = self._functions(node, name, graphs, prefix, isinstance(value, (list, tuple)))
                 continue
             try:
+                if (kind := kind_of(value)) is not None:
+                    entries |= self._object(node, name, value, kind, prefix)
+                    continue
                 entry = written_attr(name, value, node.op_def.attrs.get(name))
             except NotPlainError as error:
                 entry = name, self._refuse(node, name, value, error)
             if entry is not None:
                 entries[entry[0]] = entry[1]
+        return entries
+
+    def _object(self, node: Operation, name: str, value: Any, kind: Kind, prefix: str) -> Entries:
+        text, graphs = kind.describe(value, lambda tensor: _position(tensor, node))
+        entries = {f"{OBJECT}{kind.name}:{name}": AttrValue(s=text.encode())}
+        if graphs:
+            functions = f"{FUNCTIONS}{name}"
+            entries[functions] = self._functions(node, functions, graphs, prefix, True)
         return entries
 
     def _refuse(self, node: Operation, name: str, value: Any, error: NotPlainError) -> AttrValue:

@@ -144,7 +144,7 @@ class Metric(Trackable):
         self._check_made()
         wanted = dt.float32 if dtype is None else dt.as_dtype(dtype)
         with init_scope():
-            made = Variable(_first(initializer, shape, wanted), False, name=f"{self.name}/{name or 'variable'}")
+            made: Any = Variable(_first(initializer, shape, wanted), False, name=f"{self.name}/{name or 'variable'}")
         if isinstance(made, RefVariable):
             raise UnimplementedError(
                 f"Metric '{self.name}' was made while a graph is built for a session. The metrics of Keras work in "

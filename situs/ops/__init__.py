@@ -19,7 +19,6 @@ from situs.ops import (  # noqa: F401
     decompose,
     diagonal,
     gather,
-    generator,
     indexing,
     join,
     linalg,

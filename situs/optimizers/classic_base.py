@@ -19,7 +19,7 @@ from situs.autodiff.graph import gradients
 from situs.autodiff.tape import GradientTape
 from situs.devices.scope import device, here
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
-from situs.graph.context import control_dependencies, init_scope, name_scope
+from situs.graph.context import control_dependencies, get_default_graph, init_scope, name_scope
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.structure import flatten
@@ -290,9 +290,11 @@ class Optimizer:
         return sorted(self._slots)
 
     def variables(self) -> list[Any]:
-        """All variables of the optimizer's own, sorted by name."""
+        """The variables of the optimizer's own, sorted by name; of those of graphs, the default graph's."""
         own = [*self._non_slot_dict.values(), *(slot for slots in self._slots.values() for slot in slots.values())]
-        return sorted(own, key=lambda variable: str(variable.name))
+        graph = get_default_graph()
+        there = [variable for variable in own if getattr(variable, "graph", graph) is graph]
+        return sorted(there, key=lambda variable: str(variable.name))
 
     def _slot_dict(self, slot_name: str) -> dict[Any, Any]:
         return self._slots.setdefault(slot_name, {})

@@ -1,9 +1,5 @@
 """``tf.random``: random numbers with reproducible seeds."""
 
-from situs.ops.generator import Algorithm as Algorithm
-from situs.ops.generator import Generator as Generator
-from situs.ops.generator import get_global_generator as get_global_generator
-from situs.ops.generator import set_global_generator as set_global_generator
 from situs.ops.random import categorical as categorical
 from situs.ops.random import gamma as gamma
 from situs.ops.random import normal as normal
@@ -21,3 +17,8 @@ from situs.ops.stateless import stateless_poisson as stateless_poisson
 from situs.ops.stateless import stateless_truncated_normal as stateless_truncated_normal
 from situs.ops.stateless import stateless_uniform as stateless_uniform
 from situs.random import experimental as experimental
+from situs.variables.generator import Algorithm as Algorithm
+from situs.variables.generator import Generator as Generator
+from situs.variables.generator import create_rng_state as create_rng_state
+from situs.variables.generator import get_global_generator as get_global_generator
+from situs.variables.generator import set_global_generator as set_global_generator

@@ -243,6 +243,9 @@ def find_op(name: str) -> Op:
     if found is None and isinstance(name, str):
         import_module("situs.ops")  # where ops are declared; a program that asks before its first op has not loaded it
         found = _OPS.get(name)
+    if found is None and isinstance(name, str):
+        import_module("situs.data")  # whose ops a graph that was written down may have
+        found = _OPS.get(name)
     if found is None:
         raise NotFoundError(f"There is no op {name!r}.{_suggestion(name)}")
     return found

@@ -20,6 +20,7 @@ from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph, captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
+from situs.graph.objects import FUNCTIONS, OBJECT, kind_named
 from situs.graph.tensor import SymbolicTensor
 from situs.graph.verify import verify_operation
 from situs.proto.attribute import AttrValue
@@ -133,7 +134,8 @@ class Importer:
         if found is None:
             op_def = read.op_of(node)
             found = _Known(op_def, attrs, read.wanted_types(op_def, attrs), read.colocations(node))
-            if not any(map(read.functions_in, attrs.values())):  # these have graphs of their own for each node
+            # Graphs, and objects made of inputs, belong to each node.
+            if not any(key.startswith(OBJECT) or read.functions_in(attr) for key, attr in attrs.items()):
                 found.values = self._values(op_def, attrs, [])
             self.known[key] = found
         return found
@@ -182,6 +184,12 @@ class Importer:
         """The attributes that the op declares; others are TensorFlow's own, or say what the inputs say already."""
         values: dict[str, Any] = {}
         for key, attr in attrs.items():
+            if key.startswith(OBJECT):
+                kind, name = key.removeprefix(OBJECT).split(":", 1)
+                named = read.functions_in(attrs.get(f"{FUNCTIONS}{name}", AttrValue()))
+                graphs = [self._graph(function, tensors) for function in named]
+                values[name] = kind_named(kind).read(attr.s, graphs, tensors)
+                continue
             plain = key.removeprefix(PLAIN)
             if plain not in op_def.attr_names:
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
+from situs.graph.structure import MAX_DEPTH
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.form import take_apart
 from situs.ops.inner import leaf_or_none, symbolic
@@ -70,11 +72,51 @@ def trace(
             for spec, name in zip(kind.specs, names, strict=True)
         ]
         args, kwargs = kind.structure(given)
+        before = [_contents(value) for value in (*args, *kwargs.values())]
         form, leaves = take_apart(_called(function, args, kwargs, outer), leaf_or_none)
+        _check_unchanged(function, args, kwargs, before)
         graph.results = [_result(graph, leaf, function) for leaf in leaves]
     graph.finalize()
     graph.given = ()
     return Traced(graph, form)
+
+
+def _contents(value: Any, depth: int = 0) -> Any:
+    """What a list or dictionary holds, which may change, and anything else itself."""
+    if depth > MAX_DEPTH or type(value) not in (list, dict, tuple):
+        return value
+    if type(value) is dict:
+        return dict, [(key, _contents(item, depth + 1)) for key, item in value.items()]
+    return type(value), [_contents(item, depth + 1) for item in value]
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    if type(before) in (list, tuple) and type(before) is type(after) and len(before) == len(after):
+        return all(map(_is_same, before, after))
+    return before is after or (isinstance(before, (str, int)) and type(before) is type(after) and before == after)
+
+
+def _check_unchanged(function: Callable[..., Any], args: Any, kwargs: Any, before: list[Any]) -> None:
+    """Raises if a function has changed a list or dictionary that it was given: the caller would not see it."""
+    names = [*_parameters(function, len(args)), *kwargs]
+    given = [*args, *kwargs.values()]
+    changed = [
+        name for name, was, value in zip(names, before, given, strict=True) if not _is_same(was, _contents(value))
+    ]
+    if changed:
+        raise InvalidArgumentError(
+            f"{getattr(function, '__name__', 'function')}({', '.join(names)}) should not modify its Python input "
+            "arguments. Modifying a copy is allowed. The following parameter(s) were modified: "
+            f"{', '.join(changed)}"
+        )
+
+
+def _parameters(function: Callable[..., Any], count: int) -> list[str]:
+    try:
+        named = [name for name, p in inspect.signature(function).parameters.items() if p.kind is not p.VAR_POSITIONAL]
+    except (TypeError, ValueError):
+        named = []
+    return [*named, *[f"args_{number}" for number in range(count)]][:count]
 
 
 def _called(function: Callable[..., Any], args: Any, kwargs: Any, outer: Graph | None) -> Any:

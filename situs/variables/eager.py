@@ -22,19 +22,30 @@ from situs.eager.execute import Step, decide, execute, log, note, recall, run_st
 from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tape import new_key, read_variable
 from situs.eager.tensor import EagerTensor, copy_to, wrap
-from situs.errors import DTypeError, InvalidArgumentError, OperatorNotAllowedInGraphError, UnimplementedError
-from situs.graph.context import init_scope
+from situs.errors import (
+    DTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OperatorNotAllowedInGraphError,
+    OutOfRangeError,
+    UnimplementedError,
+)
+from situs.graph.context import current_name_scope, init_scope
 from situs.graph.function import outermost
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import operators
 from situs.ops.array import identity
-from situs.ops.attribute import as_bool, as_word
+from situs.ops.attribute import as_bool, as_int, as_word
+from situs.ops.constant import constant
 from situs.registry.op import Op
-from situs.shapes import TensorShape
+from situs.shapes import SCALAR, TensorShape
 from situs.tensor import Tensor, read
 from situs.variables import state_ops
 from situs.variables.capture import captured_variable
+from situs.variables.creators import Created
 from situs.variables.parts import install_parts
+from situs.variables.replication import VariableAggregation, VariableSynchronization, check_constraint, settled
+from situs.variables.slicing import SaveSliceInfo
 from situs.variables.updates import Updatable
 
 on_create: list[Callable[[Any], None]] = []  # asked before a variable is made: `situs.tracing` has a say
@@ -42,14 +53,17 @@ _ANY_SHAPE = {"validate_shape": False}
 value_now: Callable[[Any], Any] | None = None  # the value of a symbolic tensor; `situs.tracing` knows how to find it
 
 
-class Variable(Updatable):
+class Variable(Updatable, metaclass=Created):
     """A tensor that can be assigned to.
 
     Args:
         initial_value: The first value: anything `tf.constant` takes, a tensor, or a function giving one.
         trainable: Whether optimizers should change it.
-        name: A name; ``Variable`` by default.
+        name: A name; ``Variable`` by default. The name scope around it is put before it.
         dtype: The dtype; by default that of the value.
+        constraint: A function that optimizers apply after a change.
+        synchronization: Kept, and what is read from copies is not trainable by default.
+        aggregation: Kept.
         shape: The shape it keeps; by default the value's. Unknown dimensions may change later.
 
     Example:
@@ -60,6 +74,11 @@ class Variable(Updatable):
     """
 
     __array_priority__ = 100
+    arguments = (
+        *("initial_value", "trainable", "validate_shape", "caching_device", "name", "variable_def", "dtype"),
+        *("import_scope", "constraint", "synchronization", "aggregation", "shape"),
+    )
+    SaveSliceInfo = SaveSliceInfo
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """An eager variable, or one of the graph being built; a ``tf.function`` uses eager ones."""
@@ -86,27 +105,22 @@ class Variable(Updatable):
     ) -> None:
         for check in on_create:
             check(self)
+        check_constraint(constraint)
+        self.constraint = constraint
+        self._synchronization, self._aggregation, self.trainable = settled(
+            synchronization, aggregation, None if trainable is None else as_bool(trainable, "trainable"), name
+        )
+        self._name = _scoped(name)
         if here.graph is not None:
             with init_scope():
-                self._init(initial_value, trainable, name, dtype, shape, constraint)
+                self._init(initial_value, dtype, shape)
         else:
-            self._init(initial_value, trainable, name, dtype, shape, constraint)
+            self._init(initial_value, dtype, shape)
 
-    def _init(
-        self,
-        initial_value: Any,
-        trainable: bool | None,
-        name: str | None,
-        dtype: Any,
-        shape: Any,
-        constraint: Callable[[Tensor], Tensor] | None,
-    ) -> None:
+    def _init(self, initial_value: Any, dtype: Any, shape: Any) -> None:
         if initial_value is None:
             raise InvalidArgumentError("The `initial_value` arg to `tf.Variable` must be specified.")
         value = initial_value() if callable(initial_value) and not isinstance(initial_value, Tensor) else initial_value
-        self._name = "Variable" if name is None else as_word(name, "name") or "Variable"
-        self.trainable = True if trainable is None else as_bool(trainable, "trainable")
-        self.constraint = constraint
         if isinstance(value, SymbolicTensor) and value_now is not None:
             value = value_now(value)
         first = _placed(value, None if dtype is None else as_dtype(dtype), self._name)
@@ -178,6 +192,55 @@ class Variable(Updatable):
         """The same as ``shape``."""
         return self._shape
 
+    def set_shape(self, shape: Any) -> None:
+        """Adds to what is known of the shape.
+
+        Raises:
+            ValueError: the variable has another one.
+        """
+        self._shape = self._shape.merge_with(TensorShape(shape))
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """What it was made with; there is one copy of it."""
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """What it was made with; there is one copy of it."""
+        return self._aggregation
+
+    @property
+    def initializer(self) -> None:
+        """None: it has had a value since it was made."""
+        return
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """A tensor that says that it has a value."""
+        return constant(True, name=name or "Const")
+
+    @property
+    def handle(self) -> Any:
+        """What stands for its state: in a graph the tensor that ops on variables take."""
+        return VariableHandle(self) if here.graph is None else captured_variable(here.graph, self)
+
+    @property
+    def initial_value(self) -> Tensor:
+        """Kept by variables of graphs only.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise FailedPreconditionError("This property is not supported when eager execution is enabled.")
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """Variables of graphs have names that a message can have; this one is an object of this process.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise FailedPreconditionError("This operation is not supported when eager execution is enabled.")
+
     # Its value.
 
     def value(self) -> Tensor:
@@ -244,7 +307,9 @@ class Variable(Updatable):
         self._check_has_value_now("__deepcopy__()")
         with device(self.device):
             first, shape = self._tensor, self._shape
-            return Variable(first, self.trainable, name=self._name, shape=shape, constraint=self.constraint)
+            made = Variable(first, self.trainable, name=f"{self._name}/", shape=shape, constraint=self.constraint)
+        made._synchronization, made._aggregation = self._synchronization, self._aggregation
+        return made
 
     def __reduce__(self) -> Any:
         self._check_has_value_now("pickle")
@@ -264,27 +329,42 @@ class Variable(Updatable):
 
     # Assignment.
 
-    def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Variable:
-        """Gives the variable a new value and returns it."""
-        return self._change(state_ops.assign, value, name)
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Gives the variable a new value and returns it; with ``read_value=False`` None, in a graph the operation."""
+        return self._change(state_ops.assign, value, name, read_value)
 
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Variable:
-        """Adds `delta` and returns the variable."""
-        return self._change(state_ops.assign_add, delta, name)
+    ) -> Any:
+        """Adds `delta` and returns the variable, as `assign` does."""
+        return self._change(state_ops.assign_add, delta, name, read_value)
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Variable:
-        """Subtracts `delta` and returns the variable."""
-        return self._change(state_ops.assign_sub, delta, name)
+    ) -> Any:
+        """Subtracts `delta` and returns the variable, as `assign` does."""
+        return self._change(state_ops.assign_sub, delta, name, read_value)
 
-    def _change(self, update: Op, value: Any, name: str | None) -> Variable:
+    def load(self, value: Any, session: Any = None) -> None:
+        """Gives the variable a new value; programs of TensorFlow 1 put one into a session this way."""
+        self.assign(value)
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Returns the value of an integer variable and adds 1 to it.
+
+        Raises:
+            OutOfRangeError: it has reached `limit`.
+        """
+        return self._update(  # type: ignore[no-any-return]
+            state_ops.count_up_to, (), {"limit": as_int(limit, "limit")}, None
+        )
+
+    def _change(self, update: Op, value: Any, name: str | None, read_value: bool = True) -> Any:
         if here.graph is not None:
-            return self._update(update, (value,), {}, name)  # type: ignore[no-any-return]
+            if read_value:
+                return self._update(update, (value,), {}, name)
+            made: Any = update(captured_variable(here.graph, self), value, name=name)
+            return made.op
         given = self._as_new_value(read(value))
         with self._cell.lock:  # two threads that add must both be counted
             old = self._tensor
@@ -298,21 +378,33 @@ class Variable(Updatable):
                 self._replace(update, (old, given), attrs, name)
             else:
                 self._put(run_step(step, (old._value, given._value), (old, given), attrs))
-        return self
+        return self if read_value else None
 
     def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
         if here.graph is not None:
             made = update(captured_variable(here.graph, self), *inputs, name=name, **attrs)
-            if not outermost(here.graph).compares_elements:  # in a session's graph it has to be fetched to happen
-                return made
+            if not update.updates or not outermost(here.graph).compares_elements:
+                return made  # in a session's graph it has to be fetched to happen
         elif update in (state_ops.assign, state_ops.assign_add, state_ops.assign_sub):
             self._change(update, inputs[0], name)
+        elif update is state_ops.count_up_to:
+            return self._counted(attrs["limit"])
         elif not update.updates:
             raise UnimplementedError(f"{update.name} works on variables of graphs; '{self.name}' is an eager one.")
         else:
             with self._cell.lock:
                 self._replace(update, (self._tensor, *map(read, inputs)), attrs, name)
         return self
+
+    def _counted(self, limit: int) -> Tensor:
+        if not self.dtype.is_integer:
+            raise DTypeError(f"Variable '{self.name}' is {self.dtype.name}; only integers are counted.")
+        with self._cell.lock:
+            before = self._tensor
+            if int(before) >= limit:
+                raise OutOfRangeError(f"Reached limit of {limit} [Op:CountUpTo]")
+            self._change(state_ops.assign_add, 1, None)
+        return before
 
     def _replace(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> None:
         found = recall(update, inputs, attrs, self.memo)
@@ -345,6 +437,43 @@ class Variable(Updatable):
     def __repr__(self) -> str:
         inside = repr(self._tensor).partition("numpy=")[2]
         return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}, numpy={inside}"
+
+
+class VariableHandle:
+    """Stands for the state of an eager variable where programs ask for its handle.
+
+    Args:
+        variable: The variable.
+    """
+
+    dtype = dt.resource
+    shape = SCALAR
+
+    def __init__(self, variable: Variable) -> None:
+        self.variable = variable
+
+    @property
+    def device(self) -> str:
+        """The full name of the device that holds it."""
+        return self.variable.device
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VariableHandle) and other.variable is self.variable
+
+    def __hash__(self) -> int:
+        return id(self.variable)
+
+    def __repr__(self) -> str:
+        return f"<VariableHandle of '{self.variable.name}' on {self.device}>"
+
+
+def _scoped(name: str | None) -> str:
+    """A name behind that of the name scope around it; one that ends in a slash is taken as it is."""
+    wanted = "Variable" if name is None else as_word(name, "name") or "Variable"
+    if wanted.endswith("/"):
+        return wanted[:-1]
+    scope = current_name_scope()
+    return f"{scope}/{wanted}" if scope else wanted
 
 
 def _refuse_in_place(variable: Variable, other: object) -> Variable:

@@ -7,7 +7,7 @@
 
 A variable scope is two things at once: a prefix of the names of variables, with defaults for how they are
 made, and a name scope for other operations. Entered a second time it has the same prefix, but another name
-scope: ``layer/w``, and operations in ``layer_1/``. Name scopes do not change the names of variables.
+scope: ``layer/w``, and operations in ``layer_1/``. Name scopes do not change the names of these variables.
 """
 
 from __future__ import annotations
@@ -21,13 +21,19 @@ from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
-from situs.graph.context import get_default_graph
+from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.graph.context import current_name_scope, get_default_graph, name_scope
 from situs.graph.structure import listed
+from situs.ops.attribute import as_int
+from situs.ops.indexing import slice as slice_of
+from situs.shapes import TensorShape
 from situs.tensor import Tensor, read
 from situs.variables.collections import GraphKeys
+from situs.variables.partitioned import PartitionedVariable, checked_partitions, pieces
+from situs.variables.replication import VariableSynchronization
+from situs.variables.slicing import SaveSliceInfo
 from situs.variables.store import AUTO_REUSE, VariableStore, store_of
-from situs.variables.symbolic import makes_graph_variables
+from situs.variables.symbolic import here_or, makes_graph_variables
 
 
 def _check_reuse(reuse: Any) -> None:
@@ -133,8 +139,7 @@ class VariableScope:
             raise DTypeError(f"A custom_getter is a function, got {shown(custom_getter)}.")
         arguments = self._complete(shape, dtype, initializer, details)
         full = f"{self.name}/{name}" if self.name else name
-        outside = nullcontext() if store.graph is None else store.graph.name_scope(None)
-        with outside:
+        with name_scope(None) if store.graph is None else store.graph.name_scope(None):
             if custom_getter is not None:
                 return custom_getter(partial(_true_get, store), name=full, **arguments)
             return _true_get(store, full, **arguments)
@@ -146,8 +151,14 @@ class VariableScope:
                 details[name] = getattr(self, name)
         if details.get("reuse") is None:
             details["reuse"] = self.reuse
+        read_late = details.get("synchronization") is VariableSynchronization.ON_READ
+        if read_late and details.get("trainable"):
+            raise InvalidArgumentError(
+                "Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable variables. "
+                "You have specified trainable=True and synchronization=VariableSynchronization.ON_READ."
+            )
         if details.get("trainable") is None:
-            details["trainable"] = True  # what a custom getter is told
+            details["trainable"] = not read_late  # what a custom getter is told
         initializer = self.initializer if initializer is None else initializer
         if dtype is None:
             dtype = self.dtype
@@ -168,12 +179,104 @@ def _dtype_of(value: Any) -> dt.DType:
 def _true_get(
     store: VariableStore, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, **arguments: Any
 ) -> Any:
-    if arguments.pop("partitioner", None) is not None:
-        raise UnimplementedError(
-            f"Variable {name} was to be cut into parts by a partitioner, which Situs does not do. Leave partitioner "
-            "out, or make one variable for each part."
+    partitioner = arguments.pop("partitioner", None)
+    if partitioner is not None and not callable(partitioner):
+        raise InvalidArgumentError(f"Partitioner must be callable, but received: {shown(partitioner)}")
+    known = store.partitioned.get(name)
+    if known is not None and partitioner is None and arguments.get("reuse"):
+        return known
+    whole = _whole_shape(shape, initializer)
+    if partitioner is None or (whole is not None and whole.rank == 0):
+        return store.get(name, shape=shape, dtype=dtype, initializer=initializer, **arguments)
+    if whole is None or not whole.is_fully_defined():
+        raise InvalidArgumentError(
+            f"Shape of a new partitioned variable ({name}) must be fully defined, but instead was {whole}."
         )
-    return store.get(name, shape=shape, dtype=dtype, initializer=initializer, **arguments)
+    counts = checked_partitions(partitioner(shape=whole, dtype=as_dtype(dtype)), whole, name)
+    if known is not None:
+        return _shared_parts(known, counts, name, arguments.get("reuse"))
+    made = [
+        _made_part(store, info, f"{name}/part_{number}", dtype, initializer, arguments)
+        for number, info in enumerate(pieces(whole, counts, name))
+    ]
+    found = PartitionedVariable(name, whole, as_dtype(dtype), made, counts)
+    if store.graph is not None:
+        store.partitioned[name] = found
+    return found
+
+
+def _shared_parts(known: PartitionedVariable, counts: list[int], name: str, reuse: Any) -> PartitionedVariable:
+    """A variable in parts that there is, if it may be shared, and is cut as is asked for."""
+    if not reuse:
+        raise InvalidArgumentError(
+            f"Partitioned variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+            "reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    if known._get_partitions() != counts:
+        raise InvalidArgumentError(
+            f"Trying to reuse partitioned variable {name}, but specified partitions {counts} and found partitions "
+            f"{known._get_partitions()}."
+        )
+    return known
+
+
+def _whole_shape(shape: Any, initializer: Any) -> TensorShape | None:
+    if shape is not None:
+        return TensorShape(shape)
+    if initializer is None or callable(initializer):
+        return None
+    value = read(initializer)
+    return value.shape if isinstance(value, Tensor) else TensorShape(to_array(value)[0].shape)
+
+
+def _made_part(
+    store: VariableStore, info: SaveSliceInfo, name: str, dtype: Any, initializer: Any, arguments: dict[str, Any]
+) -> Any:
+    if initializer is None or callable(initializer):
+        part = store.get(name, shape=info.var_shape, dtype=dtype, initializer=initializer, **arguments)
+    else:
+        with here_or(store.graph):
+            value = slice_of(initializer, info.var_offset, info.var_shape)
+        part = store.get(name, dtype=dtype, initializer=value, **arguments)
+    part._save_slice_info = info
+    return part
+
+
+def create_partitioned_variables(
+    shape: Any,
+    slicing: Any,
+    initializer: Any,
+    dtype: Any = dt.float32,
+    trainable: bool = True,
+    collections: Any = None,
+    name: str | None = None,
+    reuse: Any = None,
+) -> list[Any]:
+    """The parts of a variable that is cut as `slicing` says, as a list; see ``get_variable(partitioner=...)``.
+
+    Args:
+        shape: The shape of the whole.
+        slicing: How many parts there are in each dimension.
+        initializer: The value of the whole, or a function of the shape of a part.
+        dtype: The dtype, if the initializer has none.
+        trainable: Whether optimizers should change them.
+        collections: The collections they join.
+        name: The name of the whole; ``PartitionedVariable`` by default, with a number if there has been one.
+        reuse: As in a variable scope.
+    """
+    whole, counts = TensorShape(shape), [as_int(count, "slicing") for count in slicing]
+    if not callable(initializer):
+        given = _whole_shape(None, initializer)
+        if given is not None and not given.is_compatible_with(whole):
+            raise InvalidArgumentError(f"The initializer has shape {given}, and the variable {whole}.")
+        dtype = _dtype_of(initializer)
+    with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
+        full = scope.name
+    arguments: dict[str, Any] = {"trainable": trainable, "collections": collections, "reuse": scope.reuse}
+    store = current_store()
+    with name_scope(None) if store.graph is None else store.graph.name_scope(None):
+        made = _true_get(store, full, whole, dtype, initializer, partitioner=lambda **kwargs: counts, **arguments)
+    return list(made)
 
 
 def current_store() -> VariableStore:
@@ -223,7 +326,7 @@ def get_variable(
         trainable: Whether optimizers should change it; True by default.
         collections: The collections it joins; ``GLOBAL_VARIABLES`` by default.
         caching_device: Where its value is read to.
-        partitioner: Refused: variables have one part.
+        partitioner: A function that says how to cut it into parts; the result is a ``PartitionedVariable``.
         validate_shape: Whether its shape is fixed.
         use_resource: Accepted for TensorFlow's programs: there is one kind of variable.
         custom_getter: A function that is called in place of this one, with it as its first argument.
@@ -360,12 +463,10 @@ class variable_scope:  # noqa: N801 - the name programs use
         return _unused(store, outer.name, self._default_name), self._default_name
 
     def _name_scope(self, store: VariableStore, name: str) -> AbstractContextManager[str]:
-        if store.graph is None:
-            return nullcontext(f"{name}/" if name else "")
         graph = here.graph if here.graph is not None else store.graph
         if self._opens_name_scope and name:
-            return graph.name_scope(name)
-        current = graph.get_name_scope()
+            return name_scope(name) if graph is None else graph.name_scope(name)
+        current = current_name_scope() if graph is None else graph.get_name_scope()
         return nullcontext(f"{current}/" if current else "")
 
     def _new_scope(self, outer: VariableScope, name: str, name_scope: str) -> VariableScope:

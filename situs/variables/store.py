@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.graph.context import process_graph
 from situs.graph.graph import Graph
 from situs.graph.origin import text_of
 from situs.ops.constant import convert_to_tensor
@@ -35,19 +37,26 @@ AUTO_REUSE = ReuseMode.AUTO_REUSE
 
 
 class _Position(threading.local):
-    """Where one thread is: its variable scope, and how often it has opened each."""
+    """Where one thread is: its variable scope, and how often it has opened each.
+
+    Attributes:
+        kept: In eager code, the variables of the template that is being called, by name; None if none is.
+    """
 
     def __init__(self) -> None:
+        self.kept: dict[str, Any] | None = None
         self.scope: Any = None  # set by situs.variables.scope, which lies above
         self.opened: Counter[str] = Counter()
 
 
 class VariableStore:
-    """Variables by name. That of eager code has no graph and keeps nothing: its variables are Python's objects."""
+    """Variables by name. That of eager code has no graph and keeps nothing but for templates: its variables are
+    Python's objects."""
 
     def __init__(self, graph: Graph | None = None) -> None:
         self.graph = graph
         self.variables: dict[str, RefVariable] = {}
+        self.partitioned: dict[str, Any] = {}
         self.position = _Position()
 
     def get(
@@ -75,47 +84,52 @@ class VariableStore:
         if is_value and shape is not None:
             raise InvalidArgumentError("If initializer is a constant, do not specify shape.")
         wanted = None if shape is None else TensorShape(shape)
-        if name in self.variables:
-            return self._found(name, wanted, as_dtype(dtype), reuse)
-        if reuse is True and self.graph is not None:
+        known = self.variables if self.graph is not None else self.position.kept
+        if known is not None and name in known:
+            return _found(known[name], name, wanted, as_dtype(dtype), reuse)
+        if reuse is True and known is not None:
             raise InvalidArgumentError(
                 f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
                 "reuse=tf.AUTO_REUSE in VarScope?"
             )
         made = _made(name, wanted, as_dtype(dtype), initializer, details)
-        if self.graph is not None:
-            self.variables[name] = made
-            if regularizer is not None:
-                _regularize(self.graph, name, made, regularizer)
+        if known is not None:
+            known[name] = made
+        if regularizer is not None:
+            _regularize(self.graph, name, made, regularizer)
         return made
 
-    def _found(self, name: str, shape: TensorShape | None, dtype: DType, reuse: Any) -> RefVariable:
-        found = self.variables[name]
-        if not reuse:
-            raise InvalidArgumentError(
-                f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
-                f"VarScope? Originally defined at:\n\n{text_of(found.op.made_at)}"
-            )
-        if shape is not None and not shape.is_compatible_with(found.shape):
-            raise InvalidArgumentError(
-                f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}."
-            )
-        if dtype is not found.dtype:
-            raise InvalidArgumentError(
-                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
-                f"{found.dtype.name}_ref."
-            )
-        return found
+
+def _found(found: Any, name: str, shape: TensorShape | None, dtype: DType, reuse: Any) -> Any:
+    """A variable that there is, if it may be shared, and is what is asked for."""
+    is_symbolic = isinstance(found, RefVariable)
+    if not reuse:
+        where = f" Originally defined at:\n\n{text_of(found.op.made_at)}" if is_symbolic else ""
+        raise InvalidArgumentError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
+            f"VarScope?{where}"
+        )
+    if shape is not None and not shape.is_compatible_with(found.shape):
+        raise InvalidArgumentError(
+            f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}."
+        )
+    if dtype is not found.dtype:
+        raise InvalidArgumentError(
+            f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+            f"{found.dtype.name}{'_ref' if is_symbolic else ''}."
+        )
+    return found
 
 
 _STORE = "__variable_store"  # a collection: what is kept there lives as long as the graph
-_eager_store = VariableStore()
+_eager_stores: WeakKeyDictionary[Graph, VariableStore] = WeakKeyDictionary()  # numbers begin anew with a reset
 
 
 def store_of(graph: Graph | None) -> VariableStore:
-    """The store of a graph; that of eager code, which keeps nothing, for None."""
+    """The store of a graph; that of eager code for None."""
     if graph is None:
-        return _eager_store
+        process = process_graph()
+        return _eager_stores.get(process) or _eager_stores.setdefault(process, VariableStore())
     found = graph.get_collection_ref(_STORE)
     if not found:
         found.append(VariableStore(graph))
@@ -168,10 +182,14 @@ def _needs_no_arguments(initializer: Any) -> bool:
     return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
 
 
-def _regularize(graph: Graph, name: str, variable: RefVariable, regularizer: Callable[[Any], Any]) -> None:
+def _regularize(graph: Graph | None, name: str, variable: Any, regularizer: Callable[[Any], Any]) -> None:
     if not callable(regularizer):
         raise DTypeError(f"A regularizer is a function of a variable, got {shown(regularizer)}.")
-    with graph.colocate_with(variable.op), graph.name_scope(f"{name}/Regularizer/"):
+    if graph is None:
         loss = regularizer(variable)
+    else:
+        with graph.colocate_with(variable.op), graph.name_scope(f"{name}/Regularizer/"):
+            loss = regularizer(variable)
     if loss is not None:
-        graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, convert_to_tensor(loss))
+        collected = process_graph() if graph is None else graph
+        collected.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, convert_to_tensor(loss))

@@ -20,7 +20,7 @@ from situs import dtype as dt
 from situs.devices.scope import device as device_scope
 from situs.devices.scope import here
 from situs.dtype import as_dtype
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import get_default_graph, init_scope, session_for
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
@@ -32,6 +32,7 @@ from situs.ops.array import identity
 from situs.ops.attribute import as_bool, as_int
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.control import cond
+from situs.proto.variable import VariableDef
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder
@@ -39,13 +40,16 @@ from situs.symbolic.build import apply
 from situs.tensor import Tensor, read
 from situs.variables import state_ops
 from situs.variables.collections import GraphKeys
+from situs.variables.creators import Created
 from situs.variables.dependency import independent
 from situs.variables.eager import Variable
 from situs.variables.parts import install_parts
+from situs.variables.replication import VariableAggregation, VariableSynchronization, check_constraint, settled
+from situs.variables.slicing import SaveSliceInfo
 from situs.variables.updates import Updatable
 
 
-class RefVariable(Updatable):
+class RefVariable(Updatable, metaclass=Created):
     """A variable of a graph.
 
     Args:
@@ -66,11 +70,16 @@ class RefVariable(Updatable):
     """
 
     __array_priority__ = 100
+    arguments = (
+        *("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name", "variable_def"),
+        *("dtype", "expected_shape", "import_scope", "constraint", "use_resource", "synchronization", "aggregation"),
+        "shape",
+    )
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """A variable of the graph being built; an eager one where ops run at once."""
         if not makes_graph_variables():
-            given = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
+            given = {**dict(zip(cls.arguments, args, strict=False)), **kwargs}
             return Variable(**{k: v for k, v in given.items() if k not in _GRAPH_ONLY})
         return super().__new__(cls)
 
@@ -92,9 +101,17 @@ class RefVariable(Updatable):
         aggregation: Any = None,
         shape: Any = None,
     ) -> None:
+        if variable_def is not None:
+            if initial_value is not None:
+                raise InvalidArgumentError("variable_def and initial_value are mutually exclusive.")
+            self._found_in(here.graph if here.graph is not None else get_default_graph(), variable_def, import_scope)
+            return
         if initial_value is None:
             raise InvalidArgumentError("initial_value must be specified.")
-        self.trainable = True if trainable is None else as_bool(trainable, "trainable")
+        check_constraint(constraint)
+        self._synchronization, self._aggregation, self.trainable = settled(
+            synchronization, aggregation, None if trainable is None else as_bool(trainable, "trainable"), name
+        )
         self.constraint = constraint
         if collections is not None and not isinstance(collections, (list, tuple, set)):
             raise InvalidArgumentError(
@@ -158,7 +175,87 @@ class RefVariable(Updatable):
             names.append(GraphKeys.TRAINABLE_VARIABLES)
         self.graph.add_to_collections(names, self)
 
+    # As a message.
+
+    def to_proto(self, export_scope: str | None = None) -> VariableDef | None:
+        """The names of its operations as a message; None if it is not in a scope that was asked for.
+
+        Args:
+            export_scope: A name scope, whose name is left out of the names.
+        """
+        scope = "" if export_scope is None else f"{export_scope}/"
+        if not self.name.startswith(scope):
+            return None
+        message = VariableDef(
+            variable_name=self.name.removeprefix(scope),
+            initializer_name=self._initializer.name.removeprefix(scope),
+            snapshot_name=_name(self._snapshot).removeprefix(scope),
+            initial_value_name=_name(self._initial_value).removeprefix(scope),
+            trainable=self.trainable,
+            synchronization=self._synchronization.value,
+            aggregation=self._aggregation.value,
+        )
+        if self._save_slice_info is not None:
+            message.save_slice_info_def.CopyFrom(self._save_slice_info.to_proto(export_scope))
+        return message
+
+    @staticmethod
+    def from_proto(variable_def: VariableDef, import_scope: str | None = None) -> RefVariable:
+        """The variable of the default graph that a message names.
+
+        Args:
+            variable_def: The message.
+            import_scope: A name scope, whose name goes before the names.
+
+        Raises:
+            InvalidArgumentError: the graph has no such variable.
+        """
+        made = object.__new__(RefVariable)
+        made._found_in(here.graph if here.graph is not None else get_default_graph(), variable_def, import_scope)
+        return made
+
+    def _found_in(self, graph: Graph, message: VariableDef, import_scope: str | None) -> None:
+        """Makes this the variable of operations that are there."""
+        if not isinstance(message, VariableDef):
+            raise DTypeError(f"A variable is found by a VariableDef, got {shown(message)}.")
+        scope = f"{import_scope}/" if import_scope else ""
+        state = graph.as_graph_element(scope + message.variable_name)
+        if not isinstance(state, SymbolicTensor) or state.op.type != "Variable":
+            raise InvalidArgumentError(f"'{message.variable_name}' is called a variable, but is none in this graph.")
+        self._variable, self._shape = state, state.shape
+        self._initializer = graph.as_graph_element(scope + message.initializer_name)
+        self._snapshot = graph.as_graph_element(scope + message.snapshot_name)
+        self._initial_value = graph.as_graph_element(scope + message.initial_value_name)
+        self.trainable, self.constraint = message.trainable, None
+        self._synchronization = VariableSynchronization(message.synchronization)
+        self._aggregation = VariableAggregation(message.aggregation)
+        if message.HasField("save_slice_info_def"):
+            self._save_slice_info = SaveSliceInfo(save_slice_info_def=message.save_slice_info_def)
+
     # What it is.
+
+    SaveSliceInfo = SaveSliceInfo
+    _save_slice_info: Any = None  # of a part of a larger variable: a `SaveSliceInfo`
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """What it was made with; a session has one copy of it."""
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """What it was made with; a session has one copy of it."""
+        return self._aggregation
+
+    @property
+    def handle(self) -> SymbolicTensor:
+        """The tensor of its state, which ops on variables take."""
+        return self._variable
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """A tensor that says whether it has a value in the session that computes it."""
+        with here_or(self.graph):
+            return state_ops.is_initialized(self._variable, name=name)
 
     @property
     def name(self) -> str:
@@ -236,6 +333,9 @@ class RefVariable(Updatable):
         found.run(self._initializer, {self._initializer.inputs[1]: value})
 
     def __tensor__(self) -> Tensor:
+        graph = here.graph
+        if graph is not None and graph is not self._variable.graph and getattr(graph, "runs_effects", False):
+            return identity(graph.capture(self._variable))  # a traced function reads what it holds when it runs
         return self._snapshot
 
     def _as_graph_element(self) -> SymbolicTensor:
@@ -301,16 +401,16 @@ class RefVariable(Updatable):
 
 
 _GRAPH_ONLY = frozenset({"collections", "expected_shape", "use_resource"})
-_ARGUMENTS = (
-    *("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name", "variable_def", "dtype"),
-    *("expected_shape", "import_scope", "constraint", "use_resource", "synchronization", "aggregation", "shape"),
-)
 eager_by_default: Callable[[], bool] = lambda: False  # noqa: E731 - the front door of TensorFlow 1 puts its own here
 
 
 def makes_graph_variables() -> bool:
     """Whether variables made now belong to a graph: not in eager code, and not in a ``tf.function`` that it calls."""
     return not (eager_by_default() if here.graph is None else outermost(here.graph).compares_elements)
+
+
+def _name(tensor: Any) -> str:
+    return tensor.name  # type: ignore[no-any-return]
 
 
 def _is_function(value: Any) -> bool:

@@ -7,14 +7,17 @@ scale(a) + scale(b)          one variable, scale/w
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.origin import origin, text_of
 from situs.ops.attribute import as_bool, as_word
 from situs.variables.collections import trainable_variables
-from situs.variables.scope import VariableScope, variable_scope
+from situs.variables.scope import VariableScope, current_store, variable_scope
+from situs.variables.store import AUTO_REUSE
+from situs.variables.symbolic import makes_graph_variables
 
 
 def make_template(
@@ -40,13 +43,20 @@ def make_template(
 
 
 class Template:
-    """A function with variables of its own."""
+    """A function with variables of its own. A checkpoint that has it saves them."""
 
     def __init__(
         self, name: str, function: Callable[..., Any], create_scope_now: bool, unique_name: str | None, getter: Any
     ) -> None:
         if not callable(function):
             raise DTypeError(f"make_template wraps a function, got {shown(function)}.")
+        if name is None:
+            raise InvalidArgumentError("name cannot be None.")
+        if unique_name is not None and not makes_graph_variables():
+            raise InvalidArgumentError(
+                "unique_name_ cannot be used when eager execution is enabled. Leave it out: every template has "
+                "variables of its own."
+            )
         self._name = as_word(name, "name_")
         self._function = function
         self._unique_name = None if unique_name is None else as_word(unique_name, "unique_name_")
@@ -54,6 +64,9 @@ class Template:
         self._made_at = origin()
         self._scope: VariableScope | None = None
         self._called = False
+        # In eager code a template keeps its variables, and those of templates that are made inside of it.
+        around = None if makes_graph_variables() else current_store().position.kept
+        self._kept: dict[str, Any] = {} if around is None else around
         if as_bool(create_scope_now, "create_scope_now_"):
             with self._first_scope() as scope:
                 self._scope = scope
@@ -63,14 +76,29 @@ class Template:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function in its scope."""
+        is_eager = not makes_graph_variables()
         if self._scope is None:
-            with self._first_scope() as self._scope:
+            with self._first_scope() as self._scope, self._keeping(is_eager):
                 return self._call(args, kwargs)
-        with variable_scope(self._scope, reuse=self._called):
+        with variable_scope(self._scope, reuse=AUTO_REUSE if is_eager else self._called), self._keeping(is_eager):
             return self._call(args, kwargs)
 
+    @contextmanager
+    def _keeping(self, is_eager: bool) -> Iterator[None]:
+        """A context in which ``get_variable`` of eager code finds this template's variables."""
+        position = current_store().position
+        before = position.kept
+        position.kept = self._kept if is_eager else None
+        try:
+            yield
+        finally:
+            position.kept = before
+
+    def _trainable(self) -> list[Any]:
+        return trainable_variables() if makes_graph_variables() else self.trainable_variables
+
     def _call(self, args: Any, kwargs: Any) -> Any:
-        before = trainable_variables()
+        before = self._trainable()
         try:
             made = self._function(*args, **kwargs)
             if self._called:
@@ -83,7 +111,7 @@ class Template:
         return made
 
     def _refuse_new(self, before: list[Any]) -> None:
-        new = [variable for variable in trainable_variables() if not any(variable is old for old in before)]
+        new = [variable for variable in self._trainable() if not any(variable is old for old in before)]
         if new:
             raise InvalidArgumentError(
                 "Trainable variable created when calling a template after the first time, perhaps you used tf.Variable "
@@ -111,6 +139,13 @@ class Template:
         return self._scope
 
     @property
+    def variable_scope_name(self) -> str | None:
+        """The name of its scope; None before the first call."""
+        if self._scope is None:
+            return None
+        return f"{self._scope.name}/" if not self._name else self._scope.name
+
+    @property
     def variables(self) -> list[Any]:
         """Its variables, global and local."""
         return [*self.global_variables, *self.local_variables]
@@ -118,7 +153,11 @@ class Template:
     @property
     def global_variables(self) -> list[Any]:
         """Its variables."""
-        return [] if self._scope is None else self._scope.global_variables()
+        if self._scope is None:
+            return []
+        prefix = f"{self._scope.name}/"
+        kept = [variable for name, variable in self._kept.items() if name.startswith(prefix)]
+        return kept or self._scope.global_variables()
 
     @property
     def local_variables(self) -> list[Any]:
@@ -128,4 +167,11 @@ class Template:
     @property
     def trainable_variables(self) -> list[Any]:
         """Its trainable variables."""
+        if self._kept:
+            return [variable for variable in self.global_variables if variable.trainable]
         return [] if self._scope is None else self._scope.trainable_variables()
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """Its variables that optimizers should leave alone."""
+        return [variable for variable in self.variables if not variable.trainable]

@@ -55,6 +55,26 @@ def enable_v2_behavior() -> None:
     enable_eager_execution()
 
 
+_resource_variables = True
+
+
+def enable_resource_variables() -> None:
+    """Accepted for TensorFlow's programs: there is one kind of variable."""
+    global _resource_variables
+    _resource_variables = True
+
+
+def disable_resource_variables() -> None:
+    """Accepted for TensorFlow's programs: there is one kind of variable."""
+    global _resource_variables
+    _resource_variables = False
+
+
+def resource_variables_enabled() -> bool:
+    """What `enable_resource_variables` or `disable_resource_variables` said last."""
+    return _resource_variables
+
+
 def run_eagerly_from_eager_door() -> None:
     """Called when the eager door leads here: a program of that dialect runs at once, in this spelling too."""
     global _builds

@@ -2,12 +2,14 @@
 
 from situs import file_io as gfile
 from situs.compat.v1.door import open_door as _open_door
+from situs.data.record_iterator import tf_record_iterator as tf_record_iterator
 from situs.files.ops import read_file as read_file
 from situs.files.ops import write_file as write_file
 from situs.files.record_writer import TFRecordCompressionType as TFRecordCompressionType
 from situs.files.record_writer import TFRecordOptions as TFRecordOptions
 from situs.files.record_writer import TFRecordWriter as TFRecordWriter
 from situs.ops.decode import decode_raw_v1 as decode_raw
+from situs.ops.decode_csv import decode_csv as decode_csv
 from situs.ops.parse_example import FixedLenFeature as FixedLenFeature
 from situs.ops.parse_example import VarLenFeature as VarLenFeature
 from situs.ops.parse_example import parse_example_v1 as parse_example

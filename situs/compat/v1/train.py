@@ -12,6 +12,7 @@ from situs.checkpoints.manager import CheckpointManager as CheckpointManager
 from situs.checkpoints.messages import SaverDef as SaverDef
 from situs.checkpoints.meta_files import import_meta_graph as import_meta_graph
 from situs.checkpoints.meta_graph import export_meta_graph as export_meta_graph
+from situs.checkpoints.options import CheckpointOptions as CheckpointOptions
 from situs.checkpoints.reader import CheckpointReader as NewCheckpointReader
 from situs.checkpoints.saver import Saver as Saver
 from situs.checkpoints.state import generate_checkpoint_state_proto as generate_checkpoint_state_proto

@@ -207,7 +207,7 @@ class Layer(Holder):
             initializer = initializers.GlorotUniform() if dtype.is_floating else initializers.Zeros()
         shape = () if given.get("shape") is None else tuple(TensorShape(given["shape"]))
         kind = AutoCastVariable if self._casts() and dtype.is_floating and given.get("autocast", True) else Variable
-        full = name if makes_graph_variables() and here.graph is not None else f"{self.path}/{name}"
+        full = name if makes_graph_variables() and here.graph is not None else f"{self.path}/{name}/"
         return kind(
             lambda: initializer(shape, dtype=dtype),
             given.get("trainable", True) is not False,

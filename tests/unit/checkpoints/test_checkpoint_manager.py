@@ -180,3 +180,20 @@ def test_variables_of_graphs_are_managed_in_a_session(tmp_path):
         sess.run(v.initializer)
         assert [made.save(session=sess), made.save()] == [f"{tmp_path}/ckpt-1", f"{tmp_path}/ckpt-2"]
     assert load_variable(tmp_path, "v/.ATTRIBUTES/VARIABLE_VALUE") == 3.0
+
+
+def test_what_no_manager_has_saved_is_not_managed(tmp_path):
+    checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
+    paths = [checkpoint.save(str(tmp_path / "unusual")) for _ in range(2)]
+    again = tf.train.Checkpoint(v=tf.Variable(1.0))
+    manager = tf.train.CheckpointManager(again, str(tmp_path), max_to_keep=2)
+    assert manager.latest_checkpoint == paths[1]
+    assert manager.checkpoints == []
+    again.restore(manager.latest_checkpoint)
+    third = manager.save()
+    assert third.endswith("ckpt-3")
+    assert manager.checkpoints == [third]
+    saved = [third, manager.save(), manager.save()]
+    assert manager.checkpoints == saved[1:]
+    for path, stays in zip([*paths, *saved], [True, True, False, True, True], strict=True):
+        assert bool(list(tmp_path.glob(f"{path.rpartition('/')[2]}.index"))) is stays

@@ -53,19 +53,19 @@ def test_the_file_names_checkpoints_relative_to_its_folder(tmp_path):
 @pytest.mark.parametrize(
     ("folder", "latest", "others", "written"),
     [
-        ("/run", "/run/m-1", ["/run/m-0"], ["m-0", "m-1"]),
-        ("/run", "/run/m-1", ["m-0", "/run/m-1"], ["m-0", "m-1"]),
+        ("/run", "/run/m-1", ["/run/m-0"], ["/run/m-0", "/run/m-1"]),
+        ("/run", "/run/m-1", ["m-0", "/run/m-1"], ["m-0", "/run/m-1"]),
         ("/run", "/other/m-1", [], ["/other/m-1"]),
-        ("/run", "/run/sub/m-1", [], ["sub/m-1"]),
+        ("/run", "/run/sub/m-1", [], ["/run/sub/m-1"]),
         ("/run", "/running/m-1", [], ["/running/m-1"]),
         ("run", "run/m-1", ["run/m-0"], ["m-0", "m-1"]),
         ("run", "m-1", [], ["../m-1"]),
         (".", "./m-1", [], ["m-1"]),
         ("", "m-1", [], ["m-1"]),
-        ("file:///run", "file:///run/m-1", [], ["m-1"]),
+        ("file:///run", "file:///run/m-1", [], ["/run/m-1"]),
     ],
 )
-def test_paths_are_written_as_the_folder_sees_them(folder, latest, others, written):
+def test_relative_paths_are_those_of_the_folder_and_full_ones_stay(folder, latest, others, written):
     state = generate_checkpoint_state_proto(folder, latest, others)
     assert list(state.all_model_checkpoint_paths) == written
     assert state.model_checkpoint_path == written[-1]

@@ -127,7 +127,6 @@ def test_counting_and_random_numbers_do_not_end():
         (lambda: Dataset.from_tensors(None), ValueError, "should not be empty"),
         (lambda: Dataset.from_tensor_slices([[1], [2, 3]]), ValueError, "non-rectangular"),
         (lambda: Dataset.from_tensors(object()), ValueError, "unsupported type"),
-        (lambda: Dataset.from_tensors(Dataset.range(3)), TypeError, "window"),
         (lambda: Dataset.range(), ValueError, "between 1 and 3 but was 0"),
         (lambda: Dataset.range(1, 2, 3, 4), ValueError, "between 1 and 3 but was 4"),
         (lambda: Dataset.range(2.5), TypeError, "stop"),

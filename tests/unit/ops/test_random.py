@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs as tf
 from situs import dtype as dt
 from situs.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError, ResourceExhaustedError, SitusError
 from situs.graph.graph import Graph
 from situs.ops import random, stateless
-from situs.ops.generator import Algorithm, Generator, get_global_generator, set_global_generator
 from situs.ops.seeds import eager, mix, next_seed, set_seed
+from situs.variables.generator import Algorithm, Generator, get_global_generator, set_global_generator
 
 N = 20_000
 FLOATS = [dt.float16, dt.bfloat16, dt.float32, dt.float64]
@@ -466,7 +467,7 @@ def test_a_generator_repeats_from_its_seed_and_moves_on(on_device):
     assert not same(first, second)
     g.reset_from_seed(1)
     assert same(first, g.normal([3]))
-    state = g.state
+    state = g.state.numpy()
     assert same(second, g.normal([3]))
     g.reset(state)
     assert same(second, g.normal([3]))
@@ -490,10 +491,81 @@ def test_a_generator_can_skip_and_be_copied():
 def test_a_generator_can_be_copied_while_a_graph_is_built():
     g = Generator.from_seed(5)
     g.skip(1)
-    with Graph().as_default():
+    with Graph().as_default(), tf.compat.v1.Session() as sess:
         copies = [Generator(g), Generator.from_state(g.state, "philox")]
-    drawn = g.uniform([2])
-    assert all(same(copy.uniform([2]), drawn) for copy in copies)
+        drawn = [copy.uniform([2]) for copy in copies]
+        sess.run([copy.state.initializer for copy in copies])
+        found = sess.run(drawn)
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], g.uniform([2]).numpy())
+
+
+def test_functions_and_eager_code_share_a_generator():
+    g, expected = Generator.from_seed(5), Generator.from_seed(5)
+    draw = tf.function(lambda: g.uniform([2]))
+    found = [draw(), g.uniform([2]), draw(), draw(), g.uniform([2])]
+    assert all(same(one, expected.uniform([2])) for one in found)
+    assert g.state.numpy()[0] == 5
+
+
+def test_a_generator_that_a_function_makes_is_made_once():
+    kept = []
+
+    @tf.function
+    def draw():
+        if not kept:
+            kept.append(Generator.from_seed(5))
+        return kept[0].uniform([2])
+
+    expected = Generator.from_seed(5)
+    assert all(same(draw(), expected.uniform([2])) for _ in range(3))
+    with pytest.raises(ValueError, match="singleton"):
+        tf.function(lambda: Generator.from_seed(5).uniform([2]))()
+
+
+def test_everything_that_generators_do_is_done_by_functions_too():
+    g = Generator.from_seed(1)
+
+    @tf.function
+    def work(seed, count):
+        g.reset_from_seed(seed)
+        return g.make_seeds(count), g.skip(count), g.normal([2]), g.key, g.state.read_value()
+
+    found = [x.numpy() for x in work(tf.constant(9), tf.constant(3))]
+    h = Generator.from_seed(9)
+    seeds, before, drawn = h.make_seeds(3), h.skip(3), h.normal([2])
+    for one, other in zip(found, [seeds, before, drawn, h.key, h.state], strict=True):
+        assert np.array_equal(one, other.numpy())
+
+    @tf.function
+    def again(state, key):
+        g.reset(state)
+        one = g.normal([2])
+        g.reset_from_key_counter(key, [3, 0])
+        return one, g.normal([2])
+
+    one, two = again(tf.constant([2, 0, 7], tf.int64), tf.constant(7, tf.int64))
+    assert same(one, Generator.from_key_counter(7, [2, 0], "philox").normal([2]))
+    assert same(two, Generator.from_key_counter(7, [3, 0], "philox").normal([2]))
+
+
+def test_the_state_of_a_generator_is_saved_and_restored(tmp_path):
+    g = Generator.from_seed(5)
+    g.skip(3)
+    path = tf.train.Checkpoint(g=g).write(str(tmp_path / "ckpt"))
+    expected = g.normal([3])
+    other = Generator.from_seed(1)
+    tf.train.Checkpoint(g=other).read(path).assert_consumed()
+    assert same(other.normal([3]), expected)
+    tf.train.Checkpoint(g=g).read(path)
+    assert same(g.normal([3]), expected)
+
+
+def test_a_state_of_a_seed():
+    state = tf.random.create_rng_state(5, "philox")
+    assert state.numpy().tolist() == Generator.from_seed(5).state.numpy().tolist()
+    with pytest.raises(InvalidArgumentError, match="alg"):
+        tf.random.create_rng_state(5, "dice")
 
 
 def test_generators_draw_every_kind():
@@ -549,9 +621,9 @@ def test_generators_refuse(call, message):
 
 
 def test_many_seeds_are_those_of_one_after_the_other():
-    key = Generator.from_seed(3)._key
+    key = int(Generator.from_seed(3).key)
     assert Generator.from_seed(3).make_seeds(4).numpy()[0].tolist() == [mix((5, key, i)) for i in range(4)]
-    assert [g._key for g in Generator.from_seed(3).split(2)] == [mix((5, key, i)) for i in range(2)]
+    assert [int(g.key) for g in Generator.from_seed(3).split(2)] == [mix((5, key, i)) for i in range(2)]
 
 
 @pytest.mark.parametrize(
@@ -560,7 +632,7 @@ def test_many_seeds_are_those_of_one_after_the_other():
         (lambda g: g.make_seeds(2**70), ResourceExhaustedError, "OOM when making"),
         (lambda g: g.split(2**60), ResourceExhaustedError, "OOM when making"),
         (lambda g: g.split(-1), InvalidArgumentError, "must be >= 0"),
-        (lambda g: g.split("a"), SitusError, "The number of seeds must be a single integer"),
+        (lambda g: g.split("a"), SitusError, "The number of generators must be a single integer"),
         (lambda g: g.make_seeds([]), SitusError, "The number of seeds must be a single integer"),
         (lambda g: g.skip(1.5), SitusError, "The number of draws to skip must be a single integer"),
         (lambda g: Generator.from_seed(1, alg=dt.float32), InvalidArgumentError, "`alg` got unsupported value"),

@@ -12,6 +12,7 @@ import pytest
 
 import situs as eager_tf
 import situs.compat.v1 as tf
+from situs import errors
 from situs.variables import updates
 
 ROWS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
@@ -73,9 +74,14 @@ def test_only_variables_are_assigned_to(graph, function):
         function("v", 1.0)
 
 
-def test_only_variables_of_graphs_count():
-    with pytest.raises(NotImplementedError, match="variables of graphs"):
-        updates.count_up_to(eager_tf.Variable(1), 3)
+def test_eager_variables_count():
+    v = eager_tf.Variable(1)
+    assert [int(updates.count_up_to(v, 3)), int(v.count_up_to(3))] == [1, 2]
+    with pytest.raises(errors.OutOfRangeError, match="Reached limit of 3"):
+        v.count_up_to(3)
+    assert int(v) == 3
+    with pytest.raises(TypeError):
+        eager_tf.Variable(1.0).count_up_to(3)
 
 
 # Rows.
