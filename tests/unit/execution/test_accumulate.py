@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import situs as tf
+from situs.eager import execute
 from situs.execution import accumulate
 from situs.execution.held import Loop
 
@@ -20,7 +21,7 @@ def on_the_host():
 
 @pytest.fixture(params=[False, True], ids=["as it runs", "verified"])
 def verified(request, monkeypatch):
-    monkeypatch.setenv("SITUS_VERIFY", "1" if request.param else "0")
+    monkeypatch.setattr(execute, "_verify", request.param)
     return request.param
 
 
@@ -87,7 +88,7 @@ def test_gradients_of_loops_over_rows_are_those_of_the_same_steps(verified, loop
 
 
 def test_no_tensor_as_large_as_the_sum_is_made_in_a_turn(monkeypatch):
-    monkeypatch.setenv("SITUS_VERIFY", "0")
+    monkeypatch.setattr(execute, "_verify", False)
     asked = []
     new_zeros = torch.Tensor.new_zeros
     monkeypatch.setattr(

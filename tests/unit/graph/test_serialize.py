@@ -371,7 +371,7 @@ def test_plain_values_survive(value):
 
 
 def test_shapes_survive():
-    assert loads(dumps(TensorShape([2, None]))).dims == [2, None]
+    assert loads(dumps(TensorShape([2, None]))).as_list() == [2, None]
     assert loads(dumps(TensorShape(None))).dims is None
 
 
