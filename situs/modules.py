@@ -22,7 +22,7 @@ from situs.checkpoints.cells import is_variable
 from situs.checkpoints.trackable import Trackable
 from situs.errors import FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.context import name_scope as _name_scope
-from situs.graph.structure import deeper
+from situs.tree import deeper, named_parts
 
 _IDENTIFIER = re.compile(r"^[a-zA-Z_]\w*$")
 
@@ -140,24 +140,14 @@ def _walk(
 
 def _leaves(name: Any, value: Any, depth: int = 0) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """The values of an attribute with the ways to them: one, unless it is a list, tuple or dictionary."""
-    if isinstance(value, dict):
-        parts = [(key, value[key]) for key in _ordered(value)]
-    elif isinstance(value, (list, tuple)):
-        parts = list(enumerate(value))
-    else:
+    parts = named_parts(value)
+    if parts is None:
         yield (name,), value
         return
     below = deeper(depth)
     for place, part in parts:
         for way, leaf in _leaves(place, part, below):
             yield (name, *way), leaf
-
-
-def _ordered(mapping: dict[Any, Any]) -> list[Any]:
-    try:
-        return sorted(mapping)
-    except TypeError:
-        return list(mapping)
 
 
 def snake_case(class_name: str) -> str:

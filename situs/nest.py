@@ -9,11 +9,11 @@ Strings, arrays, tensors, sets and None are no structures: they stand in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
-from situs.graph.structure import deeper, mapping_like
+from situs.tree import deeper, is_structure, made_like, parts_of
 
 __all__ = [
     "assert_same_structure",
@@ -23,12 +23,10 @@ __all__ = [
     "pack_sequence_as",
 ]
 
-_TEXT = (str, bytes, bytearray, memoryview)
-
 
 def is_nested(structure: Any) -> bool:
     """Whether something is a structure: a list, a tuple, a dictionary or the like."""
-    return isinstance(structure, (Sequence, Mapping, ValuesView)) and not isinstance(structure, _TEXT)
+    return is_structure(structure)
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
@@ -45,23 +43,23 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
 
 def _leaves(structure: Any, depth: int) -> Iterator[Any]:
-    if not is_nested(structure):
+    if not is_structure(structure):
         yield structure
         return
     below = deeper(depth)
-    for item in _items(structure):
-        yield from _leaves(item, below)
+    for part in _parts(structure):
+        yield from _leaves(part, below)
 
 
-def _items(structure: Any) -> list[Any]:
-    return [structure[key] for key in _keys(structure)] if isinstance(structure, Mapping) else list(structure)
-
-
-def _keys(structure: Mapping[Any, Any]) -> list[Any]:
-    try:
-        return sorted(structure)
-    except TypeError as error:
-        raise DTypeError(f"{error}: the keys of a dictionary in a structure must be of kinds that compare.") from None
+def _parts(structure: Any) -> list[Any]:
+    if isinstance(structure, Mapping):
+        try:
+            sorted(structure)
+        except TypeError as error:
+            raise DTypeError(
+                f"{error}: the keys of a dictionary in a structure must be of kinds that compare."
+            ) from None
+    return parts_of(structure) or []
 
 
 # Putting together.
@@ -99,22 +97,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 
 def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
-    if not is_nested(structure):
+    if not is_structure(structure):
         return next(leaves)
-    return _like(structure, [_packed(item, leaves) for item in _items(structure)])
-
-
-def _like(structure: Any, items: list[Any]) -> Any:
-    """A structure of the same kind with other items."""
-    if isinstance(structure, Mapping):
-        return mapping_like(structure, dict(zip(_keys(structure), items, strict=True)))
-    if isinstance(structure, tuple):
-        return type(structure)(*items) if _is_named(structure) else type(structure)(items)
-    return items if isinstance(structure, (ValuesView, range)) else type(structure)(items)
-
-
-def _is_named(structure: Any) -> bool:
-    return isinstance(structure, tuple) and hasattr(structure, "_fields")
+    return made_like(structure, [_packed(part, leaves) for part in _parts(structure)])
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
@@ -195,7 +180,7 @@ def _difference_here(a: Any, b: Any, check_types: bool) -> _Found | None:
             "The two dictionaries don't have the same set of keys. First structure has keys "
             f"{_described(list(a))}, while second structure has keys {_described(list(b))}"
         )
-    if len(a) != len(b):
+    if len(_parts(a)) != len(_parts(b)):
         return InvalidArgumentError, (
             f"The two structures don't have the same number of elements. First structure: {_described(a)}. Second "
             f"structure: {_described(b)}"
@@ -205,14 +190,16 @@ def _difference_here(a: Any, b: Any, check_types: bool) -> _Found | None:
 
 def _difference_below(a: Any, b: Any, check_types: bool, depth: int) -> _Found | None:
     below = deeper(depth)
-    pairs = zip(_items(a), _items(b), strict=True)
+    pairs = zip(_parts(a), _parts(b), strict=True)
     return next((found for x, y in pairs if (found := _difference(x, y, check_types, below)) is not None), None)
 
 
 def _same_kind(a: Any, b: Any) -> bool:
     if isinstance(a, Mapping) or isinstance(b, Mapping):
         return isinstance(a, Mapping) and isinstance(b, Mapping)
-    if _is_named(a) and _is_named(b):  # the same name and fields are enough, as for one that was made twice
+    if hasattr(type(a), "_fields") and hasattr(
+        type(b), "_fields"
+    ):  # the same name and fields are enough, as for one that was made twice
         return type(a).__name__ == type(b).__name__ and a._fields == b._fields
     return type(a) is type(b)
 

@@ -24,10 +24,10 @@ from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import identity
 from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, op
-from situs.ops.form import put_together, take_apart
 from situs.ops.inner import building, graph_for, hold, symbolic
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
+from situs.tree import put_together, take_apart
 from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 

@@ -22,7 +22,6 @@ from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.function import captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
-from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import shape as shape_op
 from situs.ops.constant import convert_to_tensor, ones_like
@@ -30,6 +29,7 @@ from situs.ops.placeholder import tuple as gate
 from situs.registry.gradient import INPUT, NODE, OUTPUT, SEE, WANTS, GradientRule, Need
 from situs.registry.op import Op, find_op
 from situs.tensor import read
+from situs.tree import flatten
 from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from situs.autodiff.tape import GradientTape
 from situs.eager.tape import has_gradient
-from situs.graph.structure import flatten
 from situs.ops.python_function import py_function
 from situs.registry.op import find_op
+from situs.tree import flatten
 
 
 @find_op("EagerPyFunc").gradient

@@ -6,10 +6,10 @@ from typing import Any
 
 from situs.autodiff.graph import gradients
 from situs.errors import InvalidArgumentError
-from situs.graph.structure import flatten
 from situs.ops.array import reshape
 from situs.ops.join import stack
 from situs.tensor import read
+from situs.tree import flatten
 
 
 def hessians(

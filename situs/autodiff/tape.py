@@ -27,13 +27,12 @@ from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
-from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.constant import range as range_op
-from situs.ops.form import put_together, take_apart
 from situs.ops.functional import map_fn
 from situs.tensor import Tensor, is_tensor, read
+from situs.tree import put_together, take_apart
 from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 

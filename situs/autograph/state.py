@@ -14,6 +14,7 @@ from typing import Any, Final
 from situs.autograph import hooks
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.tensor import is_tensor
+from situs.tree import flatten, form_of, is_composite, made_like, parts_of
 
 Values = tuple[Any, ...]
 
@@ -45,40 +46,26 @@ def _read(getter: Callable[[], Any]) -> Any:
         return UNDEFINED
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """The values at the ends of a nest of lists, tuples and dictionaries."""
-    parts = _parts(value)
-    if parts is None:
-        yield value
-    else:
-        for part in parts:
-            yield from leaves(part)
-
-
 def carried(value: Any) -> list[Any]:
     """The leaves that an op can carry; of an object that holds one, such as a ``TensorArray``, what it holds."""
-    return [leaf._carried() if _is_holder(leaf) else leaf for leaf in leaves(value) if _carries(leaf)]
-
-
-def _is_holder(leaf: Any) -> bool:
-    return hasattr(type(leaf), "_carried") and hasattr(type(leaf), "_with")
+    return [leaf._carried() if is_composite(leaf) else leaf for leaf in flatten(value) if _carries(leaf)]
 
 
 def _carries(leaf: Any) -> bool:
-    return _is_holder(leaf) or hooks.current.carries(leaf)
+    return is_composite(leaf) or hooks.current.carries(leaf)
 
 
 def _made(leaf: Any, result: Any) -> Any:
     """What a leaf becomes with the result of an op."""
-    return leaf._with(result) if _is_holder(leaf) else result
+    return leaf._with(result) if is_composite(leaf) else result
 
 
 def rebuilt(value: Any, results: Iterator[Any]) -> Any:
     """The same nest, with the leaves that an op carried replaced by its results."""
-    parts = _parts(value)
+    parts = parts_of(value)
     if parts is None:
         return _made(value, next(results)) if _carries(value) else value
-    return _assembled(value, [rebuilt(part, results) for part in parts])
+    return made_like(value, [rebuilt(part, results) for part in parts])
 
 
 def merged(one: Any, other: Any, results: Iterator[Any]) -> Any:
@@ -87,28 +74,11 @@ def merged(one: Any, other: Any, results: Iterator[Any]) -> Any:
         for _ in carried(one):
             next(results)
         return one
-    parts = _parts(one)
+    parts = parts_of(one)
     if parts is None:
         return _made(one, next(results)) if _carries(one) else one
-    pairs = zip(parts, _parts(other) or (), strict=True)
-    return _assembled(one, [merged(left, right, results) for left, right in pairs])
-
-
-def _parts(value: Any) -> list[Any] | None:
-    if isinstance(value, dict):
-        return [value[key] for key in _keys(value)]
-    return list(value) if type(value) is list or isinstance(value, tuple) else None
-
-
-def _keys(value: dict[Any, Any]) -> list[Any]:
-    return sorted(value, key=lambda key: (str(type(key)), str(key)))
-
-
-def _assembled(like: Any, parts: list[Any]) -> Any:
-    if isinstance(like, dict):
-        values = dict(zip(_keys(like), parts, strict=True))
-        return {key: values[key] for key in like}
-    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+    pairs = zip(parts, parts_of(other) or (), strict=True)
+    return made_like(one, [merged(left, right, results) for left, right in pairs])
 
 
 def check_same(name: str, one: Any, other: Any, sides: tuple[str, str], where: str) -> None:
@@ -120,28 +90,17 @@ def check_same(name: str, one: Any, other: Any, sides: tuple[str, str], where: s
     """
     if one is other:
         return
-    if _shape_of(one) != _shape_of(other):
+    if form_of(one) != form_of(other):
         raise DTypeError(
-            f"'{name}' must have the same nested structure {_between(sides)}; it is {_shape_of(one)} {sides[0]} and "
-            f"{_shape_of(other)} {sides[1]} ({where})."
+            f"'{name}' must have the same nested structure {_between(sides)}; it is {form_of(one)} {sides[0]} and "
+            f"{form_of(other)} {sides[1]} ({where})."
         )
-    for left, right in zip(leaves(one), leaves(other), strict=True):
+    for left, right in zip(flatten(one), flatten(other), strict=True):
         _check_leaf(name, left, right, sides, where)
 
 
 def _between(sides: tuple[str, str]) -> str:
     return f"{sides[0]} and {sides[1]}"
-
-
-def _shape_of(value: Any) -> str:
-    parts = _parts(value)
-    if parts is None:
-        return "*"
-    if isinstance(value, dict):
-        pairs = zip(_keys(value), parts, strict=True)
-        return "{" + ", ".join(f"{key!r}: {_shape_of(part)}" for key, part in pairs) + "}"
-    inside = ", ".join(map(_shape_of, parts))
-    return f"[{inside}]" if isinstance(value, list) else f"{type(value).__name__}({inside})"
 
 
 def _check_leaf(name: str, one: Any, other: Any, sides: tuple[str, str], where: str) -> None:
@@ -179,7 +138,7 @@ def check_shape(name: str, before: Any, after: Any, where: str, freed: Callable[
     Raises:
         InvalidArgumentError: it does not.
     """
-    pairs = zip(leaves(before), leaves(after), strict=True)
+    pairs = zip(flatten(before), flatten(after), strict=True)
     for old, new in pairs:
         if is_tensor(old) and is_tensor(new) and not freed(old) and not _keeps(_dims(old), _dims(new)):
             raise InvalidArgumentError(

@@ -23,7 +23,7 @@ from situs.data.seeding import seed_for
 from situs.data.table import SideBySide
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.ops.attribute import as_bool
-from situs.ops.form import LEAF, Form, take_apart
+from situs.tree import LEAF, Form, take_apart
 
 
 class Combining(Face):
@@ -172,7 +172,7 @@ def _filled(form: Any, specs: Iterator[Spec]) -> Any:
         return next(specs).form
     if not isinstance(form, Form):
         return form
-    return Form(form.kind, tuple([_filled(item, specs) for item in form.items]), form.keys, form.order)
+    return form.with_items([_filled(item, specs) for item in form.items])
 
 
 def _zipped(streams: list[Iterator[Any]]) -> Iterator[Any]:

@@ -35,7 +35,7 @@ from situs.devices.scope import here
 from situs.eager.tensor import EagerTensor
 from situs.errors import FailedPreconditionError
 from situs.graph.function import outermost
-from situs.ops.form import take_apart
+from situs.tree import take_apart
 
 
 class Dataset(

@@ -39,10 +39,10 @@ from situs.graph.function import FunctionGraph
 from situs.graph.objects import install
 from situs.graph.plain import NotPlainError
 from situs.graph.tensor import SymbolicTensor
-from situs.ops.form import LEAF, Form
 from situs.proto.tensor import TensorProto
 from situs.shapes import TensorShape
 from situs.tracing.spec import TensorSpec
+from situs.tree import LEAF, Form
 
 _READERS: dict[str, Callable[..., Any]] = {"lines": _lines, "records": _records, "slices": _slices}
 _KINDS: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": OrderedDict}

@@ -12,18 +12,16 @@ leaf may also be a dataset, as the elements of ``window`` are, or an array of da
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs import dtype as dt
 from situs.dtype import as_dtype
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.graph.structure import deeper
-from situs.ops.form import LEAF, Form, put_together, take_apart
 from situs.ops.inner import common
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tracing.spec import TensorSpec
+from situs.tree import LEAF, Form, put_together, take_apart
 
 Element = tuple[Any, ...]
 
@@ -142,33 +140,15 @@ def take_apart_element(structure: Any) -> tuple[Any, list[Any]]:
     Raises:
         InvalidArgumentError: there is nothing in it.
     """
-    form, leaves = take_apart(_without_lists(structure, 0))
+    form, leaves = take_apart(structure, whole=is_tensor_of_items)
     if not leaves:
         raise InvalidArgumentError("Invalid `element`. `element` should not be empty.")
-    return form, [leaf.items if isinstance(leaf, _List) else leaf for leaf in leaves]
+    return form, leaves
 
 
-class _List:
-    """A list, hidden from what takes structures apart."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: list[Any]) -> None:
-        self.items = items
-
-
-def _without_lists(structure: Any, depth: int) -> Any:
-    if isinstance(structure, list):
-        return _List(structure)
-    if isinstance(structure, dict):
-        below = deeper(depth)
-        items = {key: _without_lists(value, below) for key, value in structure.items()}
-        return items if isinstance(structure, defaultdict) else type(structure)(items)
-    if isinstance(structure, tuple):
-        below = deeper(depth)
-        parts = [_without_lists(item, below) for item in structure]
-        return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
-    return structure
+def is_tensor_of_items(structure: Any) -> bool:
+    """Whether something with items is one tensor in an element: a list is, a tuple is not."""
+    return isinstance(structure, Sequence) and not isinstance(structure, tuple)
 
 
 def spec_of(structure: Any) -> Spec:
@@ -209,19 +189,10 @@ def matched(form: Any, structure: Any, what: str) -> list[Any]:
         return [structure]
     if not isinstance(form, Form):
         return []
-    items = _items_like(form, structure)
+    items = form.parts_like(structure)
     if items is None:
         raise DTypeError(f"{what} should have the structure {form}, got {structure!r}.")
     return [leaf for inner, item in zip(form.items, items, strict=True) for leaf in matched(inner, item, what)]
-
-
-def _items_like(form: Form, structure: Any) -> list[Any] | None:
-    if isinstance(structure, dict):
-        known = issubclass(form.kind, dict) and set(structure) == set(form.keys)
-        return [structure[key] for key in form.keys] if known else None
-    if not isinstance(structure, (tuple, list)) or issubclass(form.kind, dict) or len(structure) != len(form.items):
-        return None
-    return list(structure)
 
 
 def joined(specs: Sequence[Spec], form: Any = None) -> Spec:

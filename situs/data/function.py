@@ -35,7 +35,6 @@ from situs.graph.function import FunctionGraph, graphs_of
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, op
-from situs.ops.form import LEAF, Form
 from situs.ops.inner import symbolic
 from situs.placement import options
 from situs.shapes import SCALAR
@@ -46,6 +45,7 @@ from situs.tracing.hooks import creating_variables
 from situs.tracing.kind import Kind
 from situs.tracing.spec import TensorSpec
 from situs.tracing.trace import trace
+from situs.tree import LEAF, Form
 
 # Stateful so that they run where nothing uses what they give, or for the graphs in them; the same each time.
 _CHECKS = {"Assert", "CheckNumerics", "Print", "PrintV2", "ReadFile"}

@@ -32,8 +32,8 @@ from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant
-from situs.ops.form import LEAF
 from situs.tracing.spec import TensorSpec
+from situs.tree import LEAF
 
 _MOST = 1000  # elements that one trace takes from an iterator
 

@@ -33,7 +33,7 @@ from situs.data.parallel import mapped, tuned
 from situs.data.sources import Counter, Tensors, components_of
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.attribute import as_bool
-from situs.ops.form import Form
+from situs.tree import Form
 
 
 class Mapping(Face):

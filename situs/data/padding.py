@@ -25,11 +25,11 @@ from situs.eager.tensor import EagerTensor, to_numpy
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_bool
-from situs.ops.form import LEAF, Form
 from situs.shapes import TensorShape
 from situs.symbolic.fold import constant_value
 from situs.tensor import read
 from situs.tracing.spec import TensorSpec
+from situs.tree import LEAF, Form
 
 Size = int | None
 

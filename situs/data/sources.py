@@ -29,7 +29,6 @@ from situs.dtype import DType, as_dtype
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError
-from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import unpredictable
 from situs.ops.attribute import as_bool
@@ -38,6 +37,7 @@ from situs.ops.inner import graph_for
 from situs.shapes import SCALAR, TensorShape
 from situs.tensor import read
 from situs.tracing.spec import TensorSpec
+from situs.tree import deeper
 
 INT64 = Spec(*take_apart_element(TensorSpec(SCALAR, dt.int64)))
 

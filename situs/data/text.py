@@ -34,10 +34,10 @@ from situs.files.paths import local, translated
 from situs.files.record_writer import WINDOWS, as_compression
 from situs.files.tree import glob
 from situs.ops.attribute import as_bool
-from situs.ops.form import LEAF
 from situs.settings import longest_record
 from situs.shapes import SCALAR
 from situs.tracing.spec import TensorSpec
+from situs.tree import LEAF
 
 STRING = Spec(LEAF, [TensorSpec(SCALAR, dt.string)])
 Reader = Callable[[str], Iterator[Any]]

@@ -36,7 +36,7 @@ from situs.data.node import (
 from situs.data.sources import INT64
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.ops.attribute import as_bool
-from situs.ops.form import LEAF
+from situs.tree import LEAF
 
 
 class Windows(Face):

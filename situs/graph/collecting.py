@@ -14,7 +14,7 @@ from typing import Any
 
 from situs import locks
 from situs.errors import DTypeError, shown
-from situs.graph.structure import listed
+from situs.tree import listed
 
 
 class Collections:

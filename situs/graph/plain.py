@@ -18,8 +18,8 @@ from typing import Any
 
 from situs.dtype import DType, as_dtype
 from situs.errors import InvalidArgumentError
-from situs.graph.structure import MAX_DEPTH
 from situs.shapes import TensorShape
+from situs.tree import MAX_DEPTH
 
 Number = Callable[[Any], int | None]
 

@@ -36,7 +36,6 @@ from situs.execution.sketches import Constants, Fed
 from situs.execution.swap import switch
 from situs.graph.context import get_default_graph, get_default_session
 from situs.graph.graph import Graph
-from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.memory.planned import MemoryPlan
 from situs.placement import options
@@ -47,6 +46,7 @@ from situs.settings import switch as as_switch
 from situs.shapes import TensorShape
 from situs.tracing.concrete import ConcreteFunction
 from situs.tracing.function import Function
+from situs.tree import flatten
 
 __all__ = ["plan", "swap_to_host", "swapped"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.errors import InvalidArgumentError, shown
-from situs.graph.structure import listed
 from situs.losses.formulas import floating
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, reshape, shape
@@ -20,6 +19,7 @@ from situs.ops.diagonal import tensor_diag_part
 from situs.ops.gather import gather, where
 from situs.ops.reduce import argmax, reduce_sum
 from situs.tensor import Tensor, read
+from situs.tree import listed
 
 MOST_CLASSES = 2**16  # a matrix of them would have 2**32 elements
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from situs.errors import DTypeError, shown
-from situs.graph.structure import listed
 from situs.training.coordinator import Coordinator
+from situs.tree import listed
 
 
 class SessionRunArgs(NamedTuple):

@@ -14,11 +14,11 @@ import numpy as np
 
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.context import as_graph_element
-from situs.graph.structure import listed
 from situs.monitored.events import event_writer, scalar
 from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from situs.monitored.steps import NeverTriggerTimer, SecondOrStepTimer, SessionTimer, StepReader
 from situs.ops.attribute import as_int
+from situs.tree import listed
 
 _logger = logging.getLogger("situs")
 

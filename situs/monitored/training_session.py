@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from situs.graph.structure import listed
 from situs.monitored.checkpoint_saver import CheckpointSaverHook
 from situs.monitored.hook import SessionRunHook
 from situs.monitored.logging_hooks import StepCounterHook
@@ -23,6 +22,7 @@ from situs.monitored.session_creator import ChiefSessionCreator, WorkerSessionCr
 from situs.monitored.summary_hooks import SummarySaverHook
 from situs.ops.attribute import as_float
 from situs.proto.config import ConfigProto
+from situs.tree import listed
 
 USE_DEFAULT: Any = object()  # as None means never
 

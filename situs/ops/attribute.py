@@ -13,10 +13,10 @@ import numpy as np
 
 from situs.eager.binding import host_value
 from situs.errors import DTypeError, InvalidArgumentError, shown
-from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor, read
+from situs.tree import deeper
 
 NUMBERS = (int, float, np.integer, np.floating)
 

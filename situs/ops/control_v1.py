@@ -13,13 +13,12 @@ from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.node import Operation
-from situs.graph.structure import deeper
 from situs.ops import control
 from situs.ops.constant import constant
 from situs.ops.control import Branch, check_branch
-from situs.ops.form import put_together
 from situs.ops.inner import graph_for
 from situs.ops.loop import Holders, Loop, check_loop
+from situs.tree import deeper, put_together
 
 
 def cond(

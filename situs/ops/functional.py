@@ -19,12 +19,12 @@ from situs.graph.context import name_scope
 from situs.graph.graph import Graph
 from situs.ops.attribute import as_bool
 from situs.ops.constant import convert_to_tensor
-from situs.ops.form import LEAF, Form, put_together, take_apart
 from situs.ops.inner import Inner
 from situs.ops.join import concat
 from situs.ops.rows import Elems, Walk
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor
+from situs.tree import LEAF, Form, put_together, take_apart
 
 
 def map_fn(
@@ -250,9 +250,10 @@ def _leaves(made: Any, form: Any) -> list[Any]:
         ValueError: it has another.
     """
     found, leaves = take_apart(made)
-    if found != form and not (form is LEAF and isinstance(made, list)):
+    same = found == form or (isinstance(form, Form) and form.matches(found))
+    if not same and not (form is LEAF and isinstance(made, list)):
         raise InvalidArgumentError(
             f"The two structures don't have the same nested structure: fn must return {form}, it returned {found}. "
             "Say what it returns in fn_output_signature."
         )
-    return [made] if found != form else leaves
+    return leaves if same else [made]

@@ -23,15 +23,14 @@ from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph, graph_of
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
-from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
-from situs.ops.form import LEAF, put_together, take_apart
 from situs.registry.op import Op
 from situs.registry.signature import Arg
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import held
 from situs.tensor import read
+from situs.tree import LEAF, flatten, put_together, take_apart
 
 Kinds = Sequence[tuple[DType, TensorShape]]
 
@@ -76,7 +75,7 @@ class Inner:
     def finish(self, dtypes: Sequence[DType | None] = ()) -> None:
         """Turns what the function returned into the results of the graph; `dtypes` are for what has none yet."""
         with as_default(self.graph):
-            self.form, leaves = take_apart(self.made, leaf_or_none)
+            self.form, leaves = take_apart(self.made, leaf_or_none, composites=True)
             wanted = [*dtypes, *[None] * (len(leaves) - len(dtypes))]
             pairs = zip(leaves, wanted[: len(leaves)], strict=True)
             self.graph.results = [symbolic(self.graph, leaf, dtype) for leaf, dtype in pairs]

@@ -9,7 +9,7 @@ of the body. The loop variables go round; what else the two use comes in once:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +22,11 @@ from situs.ops.cast import cast
 from situs.ops.compare import less, logical_and
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.define import CPU, GPU, op
-from situs.ops.form import LEAF, Form, put_together, take_apart
 from situs.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
 from situs.ops.math import add
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import is_tensor, read
+from situs.tree import LEAF, Form, put_together, take_apart
 
 _while = op("While", "input: any*, captured: any* -> output: any*", cond=None, body=None, stateful=True)
 _while.shape(lambda *inputs, **graphs: UNKNOWN)
@@ -299,14 +299,13 @@ def _as_count(maximum: Any) -> Any:
 def _matched(form: Any, wanted: Any) -> list[TensorShape] | None:
     """A shape for each leaf of a form; None if there is not one for each."""
     if form is LEAF:
-        return None if isinstance(wanted, dict) else [TensorShape(getattr(wanted, "shape", wanted))]
+        return None if isinstance(wanted, Mapping) else [TensorShape(getattr(wanted, "shape", wanted))]
     if form is None:
         return []
-    if isinstance(wanted, dict):
-        wanted = [wanted[key] for key in form.keys] if set(wanted) == set(form.keys) else ()
-    if not isinstance(wanted, (list, tuple)) or len(wanted) != len(form.items):
+    shapes = form.parts_like(wanted)
+    if shapes is None:
         return None
-    parts = [_matched(item, shape) for item, shape in zip(form.items, wanted, strict=True)]
+    parts = [_matched(item, shape) for item, shape in zip(form.items, shapes, strict=True)]
     return None if None in parts else [shape for part in parts for shape in part or ()]
 
 
@@ -314,8 +313,13 @@ def _is_like(form: Any, other: Any) -> bool:
     """Whether two forms are the same, but for lists and tuples."""
     if not isinstance(form, Form) or not isinstance(other, Form):
         return form is other
-    same = form.keys == other.keys and len(form.items) == len(other.items)
-    return same and all(_is_like(a, b) for a, b in zip(form.items, other.items, strict=True))
+    named = form.is_mapping or other.is_mapping
+    same = form.is_mapping == other.is_mapping and (not named or form.keys == other.keys)
+    return (
+        same
+        and len(form.items) == len(other.items)
+        and all(_is_like(a, b) for a, b in zip(form.items, other.items, strict=True))
+    )
 
 
 def _settled(

@@ -11,7 +11,6 @@ from situs.dtype import FIXED, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import control_dependencies, name_scope
 from situs.graph.node import Operation
-from situs.graph.structure import deeper, listed
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import identity
 from situs.ops.attribute import as_name
@@ -20,6 +19,7 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.slices import IndexedSlices
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor, read
+from situs.tree import deeper, listed
 
 _placeholder = op("Placeholder", "-> output: dtype", shape=UNKNOWN)
 

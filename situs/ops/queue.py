@@ -17,13 +17,13 @@ from situs.devices.scope import device, here
 from situs.dtype import DType, as_dtype
 from situs.errors import InvalidArgumentError
 from situs.graph.context import init_scope
-from situs.graph.structure import listed
 from situs.ops import queue_ops
 from situs.ops.attribute import as_int, as_name, as_word
 from situs.ops.queue_base import QueueBase, add_queue
 from situs.ops.seeds import next_seed
 from situs.registry.op import Op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape
+from situs.tree import listed
 
 
 class FIFOQueue(QueueBase):

@@ -27,7 +27,6 @@ from situs.execution.buffer import Buffer
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
-from situs.graph.structure import flatten, listed
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import queue_ops
 from situs.ops.attribute import as_bool, as_int, as_name
@@ -38,6 +37,7 @@ from situs.registry.signature import Arg
 from situs.shapes import SCALAR, UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder
 from situs.tensor import is_tensor
+from situs.tree import flatten, listed
 
 
 class QueueBase:

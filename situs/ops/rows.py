@@ -19,13 +19,13 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.ops.array import shape as shape_of
 from situs.ops.constant import convert_to_tensor
-from situs.ops.form import put_together, take_apart
 from situs.ops.inner import building, graph_for, symbolic
 from situs.ops.join import stack
 from situs.ops.loop import while_loop
 from situs.ops.tensor_list import from_tensor, get_row, least_sizes, reserve, set_row, shape_of_rows, stack_rows
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor, read
+from situs.tree import put_together, take_apart
 
 
 class Elems:

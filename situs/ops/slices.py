@@ -20,12 +20,12 @@ from situs.eager.binding import host_value
 from situs.errors import InvalidArgumentError, UnimplementedError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant, convert_to_tensor
-from situs.ops.form import composites
 from situs.registry.op import find_op
 from situs.shapes import TensorShape
 from situs.symbolic.bind import constant as symbolic_constant
 from situs.symbolic.fold import partial_value
 from situs.tensor import Tensor, read
+from situs.tree import composites
 
 
 class IndexedSlicesValue(NamedTuple):

@@ -21,7 +21,6 @@ from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.function import graph_of
-from situs.graph.structure import listed
 from situs.ops import tensor_list
 from situs.ops.array import reshape
 from situs.ops.attribute import as_bool
@@ -30,6 +29,7 @@ from situs.ops.gather import gather
 from situs.ops.join import concat, split, stack, unstack
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor, read
+from situs.tree import listed
 
 
 class _Known:

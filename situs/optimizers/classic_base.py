@@ -22,7 +22,6 @@ from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentErr
 from situs.graph.context import control_dependencies, get_default_graph, init_scope, name_scope
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
-from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import shape as shape_of
 from situs.ops.constant import constant, convert_to_tensor, fill, zeros, zeros_like
@@ -35,6 +34,7 @@ from situs.optimizers.slots import check_name, known_shape, make_slot
 from situs.optimizers.update import state_of
 from situs.registry.op import find_op
 from situs.tensor import Tensor, is_tensor, read
+from situs.tree import flatten
 from situs.variables.collections import GraphKeys, trainable_variables
 from situs.variables.eager import Variable
 from situs.variables.symbolic import RefVariable, here_or

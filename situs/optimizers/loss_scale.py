@@ -15,7 +15,6 @@ from typing import Any
 
 from situs.devices.scope import here
 from situs.errors import DTypeError, InvalidArgumentError, shown
-from situs.graph.structure import listed
 from situs.ops.cast import cast
 from situs.ops.compare import equal
 from situs.ops.norms import values_of
@@ -23,6 +22,7 @@ from situs.optimizers.known import Known
 from situs.optimizers.optimizer import Optimizer
 from situs.optimizers.processing import all_finite, divided
 from situs.tensor import read
+from situs.tree import listed
 
 
 class LossScaleOptimizer(Optimizer):

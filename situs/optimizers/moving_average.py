@@ -16,7 +16,6 @@ from situs.devices.scope import here
 from situs.errors import DTypeError, shown
 from situs.graph.context import init_scope, name_scope
 from situs.graph.graph import Graph
-from situs.graph.structure import listed
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor, zeros
@@ -27,6 +26,7 @@ from situs.optimizers.classic_base import FLOATS
 from situs.optimizers.slots import make_slot
 from situs.optimizers.update import Update, add, make
 from situs.tensor import is_tensor, read
+from situs.tree import listed
 from situs.variables.apply_ops import apply_moving_average
 from situs.variables.collections import GraphKeys, global_variables, moving_average_variables, trainable_variables
 from situs.variables.eager import Variable

@@ -21,7 +21,6 @@ from situs.autodiff.tape import GradientTape
 from situs.devices.scope import here
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import name_scope
-from situs.graph.structure import flatten, listed
 from situs.ops.cast import cast
 from situs.ops.compare import equal, not_equal
 from situs.ops.constant import constant, zeros_like
@@ -34,6 +33,7 @@ from situs.optimizers.rate import Rate
 from situs.optimizers.schedules import deserialize as deserialize_schedule
 from situs.optimizers.update import Update, do_all
 from situs.tensor import read
+from situs.tree import flatten, listed
 from situs.variables.apply_ops import apply_moving_average, apply_weight_decay
 from situs.variables.eager import Variable
 from situs.variables.symbolic import RefVariable

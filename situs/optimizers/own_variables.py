@@ -16,8 +16,8 @@ from situs.checkpoints.restoration import arrived
 from situs.devices.scope import device
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import init_scope
-from situs.graph.structure import listed
 from situs.ops.constant import constant, fill, zeros
+from situs.tree import listed
 from situs.variables.eager import Variable
 
 _names: Counter[str] = Counter()

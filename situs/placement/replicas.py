@@ -18,7 +18,7 @@ from typing import Any
 from situs.devices.scope import PlacedOp
 from situs.devices.spec import DeviceSpec, parse_spec
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.graph.structure import listed
+from situs.tree import listed
 
 # Types of ops that hold state. The spellings of all versions of TensorFlow, because programs name them.
 STANDARD_PS_OPS = (

@@ -34,12 +34,13 @@ from situs.proto.stats import RunMetadata
 from situs.session.config import memory_is_settled, read_config
 from situs.session.deadline import within
 from situs.session.feeds import as_mapping, feed_tensors, feed_value, flattened
-from situs.session.fetches import Fetches, form_of
+from situs.session.fetches import Fetches
 from situs.session.partial import PartialRun
 from situs.session.partition import fill_partitions
 from situs.session.prepared import Prepared
 from situs.session.report import fill_metadata
 from situs.tensor import Tensor
+from situs.tree import key_of
 
 
 class DeviceAttributes:
@@ -138,7 +139,7 @@ class BaseSession:
         """What was prepared for these fetches and feeds before; None if there is nothing."""
         kind = type(fetches)
         try:
-            form = fetches if kind is SymbolicTensor or kind is Operation else form_of(fetches)
+            form = fetches if kind is SymbolicTensor or kind is Operation else key_of(fetches)
             found = self._prepared.get((form, *feed_dict))
         except TypeError:  # not a form that can be a key
             return None
@@ -157,7 +158,7 @@ class BaseSession:
                 self._programs[key] = self._program(fetches, feeds)
             prepared = Prepared(fetches, feeds, self._programs[key], isinstance(structure, SymbolicTensor))
             try:
-                self._prepared[form_of(structure), *feed_dict] = prepared
+                self._prepared[key_of(structure), *feed_dict] = prepared
             except TypeError:
                 pass
         return prepared

@@ -17,13 +17,13 @@ from situs import dtype as dt
 from situs.devices.scope import here
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.context import get_collection, name_scope
-from situs.graph.structure import listed
 from situs.ops.attribute import as_int, as_word
 from situs.ops.constant import convert_to_tensor
 from situs.proto.node import NodeDef
 from situs.summaries import messages, ops
 from situs.summaries.tags import graph_scope
 from situs.tensor import Tensor
+from situs.tree import listed
 from situs.variables.collections import GraphKeys
 
 

@@ -14,12 +14,12 @@ from situs.eager.convert import to_array
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
-from situs.graph.structure import deeper
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op, find_op
 from situs.registry.signature import Arg
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, read
+from situs.tree import deeper
 
 
 class SymbolicBinder(Binder):

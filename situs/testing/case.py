@@ -33,13 +33,13 @@ from situs.errors import InvalidArgumentError
 from situs.graph.context import get_default_graph, get_default_session, reset_default_graph
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
-from situs.graph.structure import flatten, pack_like
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.seeds import set_graph_seed, set_seed
 from situs.proto.config import ConfigProto
 from situs.session.config import memory_is_settled
 from situs.session.session import Session
 from situs.testing.assertions import Assertions
+from situs.tree import flatten, pack_like
 from situs.variables.symbolic import RefVariable
 
 _SEED = 87654321

@@ -31,7 +31,6 @@ from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import seeds
 from situs.ops.call import partitioned_call
-from situs.ops.form import LEAF, put_together
 from situs.ops.inner import building, graph_for, hold, symbolic
 from situs.placement import options
 from situs.placement.candidates import Assignment
@@ -41,6 +40,7 @@ from situs.tracing.parameters import Parameters, fit_tensor, fitted
 from situs.tracing.spec import TensorSpec
 from situs.tracing.text import input_texts, many_lines, one_line, type_text
 from situs.tracing.trace import Traced
+from situs.tree import LEAF, put_together
 from situs.variables.capture import captured_in
 
 on_call: list[Callable[[ConcreteFunction], None]] = []  # told of calls by eager code, except of those like the last

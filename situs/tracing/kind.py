@@ -21,9 +21,9 @@ import torch
 
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError
-from situs.ops.form import LEAF, put_together, take_apart
 from situs.tensor import Tensor
 from situs.tracing.spec import TensorSpec
+from situs.tree import LEAF, put_together, take_apart
 
 _BY_VALUE = (bool, int, str, bytes, type(None))
 _ARRAYS = (np.ndarray, np.generic, torch.Tensor)
@@ -141,9 +141,13 @@ def _value_of(literal: Literal) -> Any:
 
 def kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Kind, list[Any]]:
     """The kind of some arguments, and the tensors in them; for a TensorSpec, the spec itself."""
-    form, leaves = take_apart((args, kwargs), keep)
+    form, leaves = take_apart((args, kwargs), keep, _is_range, factories=False)
     tensors = [to_tensor(leaf) if isinstance(leaf, _ARRAYS) else leaf for leaf in leaves]
     return Kind(form, [_spec_of(tensor) for tensor in tensors]), tensors
+
+
+def _is_range(structure: Any) -> bool:
+    return type(structure) is range  # a value, as a number is
 
 
 def keep(leaf: Any) -> Any:

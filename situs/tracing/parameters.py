@@ -16,10 +16,10 @@ from typing import Any
 
 from situs.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.form import LEAF, Form, take_apart
 from situs.tensor import Tensor, read
 from situs.tracing.kind import Kind, Literal, kind_of
 from situs.tracing.spec import TensorSpec
+from situs.tree import LEAF, Form, take_apart
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 Bound = tuple[tuple[Any, ...], dict[str, Any]]
@@ -213,13 +213,11 @@ def _fit(form: Any, value: Any, specs: Iterator[TensorSpec]) -> Iterator[Any]:
 
 
 def _parts(form: Form, value: Any) -> list[Any]:
-    if issubclass(form.kind, dict):
-        if not isinstance(value, dict) or set(value) != set(form.keys):
-            raise DTypeError(f"{value!r} has different keys with the TraceType {form}")
-        return [value[key] for key in form.keys]
-    if not isinstance(value, (list, tuple)) or len(value) != len(form.items):
-        raise DTypeError(f"{value!r} has another structure than {form}")
-    return list(value)
+    parts = form.parts_like(value)
+    if parts is None:
+        other = "different keys with the TraceType" if form.is_mapping else "another structure than"
+        raise DTypeError(f"{value!r} has {other} {form}")
+    return parts
 
 
 def fit_tensor(spec: TensorSpec, value: Any) -> Any:

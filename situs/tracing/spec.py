@@ -8,9 +8,9 @@ from typing import Any
 from situs import dtype as dt
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, shown
-from situs.graph.structure import listed
 from situs.ops.inner import common
 from situs.shapes import TensorShape
+from situs.tree import listed
 
 
 class TensorSpec:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from inspect import Parameter
 from typing import Any
 
-from situs.ops.form import LEAF, Form
 from situs.tracing.kind import Kind
 from situs.tracing.parameters import Parameters, titles_of
 from situs.tracing.spec import TensorSpec
+from situs.tree import LEAF, Form
 
 
 def type_text(form: Any, specs: Iterator[TensorSpec]) -> str:
@@ -19,7 +19,7 @@ def type_text(form: Any, specs: Iterator[TensorSpec]) -> str:
     if not isinstance(form, Form):
         return f"Literal[{form!r}]"
     inside = [type_text(item, specs) for item in form.items]
-    if issubclass(form.kind, dict):
+    if form.is_mapping:
         pairs = zip(form.keys, inside, strict=True)
         return f"Dict[{', '.join(f'[{key!r}, {item}]' for key, item in pairs)}]"
     name = form.kind.__name__

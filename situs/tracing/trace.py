@@ -11,12 +11,11 @@ from situs.errors import DTypeError, InvalidArgumentError
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
-from situs.graph.structure import MAX_DEPTH
 from situs.graph.tensor import SymbolicTensor
-from situs.ops.form import take_apart
 from situs.ops.inner import leaf_or_none, symbolic
 from situs.tensor import is_tensor
 from situs.tracing.kind import Kind
+from situs.tree import MAX_DEPTH, take_apart
 
 
 class TracedGraph(FunctionGraph):
@@ -73,7 +72,7 @@ def trace(
         ]
         args, kwargs = kind.structure(given)
         before = [_contents(value) for value in (*args, *kwargs.values())]
-        form, leaves = take_apart(_called(function, args, kwargs, outer), leaf_or_none)
+        form, leaves = take_apart(_called(function, args, kwargs, outer), leaf_or_none, factories=False)
         _check_unchanged(function, args, kwargs, before)
         graph.results = [_result(graph, leaf, function) for leaf in leaves]
     graph.finalize()

@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OutOfRangeError, shown
-from situs.graph.structure import listed
 from situs.ops.attribute import as_float
+from situs.tree import listed
 
 _logger = logging.getLogger("situs")
 

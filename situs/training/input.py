@@ -16,7 +16,6 @@ from typing import Any
 from situs import dtype as dt
 from situs.errors import InvalidArgumentError
 from situs.graph.context import control_dependencies, name_scope
-from situs.graph.structure import listed
 from situs.ops.array import identity, shape
 from situs.ops.attribute import as_bool, as_int
 from situs.ops.compare import greater
@@ -28,6 +27,7 @@ from situs.ops.queue import FIFOQueue, QueueBase
 from situs.ops.random import shuffle as random_shuffle
 from situs.tensor import is_tensor
 from situs.training.queue_runner import QueueRunner, add_queue_runner
+from situs.tree import listed
 from situs.variables.collections import GraphKeys
 from situs.variables.symbolic import RefVariable
 

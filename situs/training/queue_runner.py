@@ -20,11 +20,11 @@ from weakref import WeakKeyDictionary
 
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError, shown
 from situs.graph.context import add_to_collection, get_default_session
-from situs.graph.structure import listed
 from situs.ops.attribute import as_bool
 from situs.ops.queue import QueueBase
 from situs.session.session import BaseSession
 from situs.training.coordinator import Coordinator
+from situs.tree import listed
 from situs.variables.collections import GraphKeys
 
 _logger = logging.getLogger("situs")

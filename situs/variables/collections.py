@@ -7,11 +7,11 @@ from typing import Any
 from situs.devices.scope import here
 from situs.errors import DTypeError, shown
 from situs.graph.context import get_default_graph
-from situs.graph.structure import listed
 from situs.ops.constant import constant
 from situs.ops.gather import boolean_mask
 from situs.ops.join import stack
 from situs.ops.placeholder import group
+from situs.tree import listed
 from situs.variables import state_ops
 
 

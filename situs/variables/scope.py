@@ -23,11 +23,11 @@ from situs.dtype import as_dtype
 from situs.eager.convert import to_array
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import current_name_scope, get_default_graph, name_scope
-from situs.graph.structure import listed
 from situs.ops.attribute import as_int
 from situs.ops.indexing import slice as slice_of
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, read
+from situs.tree import listed
 from situs.variables.collections import GraphKeys
 from situs.variables.partitioned import PartitionedVariable, checked_partitions, pieces
 from situs.variables.replication import VariableSynchronization

@@ -25,7 +25,6 @@ from situs.graph.context import get_default_graph, init_scope, session_for
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
-from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import operators
 from situs.ops.array import identity
@@ -38,6 +37,7 @@ from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder
 from situs.symbolic.build import apply
 from situs.tensor import Tensor, read
+from situs.tree import flatten
 from situs.variables import state_ops
 from situs.variables.collections import GraphKeys
 from situs.variables.creators import Created

@@ -23,7 +23,7 @@ os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 import situs.compat.v1 as tf
 from situs.errors import SitusError
 from situs.execution import capture, parts
-from situs.graph.structure import flatten
+from situs.tree import flatten
 from tests.op_table import ROWS, Host, Row
 
 RANDOM = ("random", "dropout", "shuffle", "normal", "uniform")

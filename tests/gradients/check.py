@@ -30,9 +30,9 @@ import situs.compat.v1 as tf1
 from situs import dtype as dt
 from situs.autodiff.graph import gradients
 from situs.autodiff.tape import GradientTape
-from situs.graph.structure import flatten
 from situs.ops.constant import constant, convert_to_tensor, fill
 from situs.tensor import Tensor, read
+from situs.tree import flatten
 
 Function = Callable[..., Any]
 Array = Any

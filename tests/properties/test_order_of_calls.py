@@ -16,8 +16,8 @@ import pytest
 import situs as tf
 from situs.devices import scope
 from situs.eager.counting import release
-from situs.graph.structure import flatten
 from situs.tensor import Tensor
+from situs.tree import flatten
 from tests.op_table import ROWS, Host
 
 DTYPES = ["float32", "float64", "float16", "int32", "int64", "uint8", "complex64", "bool"]

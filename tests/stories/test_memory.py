@@ -21,9 +21,9 @@ import situs.compat.v1 as tf1
 from situs.budget.ledger import Account, accounts
 from situs.eager import convert, counting
 from situs.eager.tensor import EagerTensor
-from situs.graph.structure import flatten
 from situs.ops.constant import constant
 from situs.placement import options
+from situs.tree import flatten
 from tests.op_table import ROWS, Host
 
 pytestmark = [pytest.mark.virtual, pytest.mark.usefixtures("fast")]

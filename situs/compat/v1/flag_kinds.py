@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from situs.errors import AlreadyExistsError, InvalidArgumentError, shown
-from situs.graph.structure import listed
+from situs.tree import listed
 
 
 class Error(InvalidArgumentError):

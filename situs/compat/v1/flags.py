@@ -27,7 +27,7 @@ from situs.compat.v1.flag_kinds import UnrecognizedFlagError as UnrecognizedFlag
 from situs.compat.v1.flag_values import FLAGS as FLAGS
 from situs.compat.v1.flag_values import FlagValues as FlagValues
 from situs.errors import shown as _shown
-from situs.graph.structure import listed as _listed
+from situs.tree import listed as _listed
 
 
 class FlagHolder:

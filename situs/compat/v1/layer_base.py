@@ -16,7 +16,6 @@ from typing import Any
 from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.graph.context import get_default_graph
-from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.keras import constraints, initializers, regularizers
 from situs.keras.layers.base import Layer as KerasLayer
@@ -24,6 +23,7 @@ from situs.keras.policy import DTypePolicy
 from situs.losses.naming import in_words
 from situs.ops.constant import convert_to_tensor
 from situs.tensor import Tensor
+from situs.tree import flatten
 from situs.variables.collections import GraphKeys
 from situs.variables.scope import VariableScope, get_variable, variable_scope
 from situs.variables.symbolic import makes_graph_variables

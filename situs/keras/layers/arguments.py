@@ -7,7 +7,7 @@ from typing import Any
 
 from situs.dtype import DType
 from situs.errors import DTypeError
-from situs.graph.structure import listed
+from situs.tree import listed
 
 _SHAPES = ("input_shape", "batch_input_shape", "input_dim", "batch_shape", "batch_size", "input_dtype", "input_length")
 

@@ -24,7 +24,6 @@ from situs.dtype import as_dtype
 from situs.eager.tensor import EagerTensor
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.context import name_scope
-from situs.graph.structure import flatten, pack_like
 from situs.graph.tensor import SymbolicTensor
 from situs.keras import constraints, initializers, regularizers
 from situs.keras.layers.arguments import Arguments, plain, split_legacy
@@ -39,6 +38,7 @@ from situs.ops.constant import convert_to_tensor
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
 from situs.tracing.trace import TracedGraph
+from situs.tree import flatten, pack_like
 from situs.variables.eager import Variable
 from situs.variables.symbolic import makes_graph_variables
 

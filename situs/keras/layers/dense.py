@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from situs.errors import InvalidArgumentError
-from situs.graph.structure import listed
 from situs.keras import activations
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import check_input, known_shape, known_size, positive
@@ -18,6 +17,7 @@ from situs.ops.linalg import matmul
 from situs.ops.math import add
 from situs.ops.nn.bias import bias_add
 from situs.tensor import Tensor
+from situs.tree import listed
 
 
 class Dense(Layer):

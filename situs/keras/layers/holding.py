@@ -14,13 +14,13 @@ from types import FunctionType
 from typing import Any
 
 from situs.checkpoints.cells import is_variable
-from situs.graph.structure import flatten
 from situs.keras.layers.calling import calls
 from situs.keras.layers.weights import get_values, set_values
 from situs.keras.policy import DTypePolicy
 from situs.modules import Module
 from situs.ops.constant import convert_to_tensor
 from situs.tensor import is_tensor
+from situs.tree import flatten
 
 _BOOKS = frozenset({"_added", "_losses", "_made_with", "_regularized", "nodes"})  # attributes that hold no children
 _PLAIN = frozenset({str, int, float, bool, type(None), FunctionType, DTypePolicy})  # nothing is found in these

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
-from situs.graph.structure import flatten, pack_like
 from situs.keras.layers.base import Layer
 from situs.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, as_states, state_sizes
 from situs.keras.layers.checks import check_input, known_shape
@@ -24,6 +23,7 @@ from situs.ops.join import concat, stack
 from situs.ops.nn.dropout import dropout
 from situs.ops.rearrange import reverse
 from situs.tensor import Tensor
+from situs.tree import flatten, pack_like
 
 
 class RNN(Layer):

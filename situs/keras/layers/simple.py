@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
-from situs.graph.structure import listed
 from situs.keras import activations
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import check_input, layout, positive
@@ -26,6 +25,7 @@ from situs.ops.random import normal
 from situs.ops.reduce import reduce_prod
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
+from situs.tree import listed
 
 
 class Activation(Layer):

@@ -19,11 +19,11 @@ from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, shown
 from situs.graph.context import as_default
-from situs.graph.structure import flatten, pack_like
 from situs.keras.layers.calling import calls
 from situs.shapes import TensorShape
 from situs.tensor import is_tensor
 from situs.tracing.trace import TracedGraph
+from situs.tree import flatten, pack_like
 
 
 class Node:

@@ -20,7 +20,6 @@ from typing import Any, NoReturn
 
 from situs.checkpoints.checkpoint import Checkpoint
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
-from situs.graph.structure import flatten, pack_like
 from situs.keras.layers.arguments import Arguments
 from situs.keras.layers.base import Layer, tensors_of
 from situs.keras.layers.symbolic import KerasTensor, scratch
@@ -29,6 +28,7 @@ from situs.keras.models.summary import summary_lines
 from situs.ops.attribute import as_int
 from situs.shapes import TensorShape
 from situs.tensor import is_tensor
+from situs.tree import flatten, pack_like
 
 
 class Model(Layer):

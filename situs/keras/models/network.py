@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from situs.errors import DTypeError, InvalidArgumentError, shown
-from situs.graph.structure import flatten
 from situs.keras.layers.base import Layer
 from situs.keras.layers.input import Input, InputLayer
 from situs.keras.layers.symbolic import KerasTensor, Node, replaced
+from situs.tree import flatten
 
 
 class Network:

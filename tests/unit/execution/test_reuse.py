@@ -16,11 +16,11 @@ from situs.execution.parallel import Pool, schedule
 from situs.execution.program import SCRIPTED_AFTER
 from situs.execution.reuse import NEW, PLACES, UNARY, Over
 from situs.execution.script import SHORTEST, _text, scripted
-from situs.graph.structure import flatten
 from situs.ops.python_function import py_func
 from situs.registry import CPU, find_op
 from situs.registry.kernel import make_kernel
 from situs.session.fetches import Fetches
+from situs.tree import flatten
 from tests.op_table import ROWS, Host
 
 SHAPE = [2, 3]

@@ -22,10 +22,10 @@ import situs
 import situs.compat.v1 as tf
 from situs.errors import InvalidArgumentError
 from situs.graph.node import Operation
-from situs.graph.structure import flatten
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant
 from situs.placement import options
+from situs.tree import flatten
 from tests.op_table import NO_ROW, ROWS, Host
 
 WAYS = ["constant", "full", "batch", "unknown", "computed", "computed-unknown"]

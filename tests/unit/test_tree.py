@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from situs.errors import DTypeError
-from situs.graph.structure import flatten, listed, mapping_like, pack_like
+from situs.tree import flatten, listed, made_like, pack_like
 
 Pair = namedtuple("Pair", ["one", "other"])
 
@@ -45,7 +45,7 @@ def test_packing_leaves_the_structure_alone():
 
 
 def test_a_mapping_that_does_not_change_is_made_anew():
-    made = mapping_like(MappingProxyType({"a": 1}), {"a": 2})
+    made = made_like(MappingProxyType({"a": 1}), [2])
     assert type(made) is MappingProxyType
     assert dict(made) == {"a": 2}
 
@@ -72,7 +72,7 @@ def test_a_mapping_that_is_no_dict_is_made_anew():
 
     structure = Kept()
     structure["a"] = 1
-    made = mapping_like(structure, {"a": 2})
+    made = made_like(structure, [2])
     assert type(made) is Kept
     assert (dict(made), dict(structure)) == ({"a": 2}, {"a": 1})
 
