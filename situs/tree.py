@@ -438,7 +438,10 @@ def key_of(structure: Any, depth: int = 0) -> Any:
     sort = sort_of(kind)
     if sort is None:
         return structure
-    below, keys = deeper(depth), sort.keys(structure)
+    below = deeper(depth)
+    if sort is _SEQUENCE:
+        return (kind, *[key_of(part, below) for part in structure])
+    keys = sort.keys(structure)
     return (kind, sort.extra(structure), *[key_of(part, below) for part in sort.parts(structure, keys)])
 
 

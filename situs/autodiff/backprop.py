@@ -11,7 +11,7 @@ are whole. What is not on a way from a wanted key to a result is passed over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from situs.devices.inventory import process
@@ -29,6 +29,7 @@ from situs.tensor import read
 
 Grads = dict[int, Any]
 Pending = dict[int, list[Any]]  # what has reached a key so far
+Beside = Callable[[int], AbstractContextManager[Any]]
 Call = Callable[[Record, Sequence[Any], set[int], Pending], None]
 
 
@@ -37,7 +38,12 @@ class NoGradientError(NotFoundError):
 
 
 def backward(
-    records: Sequence[Record], grads: Grads, wanted: Iterable[int], call: Call, around: Scope | None = None
+    records: Sequence[Record],
+    grads: Grads,
+    wanted: Iterable[int],
+    call: Call,
+    around: Scope | None = None,
+    beside: Beside | None = None,
 ) -> Grads:
     """The gradients of the wanted keys.
 
@@ -48,22 +54,23 @@ def backward(
         call: Calls the gradient rule of a record with the gradients of its results, and adds what it makes for keys
             that are on the way to what is pending.
         around: The device scope under which gradients that come together are added, where `call` changes it.
+        beside: Gives a context in which the gradients of a key are added, where they go with what made it.
     """
     wanted = set(wanted)
     on_the_way = set(wanted)
     path = _path(records, on_the_way)
     pending: Pending = {key: [grad] for key, grad in grads.items()}
     for record in reversed(path):
-        given = [_taken(key, pending, wanted, around) for key in record.outputs]
+        given = [_taken(key, pending, wanted, around, beside) for key in record.outputs]
         if given[0] is not None or any(grad is not None for grad in given):
             call(record, given, on_the_way, pending)
-    return {key: _total(pending[key], around) for key in wanted if key in pending}
+    return {key: _total(key, pending[key], around, beside) for key in wanted if key in pending}
 
 
-def _taken(key: int, pending: Pending, wanted: set[int], around: Scope | None) -> Any:
+def _taken(key: int, pending: Pending, wanted: set[int], around: Scope | None, beside: Beside | None) -> Any:
     """What reached a key, in all; nothing will be added to it any more."""
     grads = pending.get(key) if key in wanted else pending.pop(key, None)
-    return None if grads is None else grads[0] if len(grads) == 1 else _total(grads, around)
+    return None if grads is None else grads[0] if len(grads) == 1 else _total(key, grads, around, beside)
 
 
 def _path(records: Sequence[Record], reached: set[int]) -> list[Record]:
@@ -83,25 +90,26 @@ def _any_in(keys: Keys, among: set[int]) -> bool:
     return False
 
 
-def _total(grads: list[Any], around: Scope | None) -> Any:
+def _total(key: int, grads: list[Any], around: Scope | None, beside: Beside | None) -> Any:
     """The sum of what came together; kept in the list, so that it is added up once."""
     if len(grads) > 1:
         before = here.scope if around is None else enter(around)
         try:
-            grads[:] = [_sum(grads)]
+            with nullcontext() if beside is None else beside(key):
+                grads[:] = [_sum(grads, placed=beside is not None)]
         finally:
             enter(before)
     return grads[0]
 
 
-def _sum(grads: list[Any]) -> Any:
+def _sum(grads: list[Any], placed: bool) -> Any:
     if all(isinstance(grad, IndexedSlices) for grad in grads):
         values, indices = concat([g.values for g in grads], 0), concat([g.indices for g in grads], 0)
         return IndexedSlices(values, indices, grads[0].dense_shape)
     dense = [read(grad) for grad in grads]
     if dense[0].dtype is variant:
         return add_all(dense)
-    with _where(dense[0]):
+    with nullcontext() if placed else _where(dense[0]):
         return add(*dense) if len(dense) == 2 else add_n(dense)
 
 

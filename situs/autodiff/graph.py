@@ -263,7 +263,15 @@ def differentiate(
         with _beside(record.node, colocated):
             call_rule(record, given, on_the_way, pending)
 
-    found = backward(records, grads, [key(source) for source in sources], call)
+    graph: Graph = here.graph
+    makers = {key(tensor): record.node for record in records for tensor in record.node.outputs} if colocated else {}
+
+    def beside(made: int) -> Any:
+        maker = makers.get(made)
+        near = maker is not None and maker.graph is graph
+        return graph.colocate_with(maker, ignore_existing=True) if near else nullcontext()
+
+    found = backward(records, grads, [key(source) for source in sources], call, beside=beside if colocated else None)
     return [found.get(key(source)) for source in sources]
 
 

@@ -32,7 +32,7 @@ from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.constant import range as range_op
 from situs.ops.functional import map_fn
 from situs.tensor import Tensor, is_tensor, read
-from situs.tree import put_together, take_apart
+from situs.tree import flatten, put_together, take_apart
 from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 

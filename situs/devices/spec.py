@@ -150,11 +150,13 @@ class DeviceSpec(_SpecBase):
 
     def matches(self, device: _SpecBase) -> bool:
         """Whether every field that this spec sets is equal in `device`."""
-        return all(mine is None or mine == theirs for mine, theirs in zip(self._fields, device._fields, strict=True))
+        pairs = zip(self._fields, device._fields, strict=True)
+        return all(mine is None or mine == theirs or mine == "*" for mine, theirs in pairs)
 
     def completed(self) -> DeviceSpec:
         """This spec with open fields filled from the local host's ``CPU:0``, as eager scopes do."""
-        return LOCAL_CPU.make_merged_spec(self)
+        spec = LOCAL_CPU.make_merged_spec(self)
+        return spec.replace(device_type="CPU") if spec.device_type == "*" else spec  # any type will do
 
     def __bool__(self) -> bool:
         return any(field is not None for field in self._fields)
@@ -183,6 +185,14 @@ class MutableDeviceSpec(_SpecBase):
         """Reads a device name into this object and returns it."""
         self._fields = DeviceSpec(*parse(spec))._fields
         return self
+
+    def make_merged_spec(self, dev: _SpecBase) -> MutableDeviceSpec:
+        """A new spec with every field that `dev` sets taken from `dev`."""
+        return MutableDeviceSpec(*DeviceSpec(*self._fields).make_merged_spec(dev)._fields)
+
+    def replace(self, **fields: Any) -> MutableDeviceSpec:
+        """A new spec with some fields exchanged."""
+        return MutableDeviceSpec(*DeviceSpec(*self._fields).replace(**fields)._fields)
 
     def merge_from(self, dev: _SpecBase) -> None:
         """Takes over every field that `dev` sets."""

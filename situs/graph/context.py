@@ -72,6 +72,10 @@ class NestedGraphError(FailedPreconditionError, AssertionError):
     """The default graph cannot be exchanged while another one is nested in it."""
 
 
+class NestingError(FailedPreconditionError, AssertionError):
+    """What was made the default last must be taken back first."""
+
+
 @contextmanager
 def as_default(graph: Graph) -> Iterator[Graph]:
     """A context in which this thread's ops are added to `graph`, under the device scopes opened in that graph."""
@@ -84,9 +88,11 @@ def as_default(graph: Graph) -> Iterator[Graph]:
     try:
         yield graph
     finally:
-        _stacks.graphs.pop()
+        last = _stacks.graphs.pop()
         build_into(*before)
         left.scope = kept
+    if last is not graph:
+        raise NestingError(f"Nesting violated for default stack of {type(graph)} objects")
 
 
 def device_in(graph: Graph, name: Any) -> Any:
@@ -99,11 +105,13 @@ def device_in(graph: Graph, name: Any) -> Any:
 @contextmanager
 def _device_elsewhere(graph: Graph, request: Any) -> Iterator[None]:
     outer = graph.building.scope
-    graph.building.scope = outer.child(request)
+    entered = graph.building.scope = outer.child(request)
     try:
         yield
     finally:
-        graph.building.scope = outer
+        left, graph.building.scope = graph.building.scope, outer
+    if left is not entered:
+        raise FailedPreconditionError("Exiting device scope without proper scope nesting.")
 
 
 @contextmanager
@@ -204,10 +212,17 @@ def push_session(session: Any) -> None:
     _stacks.sessions.append(session)
 
 
-def pop_session(session: Any) -> None:
-    """Takes back what `push_session` did."""
+def pop_session(session: Any, nested: bool = True) -> None:
+    """Takes back what `push_session` did.
+
+    Raises:
+        AssertionError: another session was made the default later, and is so still.
+    """
+    violated = nested and bool(_stacks.sessions) and _stacks.sessions[-1] is not session
     if session in _stacks.sessions:
         del _stacks.sessions[len(_stacks.sessions) - 1 - _stacks.sessions[::-1].index(session)]
+    if violated:
+        raise NestingError(f"Nesting violated for default stack of {type(session)} objects")
 
 
 def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:

@@ -142,9 +142,9 @@ class Graph(Collections):
     def _set_device(self, node: Operation) -> None:
         companions = self._companions()
         if companions:
-            node.colocated_with = tuple(dict.fromkeys(name for other in companions for name in _group_of(other)))
-            node.device = companions[-1].device
-        elif not here.scope.stops:
+            node.colocated_with = tuple(sorted({name for other in companions for name in _group_of(other)}))
+            node.device = next((other.device for other in reversed(companions) if other.device), "")
+        if not node.device and not here.scope.stops:
             node.device = here.scope.written(node)
 
     def _companions(self) -> list[Operation]:
@@ -246,7 +246,9 @@ class Graph(Collections):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """A context whose operations go to the device of `op`, whatever the device scopes say.
+        """A context whose operations go to the device of `op`, whatever the device scopes around it say.
+
+        Of several that are nested, the innermost that has a device counts; where none has, a scope inside does.
 
         Args:
             op: The operation, or a tensor or variable of it; None to be with nothing, if `ignore_existing` is set.
@@ -259,7 +261,7 @@ class Graph(Collections):
         begin: list[Operation | None] = [None] if anew else outer
         companion = None if op is None else self._as_control(op)
         self.building.colocations = begin if companion is None else [*begin, companion]
-        before = build_into(here.graph, ROOT if anew else here.scope)
+        before = build_into(here.graph, ROOT)
         try:
             yield
         finally:

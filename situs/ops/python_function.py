@@ -21,7 +21,7 @@ import numpy as np
 
 from situs import dtype as dt
 from situs.devices.logical import Device
-from situs.devices.scope import ROOT, build_into, here
+from situs.devices.scope import ROOT, Scope, build_into, here
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import Value, host, place_of
 from situs.eager.convert import host_to_value, to_array, to_tensor
@@ -37,6 +37,7 @@ from situs.errors import (
 )
 from situs.graph.function import graph_of
 from situs.graph.graph import Graph
+from situs.ops.array import identity
 from situs.ops.attribute import as_bool
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
@@ -122,8 +123,8 @@ def py_function(
     graph = here.graph or graph_of(inputs)
     if graph is not None:
         return _add(graph, _eager_op, func, inputs, wanted, listed, name)
-    results = _call_eagerly(func, [convert_to_tensor(value) for value in inputs], wanted, _title(func))
-    return results if listed else results[0]
+    results = _call_eagerly(func, [convert_to_tensor(value) for value in inputs], wanted, _title(func), here.scope)
+    return _under_scope(results, wanted, listed)
 
 
 def _decorator(call: Callable[[Function, tuple[Any, ...]], Any]) -> Callable[[Function], Function]:
@@ -210,7 +211,15 @@ def _call_numpy_now(func: Function, inputs: list[Any], wanted: tuple[DType, ...]
     who = _title(func)
     results = _results(func(*arrays), len(wanted), who)
     tensors = [_checked_tensor(number, *each, who) for number, each in enumerate(zip(results, wanted, strict=True))]
-    return tensors if listed else tensors[0]
+    return _under_scope(tensors, wanted, listed)
+
+
+def _under_scope(tensors: list[EagerTensor], wanted: Sequence[DType], listed: bool) -> Any:
+    """The results of an eager call, on the device that the scope around it asks for; None if there are none."""
+    if not wanted:
+        return None
+    placed = tensors if here.scope is ROOT else [identity(tensor) for tensor in tensors]
+    return placed if listed else placed[0]
 
 
 def _results(returned: Any, wanted: int, who: str) -> list[Any]:
@@ -264,8 +273,10 @@ def _home(value: Value, where: Device) -> Device:
     return host() if isinstance(value, np.ndarray) else where  # strings are on the host wherever the op runs
 
 
-def _call_eagerly(func: Function, tensors: Sequence[Tensor], wanted: Sequence[DType], who: str) -> list[EagerTensor]:
-    with _at_once():
+def _call_eagerly(
+    func: Function, tensors: Sequence[Tensor], wanted: Sequence[DType], who: str, scope: Scope = ROOT
+) -> list[EagerTensor]:
+    with _at_once(scope):
         results = _results(_called(func, tensors), len(wanted), who)
         return [_as_eager(number, *each, who) for number, each in enumerate(zip(results, wanted, strict=True))]
 
@@ -300,9 +311,9 @@ def runs_at_once() -> bool:
 
 
 @contextmanager
-def _at_once() -> Iterator[None]:
+def _at_once(scope: Scope = ROOT) -> Iterator[None]:
     """A context in which nothing is being built."""
-    before = build_into(None, ROOT)
+    before = build_into(None, scope)
     _calls.depth += 1
     try:
         yield

@@ -13,6 +13,7 @@ def fill_metadata(metadata: RunMetadata, recorder: Recorder | None) -> None:
     """Writes the events of a run into `metadata`, in place of what it held."""
     metadata.Clear()
     if recorder is not None:
+        metadata.step_stats.SetInParent()  # also where nothing ran, as for constants
         _fill_stats(metadata.step_stats, recorder)
 
 

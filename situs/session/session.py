@@ -347,7 +347,7 @@ class InteractiveSession(BaseSession):
     def close(self) -> None:
         """Ends the session, which is then no longer the default."""
         super().close()
-        context.pop_session(self)
+        context.pop_session(self, nested=False)
         if self._explicit is not None:
             self._explicit.__exit__(None, None, None)
             self._explicit = None

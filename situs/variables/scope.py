@@ -21,7 +21,7 @@ from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.graph.context import current_name_scope, get_default_graph, name_scope
 from situs.ops.attribute import as_int
 from situs.ops.indexing import slice as slice_of
@@ -434,13 +434,13 @@ class variable_scope:  # noqa: N801 - the name programs use
         name, name_scope = self._names(store, outer)
         names = self._name_scope(store, name_scope)
         scope = self._new_scope(outer, name, names.__enter__())
-        self._entered.append((store, outer, opened, names))
+        self._entered.append((store, outer, opened, names, scope))
         store.position.scope = scope
         store.position.opened[scope.name] += 1
         return scope
 
     def __exit__(self, *error: Any) -> None:
-        store, outer, opened, names = self._entered.pop()
+        store, outer, opened, names, entered = self._entered.pop()
         left = store.position.scope
         store.position.scope = outer
         if isinstance(self._name_or_scope, VariableScope):
@@ -449,6 +449,8 @@ class variable_scope:  # noqa: N801 - the name programs use
             for name in [n for n in store.position.opened if n.startswith(f"{left.name}/")]:
                 del store.position.opened[name]  # numbers of default names begin anew when a scope is entered again
         names.__exit__(*error)
+        if left is not entered:
+            raise FailedPreconditionError("Improper nesting of variable_scope.")
 
     def _names(self, store: VariableStore, outer: VariableScope) -> tuple[str, str]:
         """The name of the scope's own part of the prefix, and the name scope to open."""

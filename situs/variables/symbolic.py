@@ -17,8 +17,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs import dtype as dt
+from situs.devices.scope import ROOT, build_into, here
 from situs.devices.scope import device as device_scope
-from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.context import get_default_graph, init_scope, session_for
@@ -118,6 +118,7 @@ class RefVariable(Updatable, metaclass=Created):
                 "collections argument to Variable constructor must be a list, tuple, or set. "
                 f"Got {collections} of type {type(collections)}"
             )
+        self._stands_alone = use_resource is None or as_bool(use_resource, "use_resource")
         graph = here.graph if here.graph is not None else get_default_graph()
         with graph.as_default(), init_scope(), here.graph.control_dependencies(None):
             self._build(initial_value, validate_shape, caching_device, name, dtype, shape)
@@ -164,7 +165,8 @@ class RefVariable(Updatable, metaclass=Created):
 
     def _add_read(self, graph: Graph, caching_device: Any) -> Tensor:
         if caching_device is not None:
-            with device_scope(caching_device):
+            around = graph.colocate_with(None, ignore_existing=True) if self._stands_alone else nullcontext()
+            with around, device_scope(caching_device):
                 return identity(self._variable, name="read")
         with graph.colocate_with(self._variable.op):
             return identity(self._variable, name="read")
@@ -442,9 +444,11 @@ def with_variable(graph: Graph, name: str) -> Iterator[None]:
     """A context whose operations go to the device of the variable `name`, which is to be made afterwards."""
     outer = graph.building.colocations
     graph.building.colocations = [None, _ToBe(name)]  # type: ignore[list-item]
+    before = build_into(here.graph, ROOT)
     try:
         yield
     finally:
+        build_into(*before)
         graph.building.colocations = outer
 
 
