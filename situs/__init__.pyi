@@ -208,6 +208,7 @@ from situs.autodiff.second import hessians as hessians
 from situs.autodiff.tape import GradientTape as GradientTape
 from situs.autodiff.unconnected import UnconnectedGradients as UnconnectedGradients
 from situs.graph.context import control_dependencies as control_dependencies
+from situs.graph.context import current_name_scope as get_current_name_scope
 from situs.graph.context import init_scope as init_scope
 from situs.graph.context import name_scope as name_scope
 from situs.graph.graph import Graph as Graph
@@ -228,10 +229,14 @@ from situs.ops.python_function import numpy_function as numpy_function
 from situs.ops.python_function import py_function as py_function
 from situs.ops.slices import IndexedSlices as IndexedSlices
 from situs.ops.tensor_array import TensorArray as TensorArray
+from situs.ops.tensor_proto import get_static_value as get_static_value
+from situs.ops.tensor_proto import make_ndarray as make_ndarray
+from situs.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs.tracing.function import function as function
 from situs.tracing.function import inside_function as inside_function
 from situs.tracing.spec import TensorSpec as TensorSpec
 from situs.variables.creators import variable_creator_scope as variable_creator_scope
+from situs.tracing.spec import type_spec_from_value as type_spec_from_value
 from situs.variables.initializers_v2 import constant as constant_initializer
 from situs.variables.initializers_v2 import ones as ones_initializer
 from situs.variables.initializers_v2 import random_normal as random_normal_initializer

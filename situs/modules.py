@@ -54,6 +54,8 @@ class Module(Trackable):
                 "valid class name)."
             )
         self._name = wanted
+        with _name_scope(wanted) as scope:
+            self._name_scope = _name_scope(scope)
 
     @property
     def name(self) -> str:
@@ -63,9 +65,9 @@ class Module(Trackable):
 
     @property
     def name_scope(self) -> Any:
-        """A context whose operations have this module's name before theirs."""
+        """A context whose operations have this module's name before theirs; its ``name`` ends with a slash."""
         self._check_made()
-        return _name_scope(self._name)
+        return self._name_scope
 
     @classmethod
     def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,16 +103,21 @@ class Module(Trackable):
         return tuple(self._flatten(predicate=lambda value: isinstance(value, Module)))
 
     def _flatten(
-        self, recursive: bool = True, predicate: Callable[[Any], bool] | None = None, with_path: bool = False
+        self,
+        recursive: bool = True,
+        predicate: Callable[[Any], bool] | None = None,
+        attribute_traversal_key: Callable[[str], Any] | None = None,
+        with_path: bool = False,
     ) -> Iterator[Any]:
         """What attributes lead to: first its own, then that of its parts; with the way to it if asked for.
 
         Args:
             recursive: Whether to go into modules.
             predicate: Which values count; all of them by default.
+            attribute_traversal_key: By what the names of attributes are sorted; by themselves by default.
             with_path: Whether to give pairs of a path and a value.
         """
-        found = _walk(self, recursive, predicate or (lambda value: True), (), {id(self)})
+        found = _walk(self, recursive, predicate or (lambda value: True), attribute_traversal_key, (), {id(self)})
         return found if with_path else (value for _, value in found)
 
     def _check_made(self) -> None:
@@ -122,10 +129,17 @@ class Module(Trackable):
 
 
 def _walk(
-    module: Module, recursive: bool, predicate: Callable[[Any], bool], path: tuple[Any, ...], seen: set[int]
+    module: Module,
+    recursive: bool,
+    predicate: Callable[[Any], bool],
+    order: Callable[[str], Any] | None,
+    path: tuple[Any, ...],
+    seen: set[int],
 ) -> Iterator[tuple[tuple[Any, ...], Any]]:
     inside: list[tuple[tuple[Any, ...], Module]] = []
-    for name in sorted(vars(module)):
+    for name in sorted(vars(module), key=order):
+        if name == "_name_scope":
+            continue
         for key, value in _leaves(name, vars(module)[name]):
             if id(value) in seen:
                 continue
@@ -135,7 +149,7 @@ def _walk(
             if recursive and isinstance(value, Module):
                 inside.append(((*path, *key), value))
     for key, value in inside:
-        yield from _walk(value, recursive, predicate, key, seen)
+        yield from _walk(value, recursive, predicate, order, key, seen)
 
 
 def _leaves(name: Any, value: Any, depth: int = 0) -> Iterator[tuple[tuple[Any, ...], Any]]:

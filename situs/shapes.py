@@ -13,6 +13,7 @@ unknown one is ``None``, as in TensorFlow 2.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
@@ -219,6 +220,53 @@ class TensorShape:
             raise InvalidArgumentError(f"Shape {self} must have rank at least {rank}")
         return self
 
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape, if its rank is unknown or at most `rank`."""
+        if self.rank is not None and self.rank > _as_rank(rank):
+            raise InvalidArgumentError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def assert_same_rank(self, other: Any) -> None:
+        """Raises ``ValueError`` unless both ranks are, or may be, the same."""
+        other = TensorShape(other)
+        if self.rank is not None and other.rank is not None and self.rank != other.rank:
+            raise InvalidArgumentError(f"Shapes {self} and {other} must have the same rank")
+
+    def assert_is_fully_defined(self) -> None:
+        """Raises ``ValueError`` unless every dimension is known."""
+        if not self.is_fully_defined():
+            raise InvalidArgumentError(f"Shape {self} is not fully defined")
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """The narrowest shape that holds for both: what they agree on."""
+        theirs = TensorShape(other)._dims
+        if self._dims is None or theirs is None or len(self._dims) != len(theirs):
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self._dims, theirs, strict=True)])
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether every shape that fits this one fits `other`, which is a TensorShape too."""
+        if not isinstance(other, TensorShape):
+            return False
+        if other._dims is None:
+            return True
+        if self._dims is None or len(self._dims) != len(other._dims):
+            return False
+        return all(b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
+
+    def most_specific_common_supertype(self, others: Iterable[Any]) -> TensorShape | None:
+        """The narrowest shape that holds for this one and all others; None if one of them is no TensorShape."""
+        found = self
+        for other in others:
+            if not isinstance(other, TensorShape):
+                return None
+            found = found.most_specific_compatible_shape(other)
+        return found
+
+    def as_proto(self) -> Any:
+        """The shape as a ``TensorShapeProto``."""
+        return importlib.import_module("situs.proto.tensor").shape_to_proto(self)  # which is built on shapes
+
     def merge_with(self, other: Any) -> TensorShape:
         """What is known from either shape.
 
@@ -288,8 +336,8 @@ class TensorShape:
     def __str__(self) -> str:
         return "<unknown>" if self._dims is None else str(self._dims)
 
-    def __reduce__(self) -> tuple[type[TensorShape], tuple[tuple[Dim, ...] | None]]:
-        return TensorShape, (self._dims,)
+    def __reduce__(self) -> tuple[type[TensorShape], tuple[list[Dim] | None]]:
+        return TensorShape, (None if self._dims is None else list(self._dims),)
 
 
 class ShapeOfDimensions(TensorShape):

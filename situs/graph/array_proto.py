@@ -51,7 +51,7 @@ def array_to_proto(value: Any, dtype: DType) -> TensorProto:
     """
     if dtype.name not in _LISTS:
         raise DTypeError(f"Values of dtype {dtype.name} live in this process and cannot be written down.")
-    array = _as_array(value, dtype)
+    array = as_array(value, dtype)
     proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=shape_to_proto(TensorShape(array.shape)))
     if dtype is string or dtype.is_bool:
         getattr(proto, _LISTS[dtype.name]).extend(_listed(array.reshape(-1), dtype))
@@ -62,7 +62,30 @@ def array_to_proto(value: Any, dtype: DType) -> TensorProto:
     return proto
 
 
-def _as_array(value: Any, dtype: DType) -> Array:
+_RAW = frozenset(
+    ["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"]
+)  # the dtypes of which TensorFlow's make_tensor_proto writes bytes
+
+
+def values_to_proto(array: Array, dtype: DType, sizes: tuple[int, ...]) -> TensorProto:
+    """The message for an array that is to have some sizes, every value written down; the last stands for the rest.
+
+    Raises:
+        DTypeError: values of this dtype cannot be written down.
+    """
+    if dtype.name not in _LISTS:
+        raise DTypeError(f"Values of dtype {dtype.name} live in this process and cannot be written down.")
+    array = as_array(array, dtype)
+    proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=shape_to_proto(TensorShape(sizes)))
+    if dtype.name in _RAW and array.size == math.prod(sizes) and array.size > 1:
+        proto.tensor_content = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    else:
+        getattr(proto, _LISTS[dtype.name]).extend(_listed(array.reshape(-1), dtype))
+    return proto
+
+
+def as_array(value: Any, dtype: DType) -> Array:
+    """A value that is known, as an array of its dtype."""
     if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "numpy"):
         value = value.numpy()
     # NumPy's own strings would lose the zero bytes at their ends.

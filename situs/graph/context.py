@@ -133,18 +133,37 @@ def init_scope() -> Iterator[None]:
 # Scopes of the default graph.
 
 
-@contextmanager
-def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Iterator[str]:
-    """A context that puts a name and a slash before the names of operations.
+class name_scope:  # noqa: N801 - the name programs use
+    """A context that puts a name and a slash before the names of operations. It can be entered again and again.
 
     Args:
         name: The name; None for `default_name`. The name of an entered scope, with its slash, enters it again.
         default_name: What to take if `name` is None.
         values: Accepted for TensorFlow's programs.
+
+    Raises:
+        ValueError: the name is no string.
     """
-    wanted = default_name if name is None else name
-    with _eager_scope(wanted) if here.graph is None else here.graph.name_scope(wanted) as scope:
-        yield scope
+
+    __slots__ = ("_entered", "_name")
+
+    def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:
+        self._name = default_name if name is None else name
+        self._entered: list[Any] = []
+
+    @property
+    def name(self) -> str | None:
+        """The name it was made with."""
+        return self._name
+
+    def __enter__(self) -> str:
+        scope = _eager_scope(self._name) if here.graph is None else here.graph.name_scope(self._name)
+        entered: str = scope.__enter__()
+        self._entered.append(scope)
+        return entered
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
 
 
 @contextmanager
@@ -164,6 +183,12 @@ def _eager_scope(name: str | None) -> Iterator[str]:
 def current_name_scope() -> str:
     """The name scope that the thread is in, without a slash at its end."""
     return _stacks.eager_scope if here.graph is None else here.graph.get_name_scope()
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """Whether the program runs ops at once, be it that the graph of a function is being made just now."""
+    with init_scope():
+        return here.graph is None
 
 
 def control_dependencies(control_inputs: Any) -> Any:

@@ -52,7 +52,7 @@ _BY_SHAPE = frozenset({"Shape", "Size", "Rank"})
 
 def constant_value(tensor: SymbolicTensor) -> Any:
     """The value as plain Python: numbers and tuples of them; None if it is not known."""
-    found = _known(tensor)
+    found = known_value(tensor)
     return None if found is None else host_value(found)
 
 
@@ -69,7 +69,7 @@ def partial_value(tensor: SymbolicTensor) -> Any:
     return None
 
 
-def _known(tensor: SymbolicTensor) -> Any:
+def known_value(tensor: SymbolicTensor) -> Any:
     """The value as a NumPy array, a tensor or a number; None if it is not known.
 
     What was found out once is kept with the graph; what is not known may be later, when more is known of a shape.

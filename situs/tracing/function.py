@@ -292,7 +292,7 @@ def function(
     input_signature: Any = None,
     autograph: bool = True,
     jit_compile: bool | None = None,
-    reduce_retracing: bool = False,
+    reduce_retracing: bool | None = None,
     experimental_implements: Any = None,
     experimental_autograph_options: Any = None,
     experimental_attributes: Any = None,
@@ -323,7 +323,9 @@ def function(
         >>> float(length(tf.constant([3.0, 4.0])))
         5.0
     """
-    relax = switch(reduce_retracing, "reduce_retracing") or bool(experimental_relax_shapes)
+    relax = bool(experimental_relax_shapes)
+    if reduce_retracing is not None:
+        relax = switch(reduce_retracing, "reduce_retracing") or relax
     autograph = switch(autograph, "autograph")
 
     def decorate(python_function: Callable[..., Any]) -> Function:

@@ -5,12 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from situs import dtype as dt
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, shown
 from situs.ops.inner import common
 from situs.shapes import TensorShape
+from situs.tensor import Tensor
 from situs.tree import listed
+
+
+def type_spec_from_value(value: Any) -> Any:
+    """The spec of a value: its own, if it says one, else the kind of the tensor.
+
+    Raises:
+        TypeError: it is no tensor.
+    """
+    own = getattr(value, "_type_spec", None)
+    if own is not None:
+        return own
+    if isinstance(value, (np.ndarray, np.generic)):
+        return TensorSpec(value.shape, as_dtype(value.dtype))
+    if not isinstance(value, Tensor):
+        raise DTypeError(f"Could not build a TypeSpec for {shown(value)} of type {type(value).__name__}.")
+    return TensorSpec(value.shape, value.dtype)
 
 
 class TensorSpec:

@@ -87,6 +87,8 @@ from situs.files.ops import write_file as write_file
 from situs.graph.context import add_to_collection as add_to_collection
 from situs.graph.context import add_to_collections as add_to_collections
 from situs.graph.context import colocate_with as colocate_with
+from situs.graph.context import current_name_scope as get_current_name_scope
+from situs.graph.context import executing_eagerly_outside_functions as executing_eagerly_outside_functions
 from situs.graph.context import get_collection as get_collection
 from situs.graph.context import get_collection_ref as get_collection_ref
 from situs.graph.context import get_default_graph as get_default_graph
@@ -391,6 +393,9 @@ from situs.ops.strings import reduce_join_v1 as reduce_join
 from situs.ops.strings import string_to_number as string_to_number
 from situs.ops.strings import strip as string_strip
 from situs.ops.strings import substr_v1 as substr
+from situs.ops.tensor_proto import get_static_value as get_static_value
+from situs.ops.tensor_proto import make_ndarray as make_ndarray
+from situs.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs.proto.config import ConfigProto as ConfigProto
 from situs.proto.config import GPUOptions as GPUOptions
 from situs.proto.config import GraphOptions as GraphOptions
@@ -414,6 +419,7 @@ from situs.tensor import Tensor as Tensor
 from situs.tensor import is_tensor as is_tensor
 from situs.tracing.function import function as function
 from situs.tracing.spec import TensorSpec as TensorSpec
+from situs.tracing.spec import type_spec_from_value as type_spec_from_value
 from situs.variables.collections import GraphKeys as GraphKeys
 from situs.variables.collections import all_variables as all_variables
 from situs.variables.collections import assert_variables_initialized as assert_variables_initialized
