@@ -13,6 +13,8 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from situs.autograph import hooks
+from situs.registry.calling import takes_functions
+from situs.tree import flatten, pack_like
 
 _LEFT_ALONE = frozenset({"situs", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names})
 
@@ -21,7 +23,7 @@ def converted(function: Any) -> Any:
     """The callable to use in place of `function`."""
     kind = type(function)
     if kind is FunctionType:
-        return hooks.current.convert(function)
+        return _with_functions(function) if takes_functions(function) else hooks.current.convert(function)
     if kind is MethodType:
         return MethodType(converted(function.__func__), function.__self__)
     if function is range or function is len:
@@ -32,6 +34,24 @@ def converted(function: Any) -> Any:
         return partial(converted(function.func), *function.args, **function.keywords)
     method = kind.__call__  # an object of the user's
     return MethodType(converted(method), function) if type(method) is FunctionType and is_wanted(method) else function
+
+
+def _with_functions(function: Any) -> Any:
+    """A function of Situs that calls functions it is given, such as ``tf.map_fn``: these are converted as well."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {name: _converted_in(value) for name, value in kwargs.items()}
+        return function(*map(_converted_in, args), **given)
+
+    return call
+
+
+def _converted_in(value: Any) -> Any:
+    if type(value) in (FunctionType, MethodType, partial):
+        return converted(value)
+    if type(value) in (list, tuple, dict) and any(type(leaf) is FunctionType for leaf in flatten(value)):
+        return pack_like(value, map(_converted_in, flatten(value)))
+    return value
 
 
 def is_wanted(function: FunctionType) -> bool:

@@ -33,6 +33,8 @@ class Hooks:
             functions ``more`` and ``element``; None for everything that Python iterates.
         range_: ``range`` with a symbolic argument, as a tensor; empty, as in Python, when it would run backwards.
         assertion: ``assertion(condition, message)``: an assertion that is part of the graph.
+        blanks: ``blanks(function)``: calls a function of a number in a graph that never runs, and gives zeros like its
+            results.
         carries: whether ``cond`` and ``while_loop`` can give a value back, turning it into a tensor if need be.
         convert: converts a function that converted code is about to call.
     """
@@ -48,6 +50,7 @@ class Hooks:
     walk: Callable[[Any], Any]
     range_: Callable[..., Any]
     assertion: Callable[[Any, Any], None]
+    blanks: Callable[[Callable[[Any], list[Any]]], list[Any]]
     carries: Callable[[Any], bool]
     convert: Callable[[Any], Any]
 

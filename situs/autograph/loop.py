@@ -16,7 +16,7 @@ from situs.autograph import hooks
 from situs.autograph.branch import if_stmt
 from situs.autograph.condition import Getter, Names, Setter, Thunk, check_condition, where_of
 from situs.autograph.loop_options import LoopOptions, run_loop
-from situs.autograph.returns import FLAG
+from situs.autograph.returns import FLAG, VALUE
 from situs.autograph.state import UNDEFINED, carried, check_same, check_shape, rebuilt
 from situs.errors import InvalidArgumentError, UnimplementedError
 
@@ -30,6 +30,7 @@ def while_stmt(test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, n
     where = where_of(body)
     check_condition(condition, "while loop", where)
     state = _Carried(get_state, set_state, names, needed, where)
+    state.fill_in(lambda index: body(), lambda: condition)
 
     def again(*values: Any) -> Any:
         state.enter(values)
@@ -40,7 +41,7 @@ def while_stmt(test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, n
         body()
         return state.leave() or list(values)
 
-    run_loop(state.options, again, once, state.start, state.enter)
+    run_loop(state.options, again, once, state.start, state.finish)
 
 
 def for_stmt(
@@ -55,13 +56,16 @@ def for_stmt(
     """Runs the body for each element of an iterable, or traces it for the rows of a symbolic tensor or a dataset."""
     walk = hooks.current.walk(iterated)
     if walk is not None:
-        _for_walk(walk, extra_test, body, _Carried(get_state, set_state, names, needed, where_of(body)))
+        state = _Carried(get_state, set_state, names, needed, where_of(body))
+        state.check_start()
+        _for_walk(walk, extra_test, body, state)
         return
     if not hooks.current.is_symbolic(iterated):
         _for_python(iterated, extra_test, body, get_state, set_state, names, needed)
         return
     state = _Carried(get_state, set_state, names, needed, where_of(body))
     rows = hooks.current.length(iterated)
+    state.fill_in(lambda index: body(hooks.current.element(iterated, index)), lambda: rows > 0)
 
     def again(index: Any, *values: Any) -> Any:
         state.enter(values)
@@ -72,7 +76,7 @@ def for_stmt(
         body(hooks.current.element(iterated, index))
         return [index + 1, *state.leave()]
 
-    run_loop(state.options, again, once, [0, *state.start], lambda made: state.enter(made[1:]))
+    run_loop(state.options, again, once, [0, *state.start], lambda made: state.finish(made[1:]))
 
 
 def _for_walk(walk: Any, extra_test: Thunk | None, body: Callable[[Any], None], state: _Carried) -> None:
@@ -87,7 +91,7 @@ def _for_walk(walk: Any, extra_test: Thunk | None, body: Callable[[Any], None], 
         body(walk.element())
         return state.leave() or list(values)
 
-    run_loop(state.options, again, once, state.start, state.enter)
+    run_loop(state.options, again, once, state.start, state.finish)
 
 
 def _for_python(iterated: Iterable[Any], extra_test: Thunk | None, body: Callable[[Any], None], *state: Any) -> None:
@@ -142,7 +146,7 @@ class _Carried:
         self.options = LoopOptions(where)
         self._before = get_state()
         self._entered = self._before
-        self._check_start()
+        self._returns = False
 
     @property
     def start(self) -> list[Any]:
@@ -156,6 +160,13 @@ class _Carried:
         self.options.variables = [leaf for value in self._entered for leaf in carried(value)]
         self._set(self._entered + self._before[self._needed :])
 
+    def finish(self, results: Iterable[Any]) -> None:
+        """Gives the variables the values after the loop; it has returned if every iteration does."""
+        self.enter(results)
+        if self._returns:
+            flag = self._names.index(FLAG)
+            self._set((*self._entered[:flag], True, *self._entered[flag + 1 :], *self._before[self._needed :]))
+
     def leave(self) -> list[Any]:
         """The values after an iteration, which must be what the next one can start with."""
         after = self._get()[: self._needed]
@@ -163,8 +174,48 @@ class _Carried:
             self._check_iteration(name, old, new)
         return [leaf for value in after for leaf in carried(value)]
 
-    def _check_start(self) -> None:
-        if FLAG in self._names:
+    def fill_in(self, body: Callable[[Any], None], runs: Callable[[], Any]) -> None:
+        """Gives variables that have no value before the loop zeros like those that an iteration makes.
+
+        The body is called once for a graph that never runs. The loop must then run at least once, so that nobody sees
+        the zeros: `runs` says whether it does.
+        """
+        missing = [n for n, name in enumerate(self._names) if self._has_none(name, self._before[n])]
+        if missing:
+            self._try_once(missing, body)
+        self._entered = self._before
+        self.check_start()
+        if missing:
+            titles = ", ".join("the return value" if self._names[n] == VALUE else self._names[n] for n in missing)
+            message = f"loop must iterate at least once to initialize {titles} ({self._where})"
+            hooks.current.assertion(runs(), message)
+
+    def _try_once(self, missing: list[int], body: Callable[[Any], None]) -> None:
+        made: list[Any] = []
+
+        def trial(index: Any) -> list[Any]:
+            self._set(self._before)
+            body(index)
+            after = self._get()
+            made.extend(after[n] for n in missing)
+            self._returns = FLAG in self._names and after[self._names.index(FLAG)] is True
+            return [leaf for value in made for leaf in carried(value)]
+
+        try:
+            blanks = iter(hooks.current.blanks(trial))
+        except NameError:  # an iteration starts with what the one before it made: zeros would be seen
+            return
+        finally:
+            self._set(self._before)
+        filled = dict(zip(missing, [rebuilt(value, blanks) for value in made], strict=True))
+        self._before = tuple(filled.get(n, value) for n, value in enumerate(self._before))
+
+    def _has_none(self, name: str, value: Any) -> bool:
+        return value is UNDEFINED or (value is None and name == VALUE)
+
+    def check_start(self) -> None:
+        """Raises unless every variable has a value before the first iteration."""
+        if FLAG in self._names and self._before[self._names.index(VALUE)] is None:
             raise UnimplementedError(
                 f"a return statement cannot be placed inside this loop ({self._where}): the loop is part of the "
                 f"graph. Keep the value in a variable, break, and return it after the loop."

@@ -26,6 +26,7 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
 from situs.ops.join import stack
 from situs.ops.reduce import reduce_sum
+from situs.registry.calling import calls_functions
 from situs.shapes import UNKNOWN
 from situs.tensor import Tensor, is_tensor, read
 from situs.tree import Form, put_together
@@ -37,6 +38,7 @@ _if.shape(lambda *inputs, **graphs: UNKNOWN)
 _if.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.control makes the function
 
 
+@calls_functions
 def cond(pred: Any, true_fn: Branch | None = None, false_fn: Branch | None = None, name: str | None = None) -> Any:
     """Returns ``true_fn()`` if `pred` is true, else ``false_fn()``; only one of them runs.
 
@@ -126,6 +128,7 @@ def _finish(first: Inner, second: Inner) -> None:
 # Several branches.
 
 
+@calls_functions
 def case(
     pred_fn_pairs: Any,
     default: Branch | None = None,
@@ -217,6 +220,7 @@ def _either(predicate: Any, function: Branch, otherwise: Branch, name: str, cond
     return decide
 
 
+@calls_functions
 def switch_case(branch_index: Any, branch_fns: Any, default: Branch | None = None, name: str = "switch_case") -> Any:
     """Runs the function with the number `branch_index`; `default`, or the last one, for other numbers.
 

@@ -18,9 +18,11 @@ from situs.ops.constant import constant
 from situs.ops.control import Branch, check_branch
 from situs.ops.inner import graph_for
 from situs.ops.loop import Holders, Loop, check_loop
+from situs.registry.calling import calls_functions
 from situs.tree import deeper, put_together
 
 
+@calls_functions
 def cond(
     pred: Any,
     true_fn: Branch | None = None,
@@ -89,6 +91,7 @@ def _unpacked(made: Any) -> Any:
     return made[0] if isinstance(made, (list, tuple)) and len(made) == 1 else made
 
 
+@calls_functions
 def case(
     pred_fn_pairs: Any,
     default: Branch | None = None,
@@ -116,6 +119,7 @@ def case(
     return control.choose(pred_fn_pairs, default, exclusive, name, one)
 
 
+@calls_functions
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],

@@ -22,11 +22,13 @@ from situs.ops.constant import convert_to_tensor
 from situs.ops.inner import Inner
 from situs.ops.join import concat
 from situs.ops.rows import Elems, Walk
+from situs.registry.calling import calls_functions
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor
 from situs.tree import LEAF, Form, put_together, take_apart
 
 
+@calls_functions
 def map_fn(
     fn: Callable[[Any], Any],
     elems: Any,
@@ -77,6 +79,7 @@ def _mapped(fn: Callable[[Any], Any], rows: Elems, form: Any, wanted: Sequence[t
     return put_together(form, walk.run(())[1])
 
 
+@calls_functions
 def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
     """The same as `map_fn`, for functions that return anything: the dtypes are found out.
 
@@ -101,6 +104,7 @@ def _results(fn: Callable[[Any], Any], rows: Elems) -> tuple[Any, list[tuple[DTy
     return inner.form, inner.kinds
 
 
+@calls_functions
 def foldl(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -131,6 +135,7 @@ def foldl(
         return _folded(fn, Elems(elems), initializer, reverse=False)
 
 
+@calls_functions
 def foldr(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -156,6 +161,7 @@ def _folded(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, revers
     return Walk(rows, turn, reverse=reverse).run(state, skip_first=initializer is None)[0]
 
 
+@calls_functions
 def scan(
     fn: Callable[[Any, Any], Any],
     elems: Any,

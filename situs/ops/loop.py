@@ -24,6 +24,7 @@ from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
 from situs.ops.math import add
+from situs.registry.calling import calls_functions
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import is_tensor, read
 from situs.tree import LEAF, Form, put_together, take_apart
@@ -33,6 +34,7 @@ _while.shape(lambda *inputs, **graphs: UNKNOWN)
 _while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.control makes the function
 
 
+@calls_functions
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],

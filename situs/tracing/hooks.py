@@ -7,15 +7,18 @@ arguments would give it new ones.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from situs.autograph import hooks as autograph
 from situs.devices.scope import here
+from situs.dtype import int32
 from situs.errors import InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array, compare, constant, control, debug, loop
+from situs.ops.inner import Inner
+from situs.shapes import SCALAR
 from situs.tracing.lift import value_now
 from situs.variables import eager
 
@@ -32,10 +35,18 @@ def install() -> None:
         length=lambda tensor: array.shape(tensor)[0],
         element=lambda tensor, index: tensor[index],
         range_=constant.range,
+        blanks=_blanks,
         assertion=lambda condition, message: debug.Assert(condition, [message]),
     )
     eager.on_create.append(_check_creation)
     eager.value_now = value_now
+
+
+def _blanks(function: Callable[[Any], list[Any]]) -> list[Any]:
+    """Zeros like the tensors that a function of a number gives, which is called for a graph that never runs."""
+    trial = Inner(here.graph, function, [(int32, SCALAR)])
+    trial.finish()
+    return [constant.zeros([dim or 0 for dim in shape.dims or ()], dtype) for dtype, shape in trial.kinds]
 
 
 class _Creation(threading.local):
