@@ -220,6 +220,10 @@ class OperatorNotAllowedInGraphError(SitusError, TypeError):
     """A Python operation that needs a value was applied to a symbolic tensor."""
 
 
+class NoValueYetError(OperatorNotAllowedInGraphError, NotImplementedError):
+    """A symbolic tensor was to become a NumPy array."""
+
+
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
     """Returns the class for one of TensorFlow's integer error codes."""
     if not isinstance(error_code, int) or error_code not in _BY_CODE:

@@ -113,6 +113,7 @@ def _checked_names(elements: Any) -> list[str] | None:
     if elements is None:
         return None
     names = list(elements) if isinstance(elements, Iterable) and not isinstance(elements, (str, bytes)) else None
+    names = names and [name.decode() if isinstance(name, bytes) else name for name in names]
     if names is None or not all(isinstance(text, str) for text in names):
         raise DTypeError(f"Argument `return_elements` must be a list of strings. Obtained {elements!r}.")
     return names

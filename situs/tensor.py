@@ -85,8 +85,16 @@ class Tensor:
 
 
 def read(value: Any) -> Any:
-    """The tensor inside what stands for one, such as a variable; other values as they are."""
-    return value.__tensor__() if hasattr(type(value), "__tensor__") else value
+    """The tensor inside what stands for one, such as a variable; other values as they are.
+
+    A class of a program stands for tensors by TensorFlow's protocol, ``__tf_tensor__(dtype=None, name=None)``.
+    """
+    if isinstance(value, Tensor):
+        return value
+    kind = type(value)
+    if hasattr(kind, "__tensor__"):
+        return value.__tensor__()
+    return value.__tf_tensor__() if hasattr(kind, "__tf_tensor__") else value
 
 
 def is_tensor(value: object) -> bool:

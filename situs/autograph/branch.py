@@ -20,6 +20,10 @@ from situs.autograph.state import UNDEFINED, Values, carried, check_same, merged
 from situs.errors import InvalidArgumentError
 
 
+class UnequalReturnsError(InvalidArgumentError):
+    """One branch returns, the other does not."""
+
+
 def if_stmt(
     cond: Any, body: Thunk, orelse: Thunk, get_state: Getter, set_state: Setter, names: Names, needed: int
 ) -> None:
@@ -98,6 +102,6 @@ def _check_returns(one: dict[str, Any], other: dict[str, Any], where: str) -> No
     flags = one.get(FLAG), other.get(FLAG)
     if flags[0] is not flags[1]:
         missing = "else" if flags[0] is True else "main"
-        raise InvalidArgumentError(
+        raise UnequalReturnsError(
             f"the {missing} branch must also have a return statement ({where}): the condition is a tensor."
         )

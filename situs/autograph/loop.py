@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
 from situs.autograph import hooks
-from situs.autograph.branch import if_stmt
+from situs.autograph.branch import UnequalReturnsError, if_stmt
 from situs.autograph.condition import Getter, Names, Setter, Thunk, check_condition, where_of
 from situs.autograph.loop_options import LoopOptions, run_loop
 from situs.autograph.returns import FLAG, VALUE
@@ -147,6 +147,7 @@ class _Carried:
         self._before = get_state()
         self._entered = self._before
         self._returns = False
+        self._filled_in: set[str] = set()
 
     @property
     def start(self) -> list[Any]:
@@ -205,10 +206,15 @@ class _Carried:
             blanks = iter(hooks.current.blanks(trial))
         except NameError:  # an iteration starts with what the one before it made: zeros would be seen
             return
+        except UnequalReturnsError:  # some iterations return, others do not
+            if FLAG not in self._names:
+                raise
+            return
         finally:
             self._set(self._before)
         filled = dict(zip(missing, [rebuilt(value, blanks) for value in made], strict=True))
         self._before = tuple(filled.get(n, value) for n, value in enumerate(self._before))
+        self._filled_in = {self._names[n] for n in missing}
 
     def _has_none(self, name: str, value: Any) -> bool:
         return value is UNDEFINED or (value is None and name == VALUE)
@@ -231,4 +237,5 @@ class _Carried:
         if new is UNDEFINED:
             raise InvalidArgumentError(f"'{name}' has no value after one iteration of the loop ({self._where}).")
         check_same(name, old, new, ("before the loop", "after one iteration"), self._where)
-        check_shape(name, old, new, self._where, self.options.allows)
+        if name not in self._filled_in:  # zeros, whose shape says nothing
+            check_shape(name, old, new, self._where, self.options.allows)

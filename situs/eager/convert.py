@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import array
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor, read
+from situs.tree import deeper
 
 PYTHON_NUMBERS = (builtins.bool, int, float, complex)
 MAX_RANK = 64  # NumPy's and PyTorch's
@@ -158,6 +159,9 @@ def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, An
         raise InvalidArgumentError(
             "Can't convert a Python sequence that contains itself, or is nested without end, to Tensor."
         ) from None
+    if any(map(_is_sequence, kinds)):
+        value = _as_lists(value, 0)
+        kinds = set(_leaf_types(value))
     natural = _natural_dtype(value, kinds)
     wanted = dtype or natural
     _check_kind(value, natural, wanted)
@@ -216,6 +220,24 @@ def _leaf_types(value: object) -> Iterator[type]:
         return
     for item in value:
         yield from _leaf_types(item)
+
+
+def _is_sequence(kind: type) -> bool:
+    """Whether objects of a class have items by number, and are neither text nor arrays nor mappings."""
+    has_items = hasattr(kind, "__len__") and hasattr(kind, "__getitem__")
+    return (
+        has_items
+        and not issubclass(kind, (str, bytes, Mapping, np.ndarray, np.generic, Tensor, torch.Tensor))
+        and (not hasattr(kind, "__tensor__") and not hasattr(kind, "__tf_tensor__"))
+    )
+
+
+def _as_lists(value: Any, depth: int) -> Any:
+    """Sequences of a program's own, at any depth, as lists."""
+    if not isinstance(value, (list, tuple)) and not _is_sequence(type(value)):
+        return value
+    below = deeper(depth)
+    return [_as_lists(value[number], below) for number in range(len(value))]
 
 
 def _natural_dtype(value: object, kinds: set[type]) -> DType:

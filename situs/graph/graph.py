@@ -182,7 +182,7 @@ class Graph(Collections):
         """Makes `node` wait for other operations."""
         known = {node, *node.control_inputs}
         added = [other for other in dict.fromkeys(first) if other not in known]
-        node.control_inputs += tuple(added)
+        node.control_inputs = [*node.control_inputs, *added]
         for other in added:
             other.followers.append(node)
 

@@ -84,7 +84,7 @@ class Operation:
         # What gradients need from inside the graphs that it holds, a tensor of each graph: further results, which for a
         # loop are in one, its history (`situs.autodiff.residuals`).
         self.residuals: list[tuple[SymbolicTensor, ...]] = []
-        self.control_inputs: tuple[Operation, ...] = ()
+        self.control_inputs: list[Operation] = []
         self.colocated_with: tuple[str, ...] = ()  # names of operations this one wants to be with
         self.device = ""  # what the program asked for, as it was written
         self.index = -1  # its place in the graph's order

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from situs.dtype import DType
-from situs.errors import DTypeError, OperatorNotAllowedInGraphError
+from situs.errors import DTypeError, NoValueYetError, OperatorNotAllowedInGraphError
 from situs.shapes import ShapeOfDimensions, TensorShape
 from situs.tensor import Tensor
 
@@ -91,7 +91,7 @@ class SymbolicTensor(Tensor):
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise OperatorNotAllowedInGraphError(
+        raise NoValueYetError(
             f"Cannot convert the symbolic {self!r} to a NumPy array. Fetch it with session.run(...), or keep to tf "
             "functions here."
         )

@@ -90,7 +90,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         name: A name for the op.
     """
     wanted = None if dtype is None else as_dtype(dtype)
-    value = read(value)
+    value = value.__tf_tensor__(wanted, name) if hasattr(type(value), "__tf_tensor__") else read(value)
     if isinstance(value, Tensor):
         if wanted is not None and value.dtype is not wanted:
             raise DTypeError(

@@ -22,7 +22,6 @@ from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.function import graph_of
 from situs.ops import tensor_list
-from situs.ops.array import reshape
 from situs.ops.attribute import as_bool
 from situs.ops.constant import constant, convert_to_tensor, zeros
 from situs.ops.gather import gather
@@ -118,7 +117,9 @@ class TensorArray:
 
     def identity(self) -> TensorArray:
         """An array with the same tensors."""
-        same = self._with(self._flow)
+        if self._flow is not None:
+            return self._with(tensor_list.same([self._flow]))
+        same = self._with(None)
         same._rows, same._cleared = list(self._rows), set(self._cleared)
         return same
 
@@ -262,20 +263,32 @@ class TensorArray:
         return array
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """The array of parts of a tensor, of so many rows each; the lengths must be known."""
+        """The array of parts of a tensor, of so many rows each."""
+        given = self._as_tensor(value)
+        if given.shape.rank == 0:
+            raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
+        if self._flow is not None or graph_of([given, lengths]) is not None:
+            self._note_parts(given, lengths)
+            return self._with(tensor_list.split_rows(given, lengths, name=name))
         array = self
-        parts = split(self._as_tensor(value), listed(lengths, "lengths"))
-        for number, part in enumerate(parts):
+        sizes = tensor_list.check_lengths(
+            [_as_number(size, "length") for size in listed(lengths, "lengths")], len(given)
+        )
+        for number, part in enumerate(split(given, sizes)):
             array = array.write(number, part)
         return array
 
+    def _note_parts(self, given: Tensor, lengths: Any) -> None:
+        """Notes what the parts of a tensor tell of the rows: their first dimension only if all have the same."""
+        sizes = set(listed(lengths, "lengths")) if not is_tensor(lengths) else set()
+        first = sizes.pop() if len(sizes) == 1 else None
+        self._note(given.dtype, given.shape if given.shape.rank is None else TensorShape([first]) + given.shape[1:])
+
     def concat(self, name: str | None = None) -> Tensor:
-        """All tensors behind one another; in a graph they must be of one shape."""
+        """All tensors behind one another; they may differ in their first dimension."""
+        known = self._known
         if self._flow is not None:
-            stacked = self.stack()
-            if stacked.shape.rank is None or None in stacked.shape.as_list()[2:]:
-                raise InvalidArgumentError("concat() of an array whose element_shape is not known. Give it one.")
-            return reshape(stacked, [-1, *stacked.shape.as_list()[2:]], name=name)
+            return tensor_list.concat_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
         return concat([self._row(number) for number in range(len(self._rows))], 0)
 
     # In loops and branches.

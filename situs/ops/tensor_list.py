@@ -123,6 +123,64 @@ def _from_tensor_gradient(grad: Any, tensor_shape: Any, *, dtype: DType) -> Tens
     return _stack_grad([grad], tensor_shape, dtype=dtype)
 
 
+same = op("TensorListIdentity", "rows: any* -> output_handle: variant", stateful=True)
+same.shape(lambda rows: SCALAR)
+same.kernel(CPU)(lambda rows: rows[0])
+same.gradient(lambda grad: [grad])
+
+
+split_rows = op("TensorListSplit", "tensor: dtype, lengths: host -> output_handle: variant")
+split_rows.shape(lambda tensor, lengths: SCALAR)
+
+
+@split_rows.kernel(CPU)
+@split_rows.kernel(GPU, dtype=FIXED)
+def _split_kernel(tensor: Any, lengths: Any) -> TensorList:
+    return TensorList(_parts(tensor, check_lengths(lengths, len(tensor))))
+
+
+def _parts(tensor: Any, sizes: Sequence[int]) -> list[Any]:
+    ends = np.cumsum(sizes).tolist()
+    return [tensor[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def check_lengths(lengths: Any, rows: int) -> list[int]:
+    """The lengths of the parts of a tensor, which must be as many rows as it has in all.
+
+    Raises:
+        InvalidArgumentError: they are not.
+    """
+    if not isinstance(lengths, (tuple, list)):
+        raise InvalidArgumentError(f"Expected lengths to be a vector, received shape: []: {lengths}.")
+    if sum(lengths) != rows or any(size < 0 for size in lengths):
+        raise InvalidArgumentError(
+            f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum(lengths)} and value's "
+            f"shape[0] is {rows}."
+        )
+    return list(lengths)
+
+
+@split_rows.gradient
+def _split_gradient(grad: Any, lengths: Any, tensor_shape: Any, *, dtype: DType) -> Tensor:
+    return _split_grad([grad], lengths, tensor_shape, dtype=dtype)
+
+
+_split_grad = op("TensorListSplitGrad", "rows: any*, lengths: host, shape: host -> tensor: dtype", dtype=FIXED)
+_split_grad.shape(lambda rows, lengths, shape: UNKNOWN if shape is None else TensorShape(shape))
+_split_grad.gradient(lambda grad, lengths: [split_rows(grad, lengths)])
+
+
+@_split_grad.kernel(CPU, GPU)
+def _split_grad_kernel(
+    rows: list[TensorList], lengths: Sequence[int], shape: Sequence[int], *, dtype: DType, device: Any
+) -> Any:
+    """All parts of a gradient behind one another, with zeros for those that there is none of."""
+    found = [rows[0].get(number) for number in range(len(lengths))]
+    pairs = zip(found, lengths, strict=True)
+    whole = [_zeros((size, *shape[1:]), dtype, device) if row is None else row.to(device) for row, size in pairs]
+    return torch.cat(whole) if whole else _zeros(tuple(shape), dtype, device)
+
+
 add_all = op("TensorListAdd", "lists: any* -> sum: variant")
 add_all.shape(lambda lists: SCALAR)
 add_all.gradient(lambda grad, lists: [grad] * len(lists))
@@ -193,6 +251,50 @@ def _get_grad_kernel(rows: list[TensorList], index: int, shape: Sequence[int], *
 def row_gradient(grad: Any, index: Any, shape: Any, dtype: DType) -> Any:
     """The gradient of one row, by that of its list; zeros of the row's shape where there is none."""
     return _get_grad([grad], index, () if dtype is variant else shape, dtype=dtype)
+
+
+concat_rows = op("TensorListConcat", "rows: any* -> tensor: dtype", row_shape=UNKNOWN)
+concat_rows.gradient(lambda grad, rows: [_concat_grad(grad, rows)])
+
+
+@concat_rows.shape
+def _concat_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
+    return UNKNOWN if row_shape.rank is None else TensorShape([None]) + row_shape[1:]
+
+
+@concat_rows.kernel(CPU)
+@concat_rows.kernel(GPU, dtype=FIXED)
+def _concat_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
+    given = rows[0].rows()
+    if not given:
+        return _zeros((0, *least_sizes(row_shape)[1:]), dtype, device)
+    blank: Any = None
+    if any(row is None for row in given):
+        blank = _zeros(_known_shape(given, row_shape), dtype, device)
+    filled = [blank if row is None else row for row in given]
+    if any(len(row.shape) == 0 for row in filled):
+        raise InvalidArgumentError("Concat saw a scalar shape at index 0 but requires at least vectors.")
+    inner = {tuple(row.shape[1:]) for row in filled}
+    if len(inner) > 1:
+        raise InvalidArgumentError(
+            "TensorArray has inconsistent shapes: the rows must be alike but for their first dimension, they have "
+            f"{', '.join(brackets(shape) for shape in sorted(inner))}."
+        )
+    return np.concatenate(filled) if dtype.name == "string" else torch.cat([row.to(device) for row in filled])
+
+
+_concat_grad = op("TensorListConcatGrad", "grad: dtype, rows: any* -> output_handle: variant", dtype=FIXED)
+_concat_grad.shape(lambda grad, rows: SCALAR)
+_concat_grad.gradient(lambda grad: (concat_rows([grad]), None))
+
+
+@_concat_grad.kernel(CPU, GPU)
+def _concat_grad_kernel(grad: torch.Tensor, rows: list[TensorList]) -> TensorList:
+    given = rows[0].rows()
+    known = next(
+        (len(row) for row in given if row is not None), 0
+    )  # a row that was not set has the shape of the others
+    return TensorList(_parts(grad, [known if row is None else len(row) for row in given]))
 
 
 stack_rows = op("TensorListStack", "rows: any* -> tensor: dtype", row_shape=UNKNOWN)

@@ -26,8 +26,8 @@ class PartialRun:
     def __init__(self, engine: Engine, run: Run, fetches: Sequence[Any], feeds: Sequence[SymbolicTensor]) -> None:
         self._engine = engine
         self._run = run
-        self._open_fetches = set(fetches)
-        self._open_feeds = set(feeds)
+        self._fetches, self._feeds = frozenset(fetches), frozenset(feeds)
+        self._open_fetches, self._open_feeds = set(fetches), set(feeds)
         self._known: dict[SymbolicTensor, tuple[Device, Value]] = {}  # values, and the cells of variables
         self._roots: dict[SymbolicTensor, SymbolicTensor] = {}  # whose cells they are
         self._ran: set[Operation] = set()
@@ -38,8 +38,8 @@ class PartialRun:
         Raises:
             InvalidArgumentError: something was fetched or fed that was not announced, or twice.
         """
-        _check_open(self._open_feeds, fed, "feed")
-        _check_open(self._open_fetches, wanted.elements, "fetch")
+        _check_open(self._open_feeds, self._feeds, fed, "fed")
+        _check_open(self._open_fetches, self._fetches, wanted.elements, "fetched")
         self._open_feeds.difference_update(fed)
         self._known.update((tensor, (host(), value)) for tensor, value in fed.items())
         targets = [node for node in wanted.operations if node not in self._ran]
@@ -78,13 +78,12 @@ class PartialRun:
         return value if copy is None else copy(value)
 
 
-def _check_open(still_open: set[Any], given: Iterable[Any], what: str) -> None:
+def _check_open(still_open: set[Any], announced: frozenset[Any], given: Iterable[Any], done: str) -> None:
     for element in given:
+        if element not in announced:
+            raise InvalidArgumentError(f"{element.name} was not specified in partial_run_setup.")
         if element not in still_open:
-            raise InvalidArgumentError(
-                f"Cannot {what} {element.name} in this part: it was not announced in partial_run_setup, or was used in "
-                "an earlier part."
-            )
+            raise InvalidArgumentError(f"{element.name} has already been {done}.")
 
 
 def _no_cell() -> Cell:

@@ -108,6 +108,7 @@ def symbolic() -> Iterator[type[Symbolic]]:
         element=_element,
         range_=lambda *args: Symbolic(np.arange(*map(_plain, args))),
         assertion=_assertion,
+        blanks=lambda function: [Symbolic(np.zeros_like(_plain(leaf))) for leaf in function(Symbolic(0))],
     )
     yield Symbolic
     hooks.restore(before)

@@ -468,9 +468,12 @@ def return_in_for(x):
     return x
 
 
-def undefined_before_loop(x):
+def carried_before_loop(x):
     while x > 0:
-        y = x
+        if x > 3:
+            y = x
+        else:
+            y = y + 1
         x = x - 1
     return y
 
@@ -566,7 +569,7 @@ MISTAKES = [
     (expression_dtype, DTypeError, r"'x > 0' has dtype int32 in the main branch, but dtype string in the else"),
     (return_in_loop, NotImplementedError, r"a return statement cannot be placed inside this loop"),
     (return_in_for, NotImplementedError, r"a return statement cannot be placed inside this loop"),
-    (undefined_before_loop, ValueError, r"'y' must be defined before the loop"),
+    (carried_before_loop, ValueError, r"'y' must be defined before the loop"),
     (none_before_loop, ValueError, r"'y' must be defined before the loop"),
     (loop_dtype, TypeError, r"'y' has dtype int32 before the loop, but dtype float32 after one iteration"),
     (loop_structure, TypeError, r"'y' must have the same nested structure"),

@@ -283,3 +283,41 @@ def test_an_array_of_eager_code_is_not_changed_by_a_graph():
 
     with pytest.raises(ValueError, match="Make it inside of the function"):
         change(tf.constant(3))
+
+
+class TestRowsOfDifferentLengths:
+    def test_concat(self):
+        @tf.function
+        def run():
+            array = tf.TensorArray(tf.float32, size=2, infer_shape=False)
+            return array.write(0, [1.0]).write(1, [2.0, 3.0]).concat()
+
+        assert run().numpy().tolist() == [1.0, 2.0, 3.0]
+
+    def test_split_by_a_tensor(self):
+        @tf.function
+        def run(values, lengths):
+            array = tf.TensorArray(tf.float32, size=2, infer_shape=False).split(values, lengths)
+            return array.read(0), array.read(1), array.concat()
+
+        made = run(tf.constant([1.0, 2.0, 3.0]), tf.constant([1, 2]))
+        assert [value.numpy().tolist() for value in made] == [[1.0], [2.0, 3.0], [1.0, 2.0, 3.0]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="sum of lengths is 4"):
+            run(tf.constant([1.0, 2.0, 3.0]), tf.constant([1, 3]))
+
+    def test_gradients_go_through_parts_of_one_length(self):
+        @tf.function
+        def run(x):
+            array = tf.TensorArray(tf.float32, size=2).split(x, [2, 2])
+            return tf.gradients(array.concat() ** 2, x)[0]
+
+        assert run(tf.constant([1.0, 2.0, 3.0, 4.0])).numpy().tolist() == [2.0, 4.0, 6.0, 8.0]
+
+    def test_identity_waits(self):
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            count = tf.compat.v1.Variable(0.0)
+            array = tf.TensorArray(tf.float32, size=1).write(0, 5.0)
+            with tf.control_dependencies([count.assign_add(1.0)]):
+                same = array.identity()
+            session.run(count.initializer)
+            assert (session.run(same.read(0)), session.run(count)) == (5.0, 1.0)

@@ -71,9 +71,9 @@ def test_a_part_may_lie_on_another_device(parts):
 def test_what_was_not_announced_is_refused(parts):
     sess, a, b, c, r1, r2 = parts
     handle = sess.partial_run_setup([r1], [a, b])
-    with pytest.raises(ValueError, match=r"Cannot fetch .*: it was not announced in partial_run_setup"):
+    with pytest.raises(ValueError, match=r"was not specified in partial_run_setup\.$"):
         sess.partial_run(handle, r2, {a: 1, b: 2})
-    with pytest.raises(ValueError, match="Cannot feed c:0 in this part"):
+    with pytest.raises(ValueError, match=r"c:0 was not specified in partial_run_setup\.$"):
         sess.partial_run(handle, r1, {a: 1, b: 2, c: 3})
 
 
@@ -81,9 +81,9 @@ def test_nothing_is_fed_or_fetched_twice(parts):
     sess, a, b, c, r1, r2 = parts
     handle = sess.partial_run_setup([r1, r2], [a, b, c])
     sess.partial_run(handle, r1, {a: 1, b: 2})
-    with pytest.raises(ValueError, match="was used in an earlier part"):
+    with pytest.raises(ValueError, match=r"has already been fe(d|tched)\.$"):
         sess.partial_run(handle, r2, {a: 1, c: 1})
-    with pytest.raises(ValueError, match="was used in an earlier part"):
+    with pytest.raises(ValueError, match=r"has already been fe(d|tched)\.$"):
         sess.partial_run(handle, r1)
 
 
