@@ -55,7 +55,7 @@ class Module(Trackable):
             )
         self._name = wanted
         with _name_scope(wanted) as scope:
-            self._name_scope = _name_scope(scope)
+            self._own_scope = _name_scope(scope)
 
     @property
     def name(self) -> str:
@@ -67,7 +67,8 @@ class Module(Trackable):
     def name_scope(self) -> Any:
         """A context whose operations have this module's name before theirs; its ``name`` ends with a slash."""
         self._check_made()
-        return self._name_scope
+        own = self.__dict__.get("_own_scope")  # which layers do not have: they are named when they are called
+        return _name_scope(self._name) if own is None else own
 
     @classmethod
     def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,7 +139,7 @@ def _walk(
 ) -> Iterator[tuple[tuple[Any, ...], Any]]:
     inside: list[tuple[tuple[Any, ...], Module]] = []
     for name in sorted(vars(module), key=order):
-        if name == "_name_scope":
+        if name == "_own_scope":
             continue
         for key, value in _leaves(name, vars(module)[name]):
             if id(value) in seen:

@@ -63,7 +63,7 @@ def array_to_proto(value: Any, dtype: DType) -> TensorProto:
 
 
 _RAW = frozenset(
-    ["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"]
+    ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"]
 )  # the dtypes of which TensorFlow's make_tensor_proto writes bytes
 
 

@@ -271,10 +271,8 @@ class TensorArray:
             self._note_parts(given, lengths)
             return self._with(tensor_list.split_rows(given, lengths, name=name))
         array = self
-        sizes = tensor_list.check_lengths(
-            [_as_number(size, "length") for size in listed(lengths, "lengths")], len(given)
-        )
-        for number, part in enumerate(split(given, sizes)):
+        sizes = [_as_number(size, "length") for size in listed(lengths, "lengths")]
+        for number, part in enumerate(split(given, tensor_list.check_lengths(sizes, given.shape.as_list()[0] or 0))):
             array = array.write(number, part)
         return array
 

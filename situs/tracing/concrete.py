@@ -228,11 +228,11 @@ class ConcreteFunction:
         try:
             return fitted(self.kind, self._parameters.completed(self.kind, args, kwargs))
         except DTypeError as error:
-            names = self._parameters.names(self.kind.form)
-            flat = [*args, *[kwargs[name] for name in names[len(args) :] if name in kwargs]]
-            if len(flat) != len(self.kind.specs) or len(args) + len(kwargs) != len(flat):
-                raise self._refused(str(error), args, kwargs) from None
-            return self._flat(flat, args, kwargs)
+            for names in (self._parameters.names(self.kind.form), self._parameters.flat_names(self.kind)):
+                flat = [*args, *[kwargs[name] for name in names[len(args) :] if name in kwargs]]
+                if len(flat) == len(self.kind.specs) == len(args) + len(kwargs):
+                    return self._flat(flat, args, kwargs)
+            raise self._refused(str(error), args, kwargs) from None
 
     def _flat(self, flat: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The tensors, given one after the other."""

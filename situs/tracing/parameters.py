@@ -137,10 +137,24 @@ class Parameters:
 
     def names(self, form: Form) -> list[str]:
         """A name for each tensor of a call, after the parameters: ``x``, ``pair_0``, ``options_rate``."""
+        return [_clean(name) for title, part in self._parts(form) for name in _paths(part, title)]
+
+    def flat_names(self, kind: Kind) -> list[str]:
+        """The name of each tensor when they are given one after the other: its spec's, else that of its parameter."""
+        titles = [title for title, part in self._parts(kind.form) for _ in _paths(part, title)]
+        names: list[str] = []
+        for spec, title in zip(kind.specs, titles, strict=True):
+            name, number = spec.name or title, 0
+            while (unique := f"{name}_{number}" if number else name) in names:
+                number += 1
+            names.append(unique)
+        return names
+
+    def _parts(self, form: Form) -> list[tuple[str, Any]]:
+        """The form of each argument, with the name of its parameter."""
         positional, keywords = form.items
-        titles = [*titles_of(self.signature, len(positional.items)), *keywords.keys]
-        parts = [*positional.items, *keywords.items]
-        return [_clean(name) for title, part in zip(titles, parts, strict=True) for name in _paths(part, str(title))]
+        titles = [*titles_of(self.signature, len(positional.items)), *map(str, keywords.keys)]
+        return list(zip(titles, [*positional.items, *keywords.items], strict=True))
 
     def __str__(self) -> str:
         return str(self.signature)

@@ -426,7 +426,7 @@ class variable_scope:  # noqa: N801 - the name programs use
             "use_resource": use_resource,
             "constraint": constraint,
         }
-        self._entered: list[tuple[VariableStore, VariableScope, Any, AbstractContextManager[str]]] = []
+        self._entered: list[tuple[VariableStore, VariableScope, Any, AbstractContextManager[str], VariableScope]] = []
 
     def __enter__(self) -> VariableScope:
         store = current_store()
