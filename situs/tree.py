@@ -153,7 +153,7 @@ class _Custom(Sort):
         return kind.__tf_unflatten__(extra, tuple(parts))
 
     def fixed(self, extra: Any) -> Any:
-        return extra
+        return key_of(extra)  # lists in it are no keys
 
 
 class _Composite(Sort):

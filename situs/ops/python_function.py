@@ -124,7 +124,8 @@ def py_function(
     if graph is not None:
         return _add(graph, _eager_op, func, inputs, wanted, listed, name)
     results = _call_eagerly(func, [convert_to_tensor(value) for value in inputs], wanted, _title(func), here.scope)
-    return _under_scope(results, wanted, listed)
+    placed = _under_scope(results)
+    return placed if listed else placed[0]
 
 
 def _decorator(call: Callable[[Function, tuple[Any, ...]], Any]) -> Callable[[Function], Function]:
@@ -211,15 +212,15 @@ def _call_numpy_now(func: Function, inputs: list[Any], wanted: tuple[DType, ...]
     who = _title(func)
     results = _results(func(*arrays), len(wanted), who)
     tensors = [_checked_tensor(number, *each, who) for number, each in enumerate(zip(results, wanted, strict=True))]
-    return _under_scope(tensors, wanted, listed)
-
-
-def _under_scope(tensors: list[EagerTensor], wanted: Sequence[DType], listed: bool) -> Any:
-    """The results of an eager call, on the device that the scope around it asks for; None if there are none."""
     if not wanted:
         return None
-    placed = tensors if here.scope is ROOT else [identity(tensor) for tensor in tensors]
+    placed = _under_scope(tensors)
     return placed if listed else placed[0]
+
+
+def _under_scope(tensors: list[EagerTensor]) -> list[Any]:
+    """The results of an eager call, on the device that the scope around it asks for."""
+    return list(tensors) if here.scope is ROOT else [identity(tensor) for tensor in tensors]
 
 
 def _results(returned: Any, wanted: int, who: str) -> list[Any]:

@@ -21,12 +21,14 @@ from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
 from situs.errors import DTypeError, InvalidArgumentError, shown
 from situs.graph.function import graph_of
+from situs.graph.tensor import SymbolicTensor
 from situs.ops import tensor_list
 from situs.ops.attribute import as_bool
 from situs.ops.constant import constant, convert_to_tensor, zeros
 from situs.ops.gather import gather
 from situs.ops.join import concat, split, stack, unstack
 from situs.shapes import TensorShape
+from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor, is_tensor, read
 from situs.tree import listed
 
@@ -278,7 +280,8 @@ class TensorArray:
 
     def _note_parts(self, given: Tensor, lengths: Any) -> None:
         """Notes what the parts of a tensor tell of the rows: their first dimension only if all have the same."""
-        sizes = set(listed(lengths, "lengths")) if not is_tensor(lengths) else set()
+        known = constant_value(lengths) if isinstance(lengths, SymbolicTensor) else lengths
+        sizes = set() if known is None else {_as_number(size, "length") for size in listed(known, "lengths")}
         first = sizes.pop() if len(sizes) == 1 else None
         self._note(given.dtype, given.shape if given.shape.rank is None else TensorShape([first]) + given.shape[1:])
 

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from situs.execution.plan import Call
+from situs.execution.plan import Call, Plan
 from situs.execution.trace import Event, Recorder
+from situs.graph.node import Operation
+from situs.graph.tensor import SymbolicTensor
 from situs.proto.stats import RunMetadata
 
 
-def fill_metadata(metadata: RunMetadata, recorder: Recorder | None) -> None:
-    """Writes the events of a run into `metadata`, in place of what it held."""
+def fill_metadata(
+    metadata: RunMetadata, recorder: Recorder | None, plan: Plan, fetched: Sequence[SymbolicTensor]
+) -> None:
+    """Writes the events of a run into `metadata`, in place of what it held; fetched constants take no time."""
     metadata.Clear()
     if recorder is not None:
-        metadata.step_stats.SetInParent()  # also where nothing ran, as for constants
+        metadata.step_stats.SetInParent()
         _fill_stats(metadata.step_stats, recorder)
+        ran = {event.call.node for event in recorder.events}
+        for node in dict.fromkeys(tensor.op for tensor in fetched):
+            if node.type == "Const" and node not in ran:
+                _add_constant(metadata.step_stats, node, plan.placed[node].device.name)
+
+
+def _add_constant(step_stats: Any, node: Operation, device: str) -> None:
+    known = [stats for stats in step_stats.dev_stats if stats.device == device]
+    stats = known[0] if known else step_stats.dev_stats.add(device=device)
+    stats.node_stats.add(node_name=node.name, timeline_label=f"{node.name} = Const()")
 
 
 def _fill_stats(step_stats: Any, recorder: Recorder) -> None:

@@ -191,7 +191,7 @@ class BaseSession:
         else:
             made = program.run(run, values, recorder)
         if metadata is not None:
-            fill_metadata(metadata, recorder)
+            fill_metadata(metadata, recorder, program.plan, prepared.fetches.tensors)
             if options is not None and options.output_partition_graphs:
                 fill_partitions(metadata, program.plan, prepared.feeds, prepared.fetches.tensors)
         return made  # type: ignore[no-any-return]

@@ -127,3 +127,5 @@ def test_a_traced_run_of_a_constant_has_statistics():
     with tf.Graph().as_default(), v1.Session() as session:
         session.run(tf.constant(1.0), options=v1.RunOptions(trace_level=3), run_metadata=metadata)
     assert metadata.HasField("step_stats")
+    (device,) = metadata.step_stats.dev_stats
+    assert [node.node_name for node in device.node_stats] == ["Const"]

@@ -206,3 +206,9 @@ def test_a_class_that_cannot_be_made_again_is_named():
 
     with pytest.raises(TypeError, match="A Odd cannot be made of its parts again"):
         tf.nest.map_structure(lambda v: v, Odd(1, 2))
+
+
+def test_what_a_class_needs_besides_may_be_a_list():
+    same = tf.function(lambda given: given)
+    for titles in (["a"], ["b"]):
+        assert same(Custom(tf.constant(1.0), tf.constant(2.0), titles)).title == titles
