@@ -291,9 +291,7 @@ _concat_grad.gradient(lambda grad: (concat_rows([grad]), None))
 @_concat_grad.kernel(CPU, GPU)
 def _concat_grad_kernel(grad: torch.Tensor, rows: list[TensorList]) -> TensorList:
     given = rows[0].rows()
-    known = next(
-        (len(row) for row in given if row is not None), 0
-    )  # a row that was not set has the shape of the others
+    known = next((len(row) for row in given if row is not None), 0)  # rows that were not set are like others
     return TensorList(_parts(grad, [known if row is None else len(row) for row in given]))
 
 

@@ -305,10 +305,11 @@ class TestRowsOfDifferentLengths:
         with pytest.raises(tf.errors.InvalidArgumentError, match="sum of lengths is 4"):
             run(tf.constant([1.0, 2.0, 3.0]), tf.constant([1, 3]))
 
-    def test_gradients_go_through_parts_of_one_length(self):
+    @pytest.mark.parametrize("lengths", [[2, 2], [1, 3]])
+    def test_gradients_go_through_parts(self, lengths):
         @tf.function
         def run(x):
-            array = tf.TensorArray(tf.float32, size=2).split(x, [2, 2])
+            array = tf.TensorArray(tf.float32, size=2, infer_shape=False).split(x, lengths)
             return tf.gradients(array.concat() ** 2, x)[0]
 
         assert run(tf.constant([1.0, 2.0, 3.0, 4.0])).numpy().tolist() == [2.0, 4.0, 6.0, 8.0]
