@@ -254,7 +254,11 @@ def row_gradient(grad: Any, index: Any, shape: Any, dtype: DType) -> Any:
 
 
 concat_rows = op("TensorListConcat", "rows: any* -> tensor: dtype", row_shape=UNKNOWN)
-concat_rows.gradient(lambda grad, rows: [_concat_grad(grad, rows)])
+
+
+@concat_rows.gradient
+def _concat_gradient(grad: Tensor, rows: Any) -> list[Any]:
+    return [_concat_grad(grad, rows)]
 
 
 @concat_rows.shape
@@ -285,7 +289,7 @@ def _concat_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DTy
 
 _concat_grad = op("TensorListConcatGrad", "grad: dtype, rows: any* -> output_handle: variant", dtype=FIXED)
 _concat_grad.shape(lambda grad, rows: SCALAR)
-_concat_grad.gradient(lambda grad: (concat_rows([grad]), None))
+_concat_grad.gradient(lambda grad, *, dtype: (concat_rows([grad], dtype=dtype), None))
 
 
 @_concat_grad.kernel(CPU, GPU)

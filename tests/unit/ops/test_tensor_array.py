@@ -310,9 +310,12 @@ class TestRowsOfDifferentLengths:
         @tf.function
         def run(x):
             array = tf.TensorArray(tf.float32, size=2, infer_shape=False).split(x, lengths)
-            return tf.gradients(array.concat() ** 2, x)[0]
+            first = tf.gradients(array.concat() ** 3, x)[0]
+            return first, tf.gradients(first, x)[0]
 
-        assert run(tf.constant([1.0, 2.0, 3.0, 4.0])).numpy().tolist() == [2.0, 4.0, 6.0, 8.0]
+        first, second = run(tf.constant([1.0, 2.0, 3.0, 4.0]))
+        assert first.numpy().tolist() == [3.0, 12.0, 27.0, 48.0]
+        assert second.numpy().tolist() == [6.0, 12.0, 18.0, 24.0]
 
     def test_identity_waits(self):
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
