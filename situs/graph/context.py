@@ -84,14 +84,17 @@ def as_default(graph: Graph) -> Iterator[Graph]:
     if left is not entered:
         left.scope = here.scope
     before = build_into(graph, here.scope if left is entered else entered.scope)
+    depth = len(_stacks.graphs)
     _stacks.graphs.append(graph)
     try:
         yield graph
     finally:
-        last = _stacks.graphs.pop()
-        build_into(*before)
-        left.scope = kept
-    if last is not graph:
+        nested = len(_stacks.graphs) == depth + 1
+        if len(_stacks.graphs) > depth:  # else somebody further out has left already
+            del _stacks.graphs[depth:]
+            build_into(*before)
+            left.scope = kept
+    if not nested:
         raise NestingError(f"Nesting violated for default stack of {type(graph)} objects")
 
 
@@ -109,8 +112,9 @@ def _device_elsewhere(graph: Graph, request: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        left, graph.building.scope = graph.building.scope, outer
-    if left is not entered:
+        nested = graph.building.scope is entered
+        graph.building.scope = outer if nested else ROOT
+    if not nested:
         raise FailedPreconditionError("Exiting device scope without proper scope nesting.")
 
 
