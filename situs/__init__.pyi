@@ -235,8 +235,8 @@ from situs.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs.tracing.function import function as function
 from situs.tracing.function import inside_function as inside_function
 from situs.tracing.spec import TensorSpec as TensorSpec
-from situs.variables.creators import variable_creator_scope as variable_creator_scope
 from situs.tracing.spec import type_spec_from_value as type_spec_from_value
+from situs.variables.creators import variable_creator_scope as variable_creator_scope
 from situs.variables.initializers_v2 import constant as constant_initializer
 from situs.variables.initializers_v2 import ones as ones_initializer
 from situs.variables.initializers_v2 import random_normal as random_normal_initializer

@@ -18,8 +18,9 @@ import torch
 
 from situs import dtype as dt
 from situs.devices.scope import device, here
+from situs.eager import determinism
 from situs.eager.cell import Cell
-from situs.errors import InvalidArgumentError, ResourceExhaustedError
+from situs.errors import FailedPreconditionError, InvalidArgumentError, ResourceExhaustedError
 from situs.graph.context import init_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import mix, mix_each, unpredictable
@@ -79,6 +80,10 @@ class Generator:
     @classmethod
     def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
         """A generator whose sequence nothing predicts."""
+        if determinism.is_required():
+            raise FailedPreconditionError(
+                '"from_non_deterministic_state" cannot be called when determinism is enabled.'
+            )
         return cls(state=_seed_state(unpredictable()), alg=alg)
 
     @classmethod
