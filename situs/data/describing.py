@@ -120,7 +120,7 @@ class _Writer:
     def _form(self, value: Form) -> Any:
         if _KINDS.get(value.kind.__name__) is not value.kind:
             raise NotPlainError(f"a structure of the class {value.kind.__name__}")
-        parts = (value.items, value.keys, value.order)
+        parts = (value.items, value.keys, value.extra[0] if value.is_mapping else ())
         return [value.kind.__name__, *[self.value(tuple(part)) for part in parts]]
 
     def _function(self, value: ElementFunction) -> Any:
@@ -255,7 +255,8 @@ class _Reader:
 
     def _form(self, content: Any) -> Form:
         kind, items, keys, order = content
-        return Form(_KINDS[kind], self.value(items), self.value(keys), self.value(order))
+        extra = (self.value(order), None) if issubclass(_KINDS[kind], dict) else None
+        return Form(_KINDS[kind], self.value(items), self.value(keys), extra)
 
     def _function(self, content: Any) -> ElementFunction:
         number, spec, what = content

@@ -7,7 +7,7 @@ Nothing is ever cut off: an element that is larger than it may be is an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -131,7 +131,7 @@ def _open(wanted: Any) -> Any:
 
 def _fills(spec: Spec, values: Any) -> list[Any]:
     """What to pad each component with."""
-    alone = values is None or not isinstance(values, (tuple, dict))
+    alone = values is None or not isinstance(values, (tuple, Mapping))
     each = [values] * len(spec.leaves) if alone else _matched_fills(spec.form, values)
     return [_fill(value, leaf.dtype) for value, leaf in zip(each, spec.leaves, strict=True)]
 
@@ -142,7 +142,7 @@ def _matched_fills(form: Any, values: Any) -> list[Any]:
         return [None] * leaves_in(form)
     if not isinstance(form, Form) or isinstance(values, Form):
         return matched(form, values, "`padding_values`")
-    parts = matched(Form(form.kind, (LEAF,) * len(form.items), form.keys, form.order), values, "`padding_values`")
+    parts = matched(form.with_items([LEAF] * len(form.items)), values, "`padding_values`")
     return [fill for item, part in zip(form.items, parts, strict=True) for fill in _matched_fills(item, part)]
 
 
