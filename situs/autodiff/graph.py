@@ -31,7 +31,7 @@ from situs.registry.op import Op, find_op
 from situs.tensor import read
 from situs.tree import flatten
 from situs.variables.capture import captured_variable
-from situs.variables.eager import Variable
+from situs.variables.eager import Variable, variable_behind
 
 Key = Callable[[Any], int]
 
@@ -80,6 +80,7 @@ def gradients(
 
 def _source(x: Any) -> Any:
     """The tensor that gradients of a source flow to: of a variable, its state, whichever way it is read."""
+    x = variable_behind(x)
     if isinstance(x, Variable):
         if here.graph is None:
             raise InvalidArgumentError(f"Variable '{x.name}' is an eager one: use tf.GradientTape.")

@@ -34,7 +34,7 @@ from situs.ops.functional import map_fn
 from situs.tensor import Tensor, is_tensor, read
 from situs.tree import flatten, put_together, take_apart
 from situs.variables.capture import captured_variable
-from situs.variables.eager import Variable
+from situs.variables.eager import Variable, variable_behind
 
 
 class GradientTape:
@@ -91,7 +91,7 @@ class GradientTape:
 
     def watch(self, tensor: Any) -> None:
         """Records from now on what is made of a tensor, or of several."""
-        for item in flatten(tensor):
+        for item in map(variable_behind, flatten(tensor)):
             if not is_tensor(item):
                 raise InvalidArgumentError(
                     f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable."
@@ -155,8 +155,8 @@ class GradientTape:
             unconnected_gradients: ``"none"`` or ``"zero"``: what to give for a source that no target depends on.
         """
         choice, tape = as_choice(unconnected_gradients), self._finished()
-        form, wanted = take_apart(sources)
-        targets = flatten(target)
+        form, wanted = _sources(sources)
+        targets = [variable_behind(item) for item in flatten(target)]
         seeds = [None] * len(targets) if output_gradients is None else flatten(output_gradients)
         if len(seeds) != len(targets):
             raise InvalidArgumentError(f"There are {len(targets)} targets and {len(seeds)} output gradients.")
@@ -270,7 +270,7 @@ class GradientTape:
     def _looped_rows(self, target: Any, sources: Any, unconnected: Any, kind: Rows) -> Any:
         """The same in a graph for shapes that are not known yet: a loop over the elements of the target."""
         choice, tape = as_choice(unconnected), self._finished()
-        form, wanted = take_apart(sources)
+        form, wanted = _sources(sources)
         end = _tensor(target)
         connected: list[bool] = []
 
@@ -290,7 +290,7 @@ class GradientTape:
     def _rows(self, target: Any, sources: Any, unconnected: Any, kind: Rows) -> Any:
         """The gradients for each of several seeds, put together for each source."""
         choice, tape = as_choice(unconnected), self._finished()
-        form, wanted = take_apart(sources)
+        form, wanted = _sources(sources)
         end = _tensor(target)
         rows = [self._gradients(tape, [target], wanted, [seed]) for seed in kind.seeds(end)]
         self._let_go()
@@ -300,6 +300,12 @@ class GradientTape:
             for column, source in zip(columns, wanted, strict=True)
         ]
         return put_together(form, made)
+
+
+def _sources(sources: Any) -> tuple[Any, list[Any]]:
+    """The form of the sources, and the sources themselves; what only stands for a variable counts as that."""
+    form, items = take_apart(sources)
+    return form, [variable_behind(item) for item in items]
 
 
 def _value(item: Any) -> Any:

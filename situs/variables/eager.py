@@ -467,6 +467,16 @@ class VariableHandle:
         return f"<VariableHandle of '{self.variable.name}' on {self.device}>"
 
 
+def variable_behind(item: Any) -> Any:
+    """The variable, or its state, that something stands for which has the handle of one; else the thing itself."""
+    if isinstance(item, (Variable, Tensor)):
+        return item
+    handle = item if isinstance(item, VariableHandle) else getattr(item, "handle", None)
+    if isinstance(handle, VariableHandle):
+        return handle.variable
+    return handle if isinstance(handle, SymbolicTensor) and handle.is_ref else item
+
+
 def _scoped(name: str | None) -> str:
     """A name behind that of the name scope around it; one that ends in a slash is taken as it is."""
     wanted = "Variable" if name is None else as_word(name, "name") or "Variable"

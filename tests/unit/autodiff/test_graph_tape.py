@@ -317,6 +317,33 @@ def test_jacobians_of_nothing_have_their_shapes():
     assert tape.jacobian(y, x).shape == [1, 0, 1, 0]
 
 
+class Wrapped:
+    """A variable of a program's own, as libraries have them: it stands for one, and is none."""
+
+    def __init__(self, variable):
+        self.value = variable
+
+    @property
+    def handle(self):
+        return self.value.handle
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_what_stands_for_a_variable_counts_as_one(in_graph):
+    v = tf.Variable(3.0)
+    wrapped = Wrapped(v)
+
+    def slopes():
+        with tf.GradientTape(watch_accessed_variables=False, persistent=True) as tape:
+            tape.watch(wrapped)
+            y = v * v
+        made = [tape.gradient(y, wrapped), tape.gradient(y, {"w": wrapped})["w"], tape.gradient(wrapped, wrapped)]
+        return [*made, *tf.gradients(v * v, wrapped)] if in_graph else made
+
+    made = (tf.function(slopes) if in_graph else slopes)()
+    assert [float(slope) for slope in made] == [6.0, 6.0, 1.0, 6.0][: len(made)]
+
+
 def test_a_batch_needs_rows():
     x = tf.constant([1.0, 2.0])
     with tf.GradientTape() as tape:
