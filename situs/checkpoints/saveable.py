@@ -80,12 +80,12 @@ class Parts:
 
 def in_parts(variables: Iterable[Any]) -> list[Any]:
     """Variables, with the parts of one that was cut in one thing."""
-    found: dict[Any, Any] = {}
-    for variable in variables:
+    found: dict[Any, Any] = {}  # lists of parts by the name of the whole, and what is whole by its number
+    for number, variable in enumerate(variables):
         for part in list(variable) if isinstance(variable, PartitionedVariable) else [variable]:
             info = getattr(part, "_save_slice_info", None)
             if info is None:
-                found[id(part)] = part
+                found[number] = part
             else:
                 found.setdefault(info.full_name, []).append(part)
     return [Parts(str(key), item) if isinstance(item, list) else item for key, item in found.items()]

@@ -28,13 +28,18 @@ class _Place(NamedTuple):
 _MISSING = _Place(-1)  # a part that slices do not have
 
 
+def _has_parts(fetch: Any) -> bool:
+    """Whether a fetch stands for several tensors, as slices do."""
+    return hasattr(type(fetch), "__fetched__")
+
+
 class Fetches:
     """The tensors and operations behind a structure, each once, and how to build the structure of values."""
 
     def __init__(self, graph: Graph, structure: Any) -> None:
         self._graph = graph
         self._numbers: dict[Any, int] = {}
-        self._form = take_apart(structure, self._kept)[0]
+        self._form = take_apart(structure, self._kept, _has_parts)[0]
         self.elements = list(self._numbers)
         self.tensors = [element for element in self.elements if isinstance(element, SymbolicTensor)]
         self.operations = [element for element in self.elements if isinstance(element, Operation)]
@@ -48,7 +53,7 @@ class Fetches:
     # What stands in the structure.
 
     def _kept(self, leaf: Any) -> Any:
-        if hasattr(type(leaf), "__fetched__"):  # slices, of which there is more than one tensor
+        if _has_parts(leaf):
             return take_apart(leaf.__fetched__(), self._kept_part)[0]
         return _Place(self._number(leaf))
 

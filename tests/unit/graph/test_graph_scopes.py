@@ -212,7 +212,7 @@ def test_variables_wait_for_nothing():
     with tf.control_dependencies([tf.constant(1.0)]):
         v = tf.Variable(1.0)
     assert waits_for(v) == waits_for(v.value()) == []
-    assert v.initializer.control_inputs == ()
+    assert v.initializer.control_inputs == []
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ def test_approximate_equal_compares_the_difference_to_the_tolerance(on_device):
     assert find_op("ApproximateEqual")([1 + 1j], [1 + 1.1j], tolerance=0.2).numpy().tolist() == [True]
     with pytest.raises(InvalidArgumentError, match=r"must be of the same shape. x shape: \[2\]. y shape: \[\]"):
         find_op("ApproximateEqual")([1.0, 1.0], 1.1)
-    with pytest.raises(DTypeError, match="'T' of int32"):
-        find_op("ApproximateEqual")([1], [1])
+    with pytest.raises(DTypeError, match="'T' of string"):
+        find_op("ApproximateEqual")(["a"], ["a"])
 
 
 LOGIC = [("logical_and", np.logical_and), ("logical_or", np.logical_or), ("logical_xor", np.logical_xor)]
@@ -135,7 +135,7 @@ def test_logical_not_negates(on_device):
     assert compare.logical_not(True).shape == []
 
 
-@pytest.mark.parametrize("value", [to_tensor([1]), to_tensor([1.0]), 1, np.array([1]), "a"])
+@pytest.mark.parametrize("value", [to_tensor([1]), to_tensor([1.0]), 1, "a"])
 def test_logic_takes_nothing_but_bools(value):
     for name, _ in LOGIC:
         with pytest.raises(TypeError, match=r"input #0\(zero-based\) was expected to be a bool tensor"):

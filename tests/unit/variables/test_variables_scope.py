@@ -255,7 +255,11 @@ def test_initializers_are_values_or_functions(graph, arguments, expected, dtype)
         (lambda: get_variable(5, [1]), TypeError, "string"),
         (lambda: get_variable("", [1]), TypeError, "string"),
         (lambda: get_variable("w", [1], dtype="nope"), TypeError, "nope"),
-        (lambda: get_variable("w", [1], partitioner=lambda **_: [1]), NotImplementedError, "partitioner"),
+        (
+            lambda: get_variable("w", [1], partitioner=lambda **_: [1, 1]),
+            ValueError,
+            "does not match the Variable's rank",
+        ),
         (lambda: variable_scope(None), TypeError, "If default_name is None then name_or_scope is required"),
         (lambda: variable_scope(3), TypeError, "name_or_scope must be a string or VariableScope"),
         (lambda: variable_scope("a", reuse="x"), ValueError, "The reuse parameter must be True or False or None"),
