@@ -117,10 +117,13 @@ class _Mapping(Sort):
     """A mapping; `extra` is its own order of the keys, and the factory of a ``defaultdict``."""
 
     def keys(self, structure: Any) -> tuple[Any, ...]:
+        keys = tuple(structure)
+        if any(hasattr(type(key), "__array_priority__") for key in keys):  # to compare tensors is an op
+            return keys
         try:
-            return tuple(sorted(structure))
+            return tuple(sorted(keys))
         except TypeError:
-            return tuple(structure)
+            return keys
 
     def parts(self, structure: Any, keys: tuple[Any, ...]) -> Iterable[Any]:
         return [structure[key] for key in keys]

@@ -39,8 +39,8 @@ def _names(text: str) -> frozenset[str]:
 # Element-wise ops, whose kernels are PyTorch's own functions for most dtypes. Not Conj: of real numbers, PyTorch
 # returns its input.
 UNARY = _names(
-    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Digamma Elu Erf Erfc Erfinv Exp Expm1 Floor Gelu Invert "
-    "LeakyRelu Lgamma Log Log1p LogicalNot Neg Reciprocal Relu Relu6 Rint Round Rsqrt Selu Sigmoid Sign Silu Sin Sinh "
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Erfc Erfinv Exp Expm1 Floor Gelu Invert "
+    "LeakyRelu Lgamma Log Log1p LogicalNot Neg Reciprocal Relu Relu6 Rint Round Rsqrt Sigmoid Sign Silu Sin Sinh "
     "Sqrt Square Tan Tanh"
 )
 BINARY = _names(
@@ -62,10 +62,12 @@ PLACES: dict[str, tuple[int, ...]] = {
 NEW = frozenset[str]().union(
     UNARY,
     BINARY,
-    _names("Angle BiasAdd ClipByValue ComplexAbs DivNoNan FloorDiv LeftShift LogSigmoid MulNoNan RightShift Select"),
+    _names(
+        "Angle BiasAdd ClipByValue ComplexAbs Digamma DivNoNan FloorDiv LeftShift LogSigmoid MulNoNan RightShift Select"
+    ),
     _names("BiasAddGrad EluGrad GeluGrad LeakyReluGrad Relu6Grad ReluGrad SeluGrad SiluGrad SoftplusGrad SoftsignGrad"),
     _names("Masked ReciprocalGrad RsqrtGrad SigmoidGrad SqrtGrad TanhGrad"),
-    _names("SelectV2 Softplus Softsign TruncateDiv Xdivy Xlog1py Xlogy"),
+    _names("SelectV2 Selu Softplus Softsign TruncateDiv Xdivy Xlog1py Xlogy"),
     _names("Equal Greater GreaterEqual IsFinite IsInf IsNan Less LessEqual NotEqual"),
     _names("Conv1D Conv1DBackpropInput Conv2D Conv2DBackpropInput Conv3D Conv3DBackpropInputV2 DepthwiseConv2dNative"),
     _names("AvgPool AvgPool1D AvgPool3D LRN LayerNorm LogSoftmax MatMul MaxPool MaxPool1D MaxPool3D Softmax"),

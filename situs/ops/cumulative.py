@@ -582,13 +582,13 @@ class UnsortedSegmentFunction(Protocol):
 
 
 def _unsorted_segment(
-    name: str, combine: Combine, ufunc: Any, fill: Fill, types: DTypes, doc: str
+    name: str, combine: Combine, ufunc: Any, fill: Fill, types: DTypes, doc: str, on_gpu: Combine | None = None
 ) -> UnsortedSegmentFunction:
     declared = op(name, "data: T, segment_ids: Tindices, num_segments: host -> output: T", T=types, Tindices=INDEX)
     declared.shape(_unsorted_shape)
     native = types - WIDE_UNSIGNED
     declared.kernel(CPU, T=native)(_unsorted_kernel(combine, fill, _checked_ids))
-    declared.kernel(GPU, T=_gpu_types(name, native))(_unsorted_kernel(combine, fill, _known_ids))
+    declared.kernel(GPU, T=_gpu_types(name, native))(_unsorted_kernel(on_gpu or combine, fill, _known_ids))
     declared.kernel(CPU, T=WIDE_UNSIGNED)(_unsorted_kernel(_by_ufunc(ufunc), fill, _checked_ids))
 
     def call(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
@@ -674,6 +674,7 @@ unsorted_segment_max = _unsorted_segment(
     _lowest,
     REAL,
     "Finds the maximum of the slices of `data` by `segment_ids`; the lowest value where there is no slice.",
+    _scatter("amax"),
 )
 unsorted_segment_min = _unsorted_segment(
     "UnsortedSegmentMin",
@@ -682,6 +683,7 @@ unsorted_segment_min = _unsorted_segment(
     _highest,
     REAL,
     "Finds the minimum of the slices of `data` by `segment_ids`; the highest value where there is no slice.",
+    _scatter("amin"),
 )
 
 
