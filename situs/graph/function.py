@@ -123,6 +123,14 @@ def graph_of(values: Any, depth: int = 8) -> Graph | None:
     return None
 
 
+# The graphs of an operation that its results come from, and its residuals.
+GIVING: dict[str, tuple[str, ...]] = {
+    "If": ("then_branch", "else_branch"),
+    "While": ("body",),
+    "PartitionedCall": ("f",),
+}
+
+
 def graphs_of(node: Operation) -> list[tuple[str, FunctionGraph]]:
     """The graphs that an operation holds, with the names of the attributes."""
     found: list[tuple[str, FunctionGraph]] = []
