@@ -27,7 +27,7 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.inner import building, graph_for, hold, symbolic
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
-from situs.tree import put_together, take_apart
+from situs.tree import flatten, put_together, take_apart
 from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 
@@ -51,7 +51,7 @@ def _custom_gradient(grads: list[Any], results: list[Any], args: list[Any], *, g
 
 
 def _checked(made: Any, count: int) -> list[Any]:
-    found = list(made) if isinstance(made, (list, tuple)) else [made]
+    found = flatten(made)
     if len(found) != count:
         raise InvalidArgumentError(
             f"custom_gradient function expected to return {count} gradients, but returned {len(found)} instead."

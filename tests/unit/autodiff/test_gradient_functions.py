@@ -205,3 +205,21 @@ def test_a_gradient_may_pass_through():
         y = f(x) * 5.0
     assert float(y) == 15.0
     assert float(tape.gradient(y, x)) == 5.0
+
+
+@pytest.mark.parametrize("returned", [lambda g: (g, []), lambda g: [[g]], lambda g: {"x": g}, lambda g: g])
+def test_the_gradients_of_a_custom_gradient_may_be_a_structure(returned):
+    @tf.custom_gradient
+    def tripled(x):
+        def gradient(grad, variables=None):
+            return returned(grad * 3.0)
+
+        return x * 2.0, gradient
+
+    def derivative(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tripled(x)
+        return tape.gradient(y, x)
+
+    assert float(derivative(tf.constant(2.0))) == float(tf.function(derivative)(tf.constant(2.0))) == 3.0
