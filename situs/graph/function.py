@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from situs.devices.scope import here
 from situs.dtype import ALL, DType, resource, variant
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
@@ -62,6 +63,9 @@ class FunctionGraph(Graph):
 
     def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
         """The tensor inside that stands for one of a graph further out."""
+        if tensor.graph is self:
+            return tensor
+        tensor = here.look(tensor) if here.look is not None else tensor
         if tensor.graph is self:
             return tensor
         found = self.captures.get(tensor)
