@@ -16,6 +16,7 @@ from typing import Any
 
 from situs.autodiff.graph import differentiate
 from situs.autodiff.residuals import IterationView, ResultView, See, View, history_of, with_shape
+from situs.devices.scope import here
 from situs.dtype import variant
 from situs.eager.tape import has_gradient
 from situs.graph.function import FunctionGraph
@@ -40,7 +41,11 @@ def _gradients(view: View, results: Tensors, grads: Sequence[Any], sources: Sequ
     pairs = [(end, grad) for end, grad in zip(results, grads, strict=True) if grad is not None]
     pairs = [(end, grad) for end, grad in pairs if has_gradient(end.dtype)]
     known = [source for source in sources if source is not None]
-    found = iter(differentiate([end for end, _ in pairs], [grad for _, grad in pairs], known, see=view))
+    before, here.look = here.look, view.look  # a custom gradient may use any tensor of the inner graph
+    try:
+        found = iter(differentiate([end for end, _ in pairs], [grad for _, grad in pairs], known, see=view))
+    finally:
+        here.look = before
     return [None if source is None else next(found) for source in sources]
 
 

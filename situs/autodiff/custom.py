@@ -27,7 +27,7 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.inner import building, graph_for, hold, symbolic
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
-from situs.tree import put_together, take_apart
+from situs.tree import flatten, put_together, take_apart
 from situs.variables.capture import captured_variable
 from situs.variables.eager import Variable
 
@@ -51,7 +51,7 @@ def _custom_gradient(grads: list[Any], results: list[Any], args: list[Any], *, g
 
 
 def _checked(made: Any, count: int) -> list[Any]:
-    found = list(made) if isinstance(made, (list, tuple)) else [made]
+    found = flatten(made)
     if len(found) != count:
         raise InvalidArgumentError(
             f"custom_gradient function expected to return {count} gradients, but returned {len(found)} instead."
@@ -94,12 +94,12 @@ def _check_function(f: Any, name: str) -> None:
         raise DTypeError(f"{name} decorates a function, got {f!r}.")
 
 
-def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], hidden: bool = False) -> Any:
     form, leaves = take_apart(list(args))
     tensors = [leaf if is_variable(leaf) else convert_to_tensor(leaf) for leaf in leaves]
     if not any(is_tensor(leaf) for leaf in leaves) and not here.tapes and here.graph is None:
         return _results_and_gradient(f(*args, **kwargs))[0]
-    (made, grad_fn), variables = _traced(f, put_together(form, tensors), kwargs)
+    (made, grad_fn), variables = _traced(f, put_together(form, tensors), kwargs, hidden)
     used = [variable for variable in variables if not any(variable is tensor for tensor in tensors)]
     result_form, results = take_apart(made)
     whole = _with_variables(grad_fn, used, len(tensors))
@@ -122,11 +122,16 @@ def _state_of(graph: Graph, arg: Any) -> SymbolicTensor:
     return captured_variable(graph, arg) if isinstance(arg, Variable) else symbolic(graph, state_or_tensor(arg))
 
 
-def _traced(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[tuple[Any, Any], list[Any]]:
-    """What a function returns, unseen by any tape, and the variables that it used."""
+def _traced(
+    f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], hidden: bool
+) -> tuple[tuple[Any, Any], list[Any]]:
+    """What a function returns, and the variables that it used; tapes see what it computes unless it is hidden.
+
+    Its own gradient goes around that. What its gradient function uses of it has gradients like anything else.
+    """
     tape, recording = Tape(), GraphRecording(sees_variables=True)
     recording.note_graph()
-    before = record_on((tape,))
+    before = record_on((tape,) if hidden else (*here.tapes, tape))
     recording.start()
     try:
         pair = f(*args, **kwargs)
@@ -190,7 +195,6 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function that is computed again for its gradient, rather than keeping what it computed on the way."""
     _check_function(f, "tf.recompute_grad")
 
-    @custom_gradient
     def forgetting(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         def again(*grads: Any, variables: Any = None) -> Any:
             form, leaves = take_apart(list(args))
@@ -206,4 +210,4 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return f(*args, **kwargs), again
 
-    return functools.wraps(f)(forgetting)
+    return functools.wraps(f)(lambda *args, **kwargs: _call(forgetting, args, kwargs, hidden=True))

@@ -70,6 +70,15 @@ class View:
             self._seen[key] = self._constant(tensor) if is_constant else self.value(tensor)
         return self._seen[key]
 
+    def look(self, tensor: SymbolicTensor) -> Any:
+        """What stands for a tensor of the inner graph, or of one around it whose gradient is being built as well."""
+        view: Any = self
+        while isinstance(view, View):
+            if tensor.graph is view.inner:
+                return view(tensor)
+            view = view.see
+        return tensor
+
     def _constant(self, tensor: SymbolicTensor) -> Any:
         return constant(here.graph, tensor.op.attrs["value"], tensor.dtype)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from situs.devices.scope import here
 from situs.dtype import ALL, DType, resource, variant
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
@@ -62,6 +63,9 @@ class FunctionGraph(Graph):
 
     def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
         """The tensor inside that stands for one of a graph further out."""
+        if tensor.graph is self:
+            return tensor
+        tensor = here.look(tensor) if here.look is not None else tensor
         if tensor.graph is self:
             return tensor
         found = self.captures.get(tensor)
@@ -121,6 +125,14 @@ def graph_of(values: Any, depth: int = 8) -> Graph | None:
         elif hasattr(type(value), "_as_graph_element"):  # a variable of a graph
             return value.graph  # type: ignore[no-any-return]
     return None
+
+
+# The graphs of an operation that its results come from, and its residuals.
+GIVING: dict[str, tuple[str, ...]] = {
+    "If": ("then_branch", "else_branch"),
+    "While": ("body",),
+    "PartitionedCall": ("f",),
+}
 
 
 def graphs_of(node: Operation) -> list[tuple[str, FunctionGraph]]:

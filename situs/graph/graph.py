@@ -171,6 +171,7 @@ class Graph(Collections):
         Raises:
             ValueError: it belongs to another graph.
         """
+        tensor = here.look(tensor) if here.look is not None else tensor
         if tensor.op.graph is not self:
             raise InvalidArgumentError(
                 f"{tensor} must be from the same graph as the operation that takes it: it belongs to "

@@ -6,8 +6,9 @@
 
 Beyond what TensorFlow writes, attributes with an underscore hold what Situs knows of a node: a host input that is not
 just a tensor (``_host:``), how many tensors each of several lists has (``_length:``), values that messages have no
-exact field for (``_value:``). The graphs of branches and loops are functions of the library; in these, an argument that
-is captured says which input of the node it is (``_capture``).
+exact field for (``_value:``), the tensors inside its functions that it gives to gradients (``_residuals``). The graphs
+of branches and loops are functions of the library; in these, an argument that is captured says which input of the node
+it is (``_capture``).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from situs.shapes import TensorShape
 
 HOST = "_host:"
 LENGTH = "_length:"
+RESIDUALS = "_residuals"
 VERSION = 1  # of what the attributes with an underscore mean
 
 
@@ -163,7 +165,7 @@ class _Writer:
     # What is written beside the attributes.
 
     def _extra(self, node: Operation) -> Entries:
-        """How the inputs are grouped, what the node is colocated with, and what its results are."""
+        """How the inputs are grouped, what the node is colocated with, and what its results and residuals are."""
         op_def = node.op_def
         found = self._inputs(node) if _has_other_inputs(op_def) else {}
         if node.colocated_with:
@@ -171,6 +173,9 @@ class _Writer:
         of_any_kind = any(arg.type is ANY for arg in op_def.outputs)  # no shape rule knows its results
         if of_any_kind:
             found["_output_types"] = self._list("type", tuple([out.dtype.as_datatype_enum for out in node.outputs]))
+        if node.residuals:
+            names = [input_name(tensor).encode() for residual in node.residuals for tensor in residual]
+            found[RESIDUALS] = self._list("s", tuple(names))
         if of_any_kind or op_def is captured or (self.add_shapes and node.outputs):
             found["_output_shapes"] = self._list("shape", tuple([out.shape for out in node.outputs]))
         return found

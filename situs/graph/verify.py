@@ -21,9 +21,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from situs.dtype import DType
+from situs.dtype import DType, variant
 from situs.errors import InternalError
-from situs.graph.function import FunctionGraph, captured, graphs_of
+from situs.graph.function import GIVING, FunctionGraph, captured, graphs_of
 from situs.graph.graph import Graph
 from situs.graph.node import Operation, tensors_in
 from situs.graph.printer import neighbourhood
@@ -251,18 +251,32 @@ def _inner(graph: Graph, node: Operation) -> None:
 
 
 def _check_parts(node: Operation) -> None:
-    """The dtypes that go into and come out of branches and loop bodies."""
+    """The dtypes that go into and come out of branches, loop bodies and called functions."""
     inner, made = dict(graphs_of(node)), [tensor.dtype for tensor in node.outputs]
-    for name in ("then_branch", "else_branch", "body"):
-        if name in inner and (found := [tensor.dtype for tensor in inner[name].results]) != made:
-            _fail(node, f"its {name} gives {_dtypes(found)}, the operation {_dtypes(made)}.")
-    for name in ("cond", "body"):
-        if name in inner and (found := [tensor.dtype for tensor in inner[name].arguments]) != made:
-            _fail(node, f"its {name} takes {_dtypes(found)}, the operation gives {_dtypes(made)}.")
+    _check_residuals(node)
     given = {"then_branch": [], "else_branch": [], "f": [tensor.dtype for tensor in tensors_in(node.args[:1])]}
+    if node.type == "While":
+        states = [tensor.dtype for tensor in node.args[0]]
+        given |= {"cond": states, "body": states}
+        if made not in (states, [*states, variant]):  # with a history or without
+            _fail(node, f"it takes {_dtypes(states)}, and gives {_dtypes(made)}.")
+        made = states
+    for number, name in enumerate(GIVING.get(node.type, ())):
+        further = [] if node.type == "While" else [residual[number] for residual in node.residuals]
+        if (found := [tensor.dtype for tensor in [*inner[name].results, *further]]) != made:
+            _fail(node, f"its {name} gives {_dtypes(found)}, the operation {_dtypes(made)}.")
     for name, wanted in given.items():
         if name in inner and (found := [tensor.dtype for tensor in inner[name].arguments]) != wanted:
             _fail(node, f"its {name} takes {_dtypes(found)}, and is given {_dtypes(wanted)}.")
+
+
+def _check_residuals(node: Operation) -> None:
+    graphs = [node.attrs[name] for name in GIVING.get(node.type, ())]
+    for residual in node.residuals:
+        if [tensor.graph for tensor in residual] != graphs:
+            _fail(node, f"its residual {[tensor.name for tensor in residual]} is not one tensor of each of its graphs.")
+    if node.residuals and node.type == "While" and len(node.outputs) == len(node.args[0]):
+        _fail(node, "it has residuals, and no history that they are in.")
 
 
 def _dtypes(dtypes: list[DType]) -> str:

@@ -139,6 +139,9 @@ _QUOTIENT: dict[DType, DType] = {
 }
 
 
+_OF_ANY_DTYPE = (bool, np.ndarray, np.generic)  # what takes the dtype of the tensor beside it
+
+
 def truediv(x: Any, y: Any, name: str | None = "truediv") -> Tensor:
     """Returns x / y element-wise; integers divide as floats.
 
@@ -162,6 +165,7 @@ def _quotient(divide: BinaryFunction, x: Any, y: Any, name: str | None) -> Tenso
     quotient = _QUOTIENT.get(dtype)
     if quotient is None:
         return divide(x, y, name)
+    x, y = [to_array(operand, dtype)[0] if isinstance(operand, _OF_ANY_DTYPE) else operand for operand in (x, y)]
     for operand in (x, y):
         other = dtype_of(operand)
         if other is not dtype and (is_tensor(operand) or not other.is_integer):

@@ -17,10 +17,11 @@ from situs.dtype import DType
 from situs.errors import InternalError, InvalidArgumentError
 from situs.graph.attributes import PLAIN, read_attr, read_plain
 from situs.graph.context import as_default
-from situs.graph.function import FunctionGraph, captured
+from situs.graph.function import GIVING, FunctionGraph, captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.objects import FUNCTIONS, OBJECT, kind_named
+from situs.graph.serialize import RESIDUALS
 from situs.graph.tensor import SymbolicTensor
 from situs.graph.verify import verify_operation
 from situs.proto.attribute import AttrValue
@@ -65,6 +66,7 @@ class Importer:
         self.made: dict[str, Operation] = {}  # by the names in the message
         self.names = {node.name for node in nodes}
         self.taken = {node.name for node in graph.operations}
+        self.inner: dict[FunctionGraph, Importer] = {}  # what made the graphs of the nodes
         self.known: dict[tuple[str, int], _Known] = {}  # by the op and the identity of the attributes
 
     def run(self) -> None:
@@ -160,11 +162,26 @@ class Importer:
         types = {variable: read_attr(attrs[variable]) for variable in op_def.signature.variables if variable in attrs}
         results = read.declared_results(op_def, attrs)
         made = self.graph.add(op_def, args, op_def.complete_attrs(values), types, results, f"{name}/")
+        made.residuals = self._residuals(op_def, attrs, values)
         try:
             verify_operation(made)
         except InternalError as error:
             raise InvalidArgumentError(f"The functions do not fit the node. {error}") from None
         return made
+
+    def _residuals(self, op_def: Op, attrs: Attrs, values: dict[str, Any]) -> list[tuple[SymbolicTensor, ...]]:
+        """What the node gives to gradients: as many tensors at a time as it has graphs that give results."""
+        names = [item.decode(errors="replace") for item in attrs[RESIDUALS].list.s] if RESIDUALS in attrs else []
+        if not names:
+            return []
+        graphs = [values[name] for name in GIVING.get(op_def.name, ())]
+        if not graphs or len(names) % len(graphs):
+            raise InvalidArgumentError(
+                f"The attr '{RESIDUALS}' names {len(names)} tensors for the {len(graphs)} functions that give results."
+            )
+        inside = [self.inner[graph] for graph in graphs]
+        found = [_result(inside[n % len(graphs)], str(parse_input(name))) for n, name in enumerate(names)]
+        return [tuple(found[n : n + len(graphs)]) for n in range(0, len(found), len(graphs))]
 
     def _applied(self, name: str, op_def: Op, args: tuple[Any, ...], values: dict[str, Any]) -> Operation:
         apply(op_def, args, values, f"{name}/", graph=self.graph)
@@ -277,6 +294,7 @@ class Importer:
         with as_default(interface.graph):
             importer.run()
         interface.finish(importer)
+        self.inner[interface.graph] = importer
         return interface.graph
 
 

@@ -64,7 +64,7 @@ def _relu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.
 
 
 def _relu6_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    return _hardtanh_backward(gradients, features, 0, 6)
+    return _hardtanh_backward(_relu_grad_kernel(gradients, features), features, 0, 6)  # alone, it lets a NaN's through
 
 
 def _leaky_relu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor, alpha: float = 0.2) -> torch.Tensor:

@@ -205,3 +205,58 @@ def test_a_gradient_may_pass_through():
         y = f(x) * 5.0
     assert float(y) == 15.0
     assert float(tape.gradient(y, x)) == 5.0
+
+
+@pytest.mark.parametrize("returned", [lambda g: (g, []), lambda g: [[g]], lambda g: {"x": g}, lambda g: g])
+def test_the_gradients_of_a_custom_gradient_may_be_a_structure(returned):
+    @tf.custom_gradient
+    def tripled(x):
+        def gradient(grad, variables=None):
+            return returned(grad * 3.0)
+
+        return x * 2.0, gradient
+
+    def derivative(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tripled(x)
+        return tape.gradient(y, x)
+
+    assert float(derivative(tf.constant(2.0))) == float(tf.function(derivative)(tf.constant(2.0))) == 3.0
+
+
+@tf.custom_gradient
+def waved(x):
+    wave = tf.sin(x)
+    return x * wave, lambda grad: grad * 3.0 * x * wave
+
+
+def again(x):
+    return tf.recompute_grad(lambda t: tf.sin(t) * t)(x)
+
+
+INSIDE = {
+    "call": lambda f: tf.function(f),
+    "branch": lambda f: lambda x: tf.cond(x > 0, lambda: f(x * 1.0), lambda: x),
+    "loop": lambda f: lambda x: tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, f(y * x)), [0, x])[1],
+    "branch in a loop": lambda f: lambda x: INSIDE["loop"](INSIDE["branch"](f))(x),
+    "call in a branch": lambda f: lambda x: INSIDE["branch"](INSIDE["call"](f))(x),
+}
+
+
+@pytest.mark.parametrize("function", [waved, again])
+@pytest.mark.parametrize("inside", INSIDE)
+def test_custom_gradients_use_what_was_computed_inside(inside, function):
+    def derivatives(x, f):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            first = tape.gradient(y, x)
+        return first, outer.gradient(first, x)
+
+    x, eager, held = tf.constant(1.3), function, INSIDE[inside](function)
+    expected = derivatives(x, lambda x: eager(eager(x * x) * x)) if "loop" in inside else derivatives(x, eager)
+    for found in (derivatives(x, tf.function(held)), tf.function(lambda x: derivatives(x, held))(x)):
+        assert [float(g) for g in found] == pytest.approx([float(g) for g in expected], rel=1e-5)

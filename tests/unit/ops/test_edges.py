@@ -181,3 +181,12 @@ def test_booleans_multiply():
     x = tf.constant([True, True, False])
     assert (x * tf.constant([True, False, True])).numpy().tolist() == [True, False, False]
     assert (x * True).dtype == tf.bool
+
+
+@pytest.mark.parametrize("function", [tf.nn.relu, tf.nn.relu6], ids=["relu", "relu6"])
+def test_no_gradient_goes_through_a_rectified_nan(function):
+    x = tf.constant([NAN, -INF, 0.0, 1.0, INF])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    assert tape.gradient(y, x).numpy().tolist() == [0.0, 0.0, 0.0, 1.0, 1.0 if function is tf.nn.relu else 0.0]

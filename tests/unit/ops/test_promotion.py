@@ -43,6 +43,20 @@ def test_numpy_values_take_the_dtype_of_the_tensor(symbol, number, dtype):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "float32"])
+@pytest.mark.parametrize("number", [*NUMBERS, "True"])
+def test_quotients_as_well(number, dtype):
+    x, value = np.array([3, 1], dtype), NUMBERS.get(number, True)
+    converted, quotient = np.asarray(value).astype(dtype), "float64" if dtype in ("int32", "uint64") else "float32"
+    for divide in (operator.truediv, lambda x, y: tf.function(lambda: x / y)()):
+        for found, expected in (
+            (divide(tf.constant(x), value), x / converted),
+            (divide(value, tf.constant(x)), converted / x),
+        ):
+            assert found.dtype.name == quotient
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_in_graphs_as_well():
     double = tf.function(lambda x: x + np.float64(2.5))
     assert double(tf.constant([3])).numpy().tolist() == [5]
