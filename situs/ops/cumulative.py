@@ -404,8 +404,6 @@ def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
 
 
 _FEW = 256  # numbers that Python compares sooner than others are called to
-
-
 _SHORT = 64  # ids that Python looks through sooner than NumPy
 _SMALL = 1024  # elements that NumPy combines sooner in one call than by segments
 _RANGED = frozenset({torch.float32, torch.float64, torch.int32, torch.int64})
