@@ -404,8 +404,7 @@ def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
 
 
 _FEW = 256  # numbers that Python compares sooner than others are called to
-_SHORT = 64  # ids that Python looks through sooner than NumPy
-_SMALL = 1024  # elements that NumPy combines sooner in one call than by segments
+_SMALL = 1024  # elements that NumPy combines sooner than PyTorch finds out how
 _RANGED = frozenset({torch.float32, torch.float64, torch.int32, torch.int64})
 
 
@@ -414,21 +413,15 @@ def _by_range(
 ) -> torch.Tensor | None:
     """Combines rows whose ids stand in order, a segment at a time; zeros where there is none.
 
-    None for what NumPy does not hold, and where there are no rows.
+    None where there are many elements or none, and for what NumPy does not hold.
     """
-    if data.dtype not in _RANGED or data.device.type != "cpu" or not data.numel():
+    if data.dtype not in _RANGED or data.device.type != "cpu" or not 0 < data.numel() <= _SMALL:
         return None
-    numbers: Any = ids.tolist() if len(ids) <= _SHORT else ids.numpy()
-    if type(numbers) is list:
-        starts = [0, *[n for n in range(1, len(numbers)) if numbers[n] != numbers[n - 1]]]
-    else:
-        starts = [0, *(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1).tolist()]
+    numbers = ids.tolist()
+    starts = [0, *[n for n in range(1, len(numbers)) if numbers[n] != numbers[n - 1]]]
     ends = [*starts[1:], len(numbers)]
     values = data.numpy()
-    if values.size <= _SMALL:
-        made = ufunc.reduceat(values, starts, axis=0)
-    else:
-        made = _by_segments(values, np.array(starts), np.subtract(ends, starts), ufunc)
+    made = ufunc.reduceat(values, starts, axis=0)
     if averages:
         sizes = np.subtract(ends, starts).astype(values.dtype).reshape(-1, *[1] * (values.ndim - 1))
         np.divide(made, sizes, out=made)
@@ -437,26 +430,6 @@ def _by_range(
         made = np.zeros((count, *values.shape[1:]), values.dtype)
         made[present] = made_of_them
     return torch.from_numpy(made)
-
-
-def _by_segments(values: Any, starts: Any, sizes: Any, ufunc: Any) -> Any:
-    """Combines the rows of segments: each segment's at once, or the first of all segments, the second of all, ..."""
-    longest = int(sizes.max())
-    if len(starts) <= longest:
-        made = np.empty((len(starts), *values.shape[1:]), values.dtype)
-        for place, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
-            ufunc.reduce(values[start : start + size], axis=0, out=made[place, ...])
-        return made
-    order = np.argsort(-sizes, kind="stable")  # the longest first, so that those with a row left are the first ones
-    begins = starts[order]
-    made = values.take(begins, 0)
-    left = np.searchsorted(-sizes[order], -np.arange(1, longest)).tolist()  # how many have more than 1, 2, ... rows
-    for number, count in enumerate(left, 1):
-        part = made[:count]
-        ufunc(part, values.take(begins[:count] + number, 0), out=part)
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return made.take(back, 0)
 
 
 def _combining(combine: Combine, gaps: Fill, ufunc: Any = None) -> SegmentKernel:
@@ -499,7 +472,7 @@ def _has_nan(made: torch.Tensor) -> bool:
 def _averaging(combine: Combine) -> SegmentKernel:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
-        if data.is_floating_point() and data.numel() <= _SMALL:
+        if data.is_floating_point():
             made = _by_range(data, segment_ids, count, np.add, averages=True)
             if made is not None:
                 return made
