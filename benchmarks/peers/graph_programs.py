@@ -69,6 +69,7 @@ def recurrent(tf):
     x = tf.constant(values.normal(size=(BATCH, STEPS, INPUTS)).astype(np.float32))
     layer = tf.keras.layers.LSTM(UNITS, return_sequences=True)
     layer(x)
+    weights = [v if callable(v.value) else v.value for v in layer.trainable_variables]  # Keras wraps TensorFlow's
 
     def cell(x, h, c):
         i, f, g, o = tf.split(tf.matmul(tf.concat([x, h], 1), w) + b, 4, 1)
@@ -97,7 +98,7 @@ def recurrent(tf):
     programs = {
         "unrolled": (unrolled, [w, b]),
         "in a loop": (looped, [w, b]),
-        "as a layer": (lambda x: tf.reduce_sum(layer(x) ** 2), layer.trainable_variables),
+        "as a layer": (lambda x: tf.reduce_sum(layer(x) ** 2), weights),
     }
     for name, (program, variables) in programs.items():
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from situs.autodiff.graph import differentiate
+from situs.autodiff.graph import differentiate, operations_before
 from situs.autodiff.residuals import IterationView, ResultView, See, View, history_of, with_shape
 from situs.devices.scope import here
 from situs.dtype import variant
@@ -132,12 +132,14 @@ def _while_gradient(
     """A loop that goes through the iterations backwards.
 
     It carries the gradients of the loop variables, which the gradient of the body makes those of the iteration before,
-    and the sums of what flows to the tensors that the body captured.
+    and the sums of what flows to the tensors that the body captured. Loop variables that nothing flows back to stay out
+    of it.
     """
     starts, outside = _node.args
-    states, invariants = _with_gradients(starts), _with_gradients(outside, _wants)
+    numbers, invariants = _with_gradients(starts), _with_gradients(outside, _wants)
     history, history_grad = _see(history_of(_node)), grads[len(starts)] if len(grads) > len(starts) else None
     saved = [tensor for (tensor,) in _node.residuals] if history_grad is not None else []
+    states = numbers if saved else _reached(body, numbers, grads)
     first = [_zeros_for(output[n]) if grads[n] is None else _shaped_like(output[n], read(grads[n])) for n in states]
     sums = [_zeros_for(captured[n]) for n in invariants]
     sources = [body.arguments[n] for n in states] + [body.captures.get(outside[n]) for n in invariants]
@@ -159,7 +161,21 @@ def _while_gradient(
         lambda number, *state: number >= 0, step, [length([history]) - 1, *first, *sums], shapes, name="backward"
     )
     of_states, of_invariants = found[: len(states)], found[len(states) :]
-    return _spread(states, of_states, len(starts)), _spread(invariants, of_invariants, len(outside))
+    rest = [number for number in numbers if number not in states]
+    of_states += [_zeros_for(input[number]) for number in rest]
+    return _spread([*states, *rest], of_states, len(starts)), _spread(invariants, of_invariants, len(outside))
+
+
+def _reached(body: FunctionGraph, numbers: Sequence[int], grads: Sequence[Any]) -> list[int]:
+    """Which of some loop variables something flows back to: what has a gradient, and what that is computed from."""
+    todo = [number for number in numbers if grads[number] is not None]
+    found = set(todo)
+    while todo:
+        before = set(operations_before([body.results[todo.pop()]]))
+        further = [n for n in numbers if n not in found and body.arguments[n].op in before]
+        found.update(further)
+        todo += further
+    return sorted(found)
 
 
 def _saved_gradients(history_grad: Any, number: Any, saved: Tensors, view: View) -> list[Any]:

@@ -28,7 +28,7 @@ from situs.devices import scope
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.scope import here
-from situs.dtype import DType
+from situs.dtype import DType, variant
 from situs.eager import policy
 from situs.eager.binding import BoundInputs, bind, host_value, is_host_value
 from situs.eager.bridge import STRINGS, TORCH_DTYPE, Copy, Place, copier, home_of, host, place, place_of, torch_device
@@ -299,6 +299,8 @@ def _input_copies(op: str, bound: BoundInputs, device: Device) -> list[Copy | li
 
 
 def _copy_of(op: str, number: int, tensor: EagerTensor, device: Device) -> Copy | None:
+    if tensor._place.dtype is variant:
+        return None  # the rows of a list stay where they are
     if tensor._place.device is not device and tensor._made_by is not None:  # else a value of the program's
         policy.check(op, number, tensor._place, device)
     return copier(tensor._place.device, device)

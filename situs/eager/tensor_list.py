@@ -27,6 +27,7 @@ class TensorList:
     """
 
     __slots__ = ("_lock", "_newer", "_rows", "size")
+    shape = ()  # as a value it is a scalar, whatever its rows are
 
     def __init__(self, rows: Iterable[Any] = (), size: int | None = None) -> None:
         given = list(rows)
@@ -38,12 +39,17 @@ class TensorList:
     def get(self, number: int) -> Any:
         """The row with a number; None if it is not set."""
         with self._lock:
-            return self._own_rows().get(number)
+            return (self._own_rows() if self._rows is None else self._rows).get(number)
+
+    def some(self, numbers: Iterable[int]) -> list[Any]:
+        """The rows with these numbers; None for one that is not set."""
+        with self._lock:
+            return list(map((self._own_rows() if self._rows is None else self._rows).get, numbers))
 
     def with_row(self, number: int, row: Any) -> TensorList:
         """The list with another row in one place, where None leaves it unset; as much longer as that takes."""
         with self._lock:
-            rows = self._own_rows()
+            rows = self._own_rows() if self._rows is None else self._rows
             self._newer, self._rows = (number, rows.get(number), changed := object.__new__(TensorList)), None
             if row is None:
                 rows.pop(number, None)
@@ -62,6 +68,11 @@ class TensorList:
         """All rows in their order, None for one that is not set."""
         with self._lock:
             return list(map(self._own_rows().get, range(self.size)))
+
+    def count(self) -> int:
+        """How many rows are set."""
+        with self._lock:
+            return len(self._own_rows())
 
     def __len__(self) -> int:
         return self.size
@@ -89,7 +100,7 @@ class TensorList:
 
 def add_lists(one: TensorList, other: TensorList) -> TensorList:
     """The list of the sums of rows with the same number; a row that is not set counts as zeros."""
-    many, few = (one, other) if len(one.items()) >= len(other.items()) else (other, one)
+    many, few = (one, other) if one.count() >= other.count() else (other, one)
     for number, row in few.items():
         there = many.get(number)
         many = many.with_row(number, row if there is None else _sum(there, row))

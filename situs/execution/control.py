@@ -19,6 +19,7 @@ from situs.execution.emit import emit
 from situs.execution.held import Branch, FunctionCall, Held, Loop, Part
 from situs.execution.plan import Plan, Source
 from situs.execution.transfer import transfer
+from situs.execution.unpack import unpacked
 from situs.execution.verify import checking
 from situs.graph.function import FunctionGraph
 from situs.graph.node import Operation
@@ -112,9 +113,10 @@ class _Holder:
         """What one iteration of a loop does, and which of the loop variables are sums that it adds to in place."""
         step = self._part(graph, homes, outside, homes, saved=saved)
         plan, sums = accumulating(step.plan, len(homes), parts=not verifying())
-        if not sums:
+        quick = unpacked(plan)
+        if quick is step.plan:
             return step, sums
-        return replace(step, plan=plan, function=emit(plan, checking(plan) if verifying() else None).function), sums
+        return replace(step, plan=plan, function=emit(quick, checking(quick) if verifying() else None).function), sums
 
     def _move(self, tensor: SymbolicTensor, home: Device) -> Callable[[Any], Any] | None:
         """How a loop variable gets from where it is during the loop to where the results of the loop are."""

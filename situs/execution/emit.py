@@ -69,6 +69,7 @@ class _Writer:
         self.free: list[str] = []
         self.fresh = (f"v{number}" for number in itertools.count())
         self.lifetimes = Lifetimes(plan)
+        self.asked: set[int] = set()  # slots whose value as plain Python has a name already
         self.literals: dict[int, str] = {}
         self.arguments: list[list[str]] = []  # of each call, for whoever has to explain its failure
 
@@ -97,8 +98,14 @@ class _Writer:
     def expression(self, source: Source) -> str:
         """A source as Python text."""
         if isinstance(source, Slot):
-            name = self.names[source.number]
-            return f"h({name})" if source.host else name
+            if not source.host:
+                return self.names[source.number]
+            if source.number in self.asked:
+                return f"p{source.number}"
+            if len(self.lifetimes.uses[source.number]) == 1:
+                return f"h({self.names[source.number]})"
+            self.asked.add(source.number)
+            return f"(p{source.number} := h({self.names[source.number]}))"  # once for all that need it
         if isinstance(source, Literal):
             return self._literal(source)
         inside = "".join(f"{self.expression(item)}, " for item in source)

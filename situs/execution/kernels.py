@@ -47,6 +47,8 @@ def function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool
 
 
 def _has_computed_sizes(node: Operation) -> bool:
+    if not node.op_def.host_inputs_are_sizes:
+        return False
     pairs = zip(node.op_def.inputs, node.args, strict=True)
     return any(arg.is_host and bool(tensors_in((value,))) for arg, value in pairs)
 

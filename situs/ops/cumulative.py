@@ -404,13 +404,46 @@ def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
 
 
 _FEW = 256  # numbers that Python compares sooner than others are called to
+_SMALL = 1024  # elements that NumPy combines sooner than PyTorch finds out how
+_RANGED = frozenset({torch.float32, torch.float64, torch.int32, torch.int64})
 
 
-def _combining(combine: Combine, gaps: Fill) -> SegmentKernel:
-    """A kernel that combines segments; `gaps` is the result for numbers that no slice has."""
+def _by_range(
+    data: torch.Tensor, ids: torch.Tensor, count: int, ufunc: Any, averages: bool = False
+) -> torch.Tensor | None:
+    """Combines rows whose ids stand in order, a segment at a time; zeros where there is none.
+
+    None where there are many elements or none, and for what NumPy does not hold.
+    """
+    if data.dtype not in _RANGED or data.device.type != "cpu" or not 0 < data.numel() <= _SMALL:
+        return None
+    numbers = ids.tolist()
+    starts = [0, *[n for n in range(1, len(numbers)) if numbers[n] != numbers[n - 1]]]
+    ends = [*starts[1:], len(numbers)]
+    values = data.numpy()
+    made = ufunc.reduceat(values, starts, axis=0)
+    if averages:
+        sizes = np.subtract(ends, starts).astype(values.dtype).reshape(-1, *[1] * (values.ndim - 1))
+        np.divide(made, sizes, out=made)
+    if len(starts) < count:
+        present, made_of_them = [numbers[start] for start in starts], made
+        made = np.zeros((count, *values.shape[1:]), values.dtype)
+        made[present] = made_of_them
+    return torch.from_numpy(made)
+
+
+def _combining(combine: Combine, gaps: Fill, ufunc: Any = None) -> SegmentKernel:
+    """A kernel that combines segments; `gaps` is the result for numbers that no slice has.
+
+    Where that is 0 and there is no NaN, a function of NumPy may do the same for one segment after the other.
+    """
 
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
+        if ufunc is not None:
+            made = _by_range(data, segment_ids, count, ufunc)
+            if made is not None and not (data.is_floating_point() and _has_nan(made)):  # NaN: see `_extreme`
+                return made
         return _by_segment(data, segment_ids, count, combine, gaps)
 
     return kernel
@@ -432,22 +465,31 @@ def _combining_wide(ufunc: Any, fill: Fill, gaps: int) -> SegmentKernel:
     return kernel
 
 
+def _has_nan(made: torch.Tensor) -> bool:
+    return bool(np.isnan(made.numpy()).any())
+
+
 def _averaging(combine: Combine) -> SegmentKernel:
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
+        if data.is_floating_point():
+            made = _by_range(data, segment_ids, count, np.add, averages=True)
+            if made is not None:
+                return made
         total = _by_segment(data, segment_ids, count, combine, _zero)
         if data.dtype.is_floating_point and data.dtype is not torch.bfloat16 and data.device.type == "cpu":
-            rows = total.numpy().T  # where NumPy divides sooner than PyTorch finds out how
-            np.divide(rows, np.maximum(np.bincount(segment_ids.numpy(), minlength=count), 1), out=rows)
+            rows = total.numpy()  # where NumPy divides sooner than PyTorch finds out how
+            sizes = np.maximum(np.bincount(segment_ids.numpy(), minlength=count), 1).astype(rows.dtype)
+            np.divide(rows, sizes.reshape(-1, *[1] * (rows.ndim - 1)), out=rows)
             return total
-        sizes = _sizes(segment_ids, count, data.ndim)
+        of_each = _sizes(segment_ids, count, data.ndim)
         if data.dtype.is_floating_point:
-            return total.div_(sizes)
+            return total.div_(of_each)
         if data.dtype.is_complex:
-            return total / sizes.to(data.dtype)
+            return total / of_each.to(data.dtype)
         if data.dtype in SIGNED_TWIN:  # PyTorch divides no wide unsigned integers
-            return torch.from_numpy(total.numpy() // sizes.to(data.dtype).numpy())
-        return torch.div(total.to(torch.int64), sizes, rounding_mode="trunc").to(data.dtype)
+            return torch.from_numpy(total.numpy() // of_each.to(data.dtype).numpy())
+        return torch.div(total.to(torch.int64), of_each, rounding_mode="trunc").to(data.dtype)
 
     return kernel
 
@@ -480,14 +522,14 @@ segment_prod = _segment(
 )
 segment_max = _segment(
     "SegmentMax",
-    _combining(_extreme("amax", -math.inf), _zero),
+    _combining(_extreme("amax", -math.inf), _zero, np.maximum),
     _combining_wide(np.maximum, _lowest, 0),
     REAL,
     "Finds the maximum of the slices of `data` that have the same number in the ordered `segment_ids`.",
 )
 segment_min = _segment(
     "SegmentMin",
-    _combining(_extreme("amin", math.inf), _zero),
+    _combining(_extreme("amin", math.inf), _zero, np.minimum),
     _combining_wide(np.minimum, _highest, 0),
     REAL,
     "Finds the minimum of the slices of `data` that have the same number in the ordered `segment_ids`.",

@@ -123,6 +123,10 @@ def _from_tensor_gradient(grad: Any, tensor_shape: Any, *, dtype: DType) -> Tens
     return _stack_grad([grad], tensor_shape, dtype=dtype)
 
 
+for _indexed in (set_row, _without_row, row_at):
+    _indexed.host_inputs_are_sizes = False  # a list has room for its rows alone, whatever their numbers
+
+
 same = op("TensorListIdentity", "rows: any* -> output_handle: variant", stateful=True)
 same.shape(lambda rows: SCALAR)
 same.kernel(CPU)(lambda rows: rows[0])
@@ -203,16 +207,19 @@ get_row = op(
     row_shape=UNKNOWN,
 )
 get_row.shape(lambda rows, index, *, row_shape: row_shape)
+get_row.host_inputs_are_sizes = False
 
 
 @get_row.kernel(CPU)
 @get_row.kernel(GPU, dtype=FIXED)
 def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
-    check_read(index, len(rows[0]))
-    row = rows[0].get(index)
+    given = rows[0]
+    if not 0 <= index < given.size:
+        check_read(index, given.size)
+    row = given.get(index)
     if row is None:
-        return _zeros(_known_shape(rows[0].rows(), row_shape), dtype, device)
-    return row.to(device) if isinstance(row, torch.Tensor) else row
+        return _zeros(_known_shape(given.rows(), row_shape), dtype, device)
+    return row if type(row) is not torch.Tensor or row.device == device else row.to(device)
 
 
 def check_read(index: int, size: int) -> None:
@@ -245,7 +252,7 @@ def _get_grad_kernel(rows: list[TensorList], index: int, shape: Sequence[int], *
     row = rows[0].get(index)
     if row is None:
         return _zeros(tuple(shape), dtype, device)
-    return row.to(device) if isinstance(row, torch.Tensor) else row
+    return row if type(row) is not torch.Tensor or row.device == device else row.to(device)
 
 
 def row_gradient(grad: Any, index: Any, shape: Any, dtype: DType) -> Any:

@@ -51,6 +51,7 @@ class Op:
         "attrs",
         "given_types",
         "gradient_rule",
+        "host_inputs_are_sizes",
         "kernels",
         "name",
         "overwrites",
@@ -79,6 +80,7 @@ class Op:
         # An op from state to state gives what the state becomes; it overwrites if what was there does not matter.
         self.updates = any(arg.is_ref for arg in signature.inputs) and any(arg.is_ref for arg in signature.outputs)
         self.overwrites = False
+        self.host_inputs_are_sizes = True  # they may make a result large, and are looked at before they do
         self.shape_rule: ShapeRule | None = None
         self.gradient_rule: GradientRule | None = None
         self.kernels: list[Kernel] = []

@@ -18,10 +18,10 @@ from situs.keras.layers.choosing import choose
 from situs.ops.array import reshape, transpose
 from situs.ops.array import shape as shape_of
 from situs.ops.constant import zeros
-from situs.ops.functional import scan
 from situs.ops.join import concat, stack
 from situs.ops.nn.dropout import dropout
 from situs.ops.rearrange import reverse
+from situs.ops.rows import Elems, Walk
 from situs.tensor import Tensor
 from situs.tree import flatten, pack_like
 
@@ -111,10 +111,9 @@ class RNN(Layer):
         else:
             first = self._first_output(inputs)
         rows = reverse(rows, [0]) if self.go_backwards else rows
-        made = scan(self._step, rows, [first, *states])
-        if inputs.shape[1] is not None:
-            made = [_with_rows(each, inputs.shape[1]) for each in made]
-        return made[0], [state[-1] for state in made[1:]]
+        walk = Walk(Elems(rows), self._step, [(first.dtype, first.shape)])
+        states, (outputs,) = walk.run(states)
+        return outputs if inputs.shape[1] is None else _with_rows(outputs, inputs.shape[1]), states
 
     def _first_output(self, inputs: Any) -> Tensor:
         size = getattr(self.cell, "output_size", None) or getattr(self.cell, "units", None)
@@ -122,14 +121,14 @@ class RNN(Layer):
             raise DTypeError(f"The cell {shown(self.cell)} must tell the size of its outputs: output_size, or units.")
         return zeros(stack([shape_of(inputs)[0], size]), inputs.dtype)
 
-    def _step(self, before: list[Any], row: Any) -> list[Any]:
+    def _step(self, states: list[Any], row: Any) -> tuple[list[Any], list[Any]]:
+        """The states after a step, and its output."""
         if isinstance(self.cell, Cell):
-            output, states = self.cell.step(row, before[1:])
+            output, after = self.cell.step(row, states)
         else:
             many = isinstance(self.cell.state_size, (list, tuple))
-            output, states = self.cell(row, before[1:] if many else before[1])
-            states = states if isinstance(states, (list, tuple)) else [states]
-        return [output, *states]
+            output, after = self.cell(row, states if many else states[0])
+        return list(after) if isinstance(after, (list, tuple)) else [after], [output]
 
 
 def _with_rows(tensor: Any, rows: int) -> Any:

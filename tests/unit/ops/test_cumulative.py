@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs
 from situs import dtype as dt
 from situs.devices import scope
 from situs.dtype import NUMERIC, REAL, WIDE_UNSIGNED
@@ -320,3 +321,21 @@ def test_the_largest_unsigned_integers_keep_their_order(dtype):
     data = to_tensor([1, dtype.max], dtype)
     assert c.unsorted_segment_max(data, [0, 0], 1).numpy().tolist() == [dtype.max]
     assert c.segment_min(data, [0, 0]).numpy().tolist() == [1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize(
+    ("count", "segments", "inner"), [(5, 2, (3,)), (300, 4, (20,)), (300, 90, (20,)), (300, 90, ()), (1, 1, (2, 2))]
+)
+def test_ordered_segments_are_combined_alike_whatever_their_sizes(dtype, count, segments, inner):
+    random = np.random.default_rng(0)
+    data = (random.normal(size=(count, *inner)) * 10).astype(dtype)
+    ids = np.sort(random.integers(0, segments, count)).astype(np.int32)
+    ids[-1] += 2  # and numbers that no row has
+    for name in ("sum", "mean", "max", "min"):
+        expected = np.zeros((ids[-1] + 1, *inner), dtype)
+        for number in set(ids.tolist()):
+            combined = getattr(np, name)(data[ids == number], axis=0)
+            expected[number] = np.trunc(combined) if dtype == "int32" else combined
+        made = getattr(situs.math, f"segment_{name}")(data, ids)
+        np.testing.assert_allclose(made.numpy(), expected, rtol=1e-5, atol=1e-5)
