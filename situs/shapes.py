@@ -17,7 +17,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
-from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, shown
+from situs.errors import ArgumentError, DTypeError, OutOfRangeError, shown
 
 Dim = int | None
 MAX_RANK = 254  # TensorFlow's
@@ -56,7 +56,7 @@ class Dimension(int):
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raises ``ValueError`` unless the other dimension is the same or unknown."""
         if not self.is_compatible_with(other):
-            raise InvalidArgumentError(f"Dimensions {self} and {other} are not compatible")
+            raise ArgumentError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: Any) -> Dimension:
         """What is known from either dimension: this one, unless they disagree."""
@@ -168,7 +168,7 @@ class TensorShape:
             ValueError: the rank is unknown.
         """
         if self._dims is None:
-            raise InvalidArgumentError("as_list() is not defined on an unknown TensorShape.")
+            raise ArgumentError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
     def is_fully_defined(self) -> bool:
@@ -198,12 +198,12 @@ class TensorShape:
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raises ``ValueError`` unless some fully known shape fits both."""
         if not self.is_compatible_with(other):
-            raise InvalidArgumentError(f"Shapes {self} and {TensorShape(other)} are incompatible")
+            raise ArgumentError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
     def assert_has_rank(self, rank: int) -> None:
         """Raises ``ValueError`` unless the rank is, or may be, `rank`."""
         if self.rank not in (None, _as_rank(rank)):
-            raise InvalidArgumentError(f"Shape {self} must have rank {rank}")
+            raise ArgumentError(f"Shape {self} must have rank {rank}")
 
     def with_rank(self, rank: int) -> TensorShape:
         """This shape, with its rank made known.
@@ -217,7 +217,7 @@ class TensorShape:
     def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape, if its rank is unknown or at least `rank`."""
         if self.rank is not None and self.rank < _as_rank(rank):
-            raise InvalidArgumentError(f"Shape {self} must have rank at least {rank}")
+            raise ArgumentError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
@@ -288,7 +288,7 @@ class TensorShape:
 
     def __len__(self) -> int:
         if self._dims is None:
-            raise InvalidArgumentError("Cannot take the length of shape with unknown rank.")
+            raise ArgumentError("Cannot take the length of shape with unknown rank.")
         return len(self._dims)
 
     def __bool__(self) -> bool:
@@ -296,7 +296,7 @@ class TensorShape:
 
     def __iter__(self) -> Iterator[Dim]:
         if self._dims is None:
-            raise InvalidArgumentError("Cannot iterate over a shape with unknown rank.")
+            raise ArgumentError("Cannot iterate over a shape with unknown rank.")
         return map(_dimension, self._dims)
 
     @overload
@@ -375,7 +375,7 @@ SCALAR = TensorShape([])
 
 def _as_rank(rank: Any) -> int:
     if not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
-        raise InvalidArgumentError(f"A rank is an integer from 0 to {MAX_RANK}, got {shown(rank)}.")
+        raise ArgumentError(f"A rank is an integer from 0 to {MAX_RANK}, got {shown(rank)}.")
     return rank
 
 
@@ -385,11 +385,11 @@ def _as_dim(value: Any) -> Dim:
     try:
         dim = value.__index__()
     except (AttributeError, TypeError):
-        raise InvalidArgumentError(
+        raise DTypeError(
             f"Dimension value must be integer or None, got value {shown(value)} of type {type(value).__name__!r}"
         ) from None
     if dim < 0:
-        raise InvalidArgumentError(f"Dimension {shown(dim)} must be >= 0")
+        raise ArgumentError(f"Dimension {shown(dim)} must be >= 0")
     return int(dim)
 
 
@@ -427,7 +427,7 @@ def _broadcast_dim(a: Dim, b: Dim, x: TensorShape, y: TensorShape) -> Dim:
         return b
     if a is None or b is None:
         return b if a is None else a  # the known one is not 1, so the other must equal it or be 1
-    raise InvalidArgumentError(f"Incompatible shapes: {brackets(x)} vs. {brackets(y)}")
+    raise ArgumentError(f"Incompatible shapes: {brackets(x)} vs. {brackets(y)}")
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
@@ -437,5 +437,5 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
         InvalidArgumentError: `axis` is outside ``[-rank, rank)``.
     """
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(f"{what} {axis} is out of range [-{rank}, {rank}) for a tensor of rank {rank}")
+        raise ArgumentError(f"{what} {axis} is out of range [-{rank}, {rank}) for a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis

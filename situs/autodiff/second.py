@@ -34,7 +34,7 @@ def hessians(
 def _rows(grad: Any, x: Any, colocated: bool) -> Any:
     sizes = x.shape.as_list() if x.shape.is_fully_defined() else None
     if sizes is None:
-        raise InvalidArgumentError(f"Computing hessians takes an x of known shape, got {x!r} of shape {x.shape}.")
+        raise ArgumentError(f"Computing hessians takes an x of known shape, got {x!r} of shape {x.shape}.")
     flat = reshape(grad, [-1])
     count = x.shape.num_elements() or 0
     rows = [gradients(flat[i], [x], None, "rows", colocated, unconnected_gradients="zero")[0] for i in range(count)]

@@ -14,7 +14,14 @@ from typing import Any
 
 from situs.devices.scope import ROOT, build_into, here
 from situs.dtype import DType
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    InvalidArgumentError,
+    NotFoundError,
+    StateError,
+    show_as,
+)
 from situs.graph.collecting import Collections, as_key
 from situs.graph.names import Names, check_node_name, check_scope_name
 from situs.graph.node import Operation
@@ -105,7 +112,7 @@ class Graph(Collections):
 
     def _check_open(self) -> None:
         if self._finalized:
-            raise FailedPreconditionError("Graph is finalized and cannot be modified.")
+            raise StateError("Graph is finalized and cannot be modified.")
 
     def claim_name(self, op_def: Op, name: str | None) -> str:
         """Takes the name of the next operation; `add` is then given it with a slash at its end."""
@@ -117,7 +124,7 @@ class Graph(Collections):
         """The name of the next operation, which no other has."""
         chosen = self._name_for(op_def, name)
         if chosen in self._by_name:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Duplicate node name in graph: '{chosen}'. A name with a slash at its end is taken as it is; without "
                 "the slash, a number is added where that is needed."
             )
@@ -172,7 +179,7 @@ class Graph(Collections):
             ValueError: it belongs to another graph.
         """
         if tensor.op.graph is not self:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{tensor} must be from the same graph as the operation that takes it: it belongs to "
                 f"{tensor.graph!r}, and this is {self!r}. Build both under one `with graph.as_default():`."
             )
@@ -255,7 +262,7 @@ class Graph(Collections):
             ignore_existing: Whether the colocations and device scopes further out do not hold.
         """
         if op is None and not ignore_existing:
-            raise InvalidArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
+            raise ArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
         outer = self.building.colocations
         anew = switch(ignore_existing, "ignore_existing")
         begin: list[Operation | None] = [None] if anew else outer
@@ -333,7 +340,7 @@ class Graph(Collections):
 
     def _own(self, obj: Any, graph: Graph, kind: str) -> Any:
         if graph is not self:
-            raise InvalidArgumentError(f"{kind} {obj} is not an element of this graph.")
+            raise ArgumentError(f"{kind} {obj} is not an element of this graph.")
         return obj
 
     def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
@@ -348,15 +355,15 @@ class Graph(Collections):
 
     def _wrong_form(self, name: str, tensor: bool) -> InvalidArgumentError:
         if not tensor:
-            return InvalidArgumentError(f"The name '{name}' appears to refer to a Tensor, not a Operation.")
+            return ArgumentError(f"The name '{name}' appears to refer to a Tensor, not a Operation.")
         what = "refers to an Operation" if name in self._by_name else "looks like an (invalid) Operation name"
-        return InvalidArgumentError(
+        return ArgumentError(
             f"The name '{name}' {what}, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"."
         )
 
     def _named_tensor(self, name: str, operation: str, number: str) -> SymbolicTensor:
         if not number.isdecimal() or ":" in operation:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The name '{name}' looks a like a Tensor name, but is not a valid one. Tensor names must be of the "
                 'form "<op_name>:<output_index>".'
             )
@@ -439,6 +446,9 @@ class NameNotFoundError(NotFoundError, KeyError):
 
     def __str__(self) -> str:
         return self.message
+
+
+show_as(NameNotFoundError, KeyError)
 
 
 def _listed(control_inputs: Any) -> Iterable[Any]:

@@ -31,7 +31,7 @@ def plain(value: Any, name: str, depth: int = 0) -> Any:
     if isinstance(value, SymbolicTensor):
         found = constant_value(value)
         if found is None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{name} must be known when the graph is built, got the symbolic {value!r}. Give a Python value, or a "
                 "tensor that constants lead to."
             )

@@ -22,7 +22,7 @@ import torch
 from situs.dtype import ALL, FIXED, DType, variant
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.tensor_list import TensorList, add_lists
-from situs.errors import InvalidArgumentError, OutOfRangeError
+from situs.errors import ArgumentError, OutOfRangeError
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -45,7 +45,7 @@ def check_size(size: int) -> int:
         InvalidArgumentError: it is negative.
     """
     if size < 0:
-        raise InvalidArgumentError(f"The num_elements to reserve must be a non negative number, but got {size}")
+        raise ArgumentError(f"The num_elements to reserve must be a non negative number, but got {size}")
     return size
 
 
@@ -340,7 +340,7 @@ def _known_shape(rows: list[Any], row_shape: TensorShape) -> tuple[int, ...]:
     if shape is not None:
         return shape
     if not row_shape.is_fully_defined() and rows:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"No row was written, and the shape of rows is not known: it is {row_shape}. Give element_shape."
         )
     return least_sizes(row_shape)
@@ -355,7 +355,7 @@ def shape_of_rows(rows: Iterable[Any]) -> tuple[int, ...] | None:
     shapes = {tuple(row.shape) for row in rows}
     if len(shapes) > 1:
         listed = ", ".join(brackets(shape) for shape in sorted(shapes))
-        raise InvalidArgumentError(f"The rows must have the same shape to become one tensor; they have {listed}.")
+        raise ArgumentError(f"The rows must have the same shape to become one tensor; they have {listed}.")
     return shapes.pop() if shapes else None
 
 

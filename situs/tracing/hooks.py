@@ -85,7 +85,7 @@ def _check_creation(variable: Any) -> None:
     if here.graph is None:
         return  # it is eager code that makes it
     if not _creation.allowed:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is "
             f"only created once or created outside tf.function: {_creation.function}() makes one every time a graph is "
             "made for it. Make it outside, or only if it does not exist yet."

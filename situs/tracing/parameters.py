@@ -172,7 +172,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except ValueError:
-        raise InvalidArgumentError(f"The parameters of {function!r} cannot be found; wrap it in a function.") from None
+        raise ArgumentError(f"The parameters of {function!r} cannot be found; wrap it in a function.") from None
 
 
 def check_signature(signature: Any) -> tuple[Any, ...] | None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.context import control_dependencies, name_scope
 from situs.ops.array import identity, shape
 from situs.ops.attribute import as_bool, as_int
@@ -43,7 +43,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     if num_epochs is None:
         return tensor
     if as_int(num_epochs, "num_epochs") <= 0:
-        raise InvalidArgumentError(f"num_epochs must be > 0 not {num_epochs}.")
+        raise ArgumentError(f"num_epochs must be > 0 not {num_epochs}.")
     with name_scope(name, "limit_epochs") as scope:
         start = constant(0, dt.int64)
         epochs = RefVariable(start, name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
@@ -82,7 +82,7 @@ def input_producer(
         rows = _as_tensor(input_tensor, "input_tensor")
         row = rows.shape[1:].merge_with(element_shape)
         if not row.is_fully_defined():
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Either `input_tensor` must have a fully defined shape or `element_shape` must be specified"
             )
         if as_bool(shuffle, "shuffle"):
@@ -106,11 +106,11 @@ def string_input_producer(
     """A queue of strings, such as the names of files; the arguments are those of `input_producer`."""
     none = "string_input_producer requires a non-null input tensor"
     if string_tensor is None or (isinstance(string_tensor, (list, tuple)) and not string_tensor):
-        raise InvalidArgumentError(none)
+        raise ArgumentError(none)
     with name_scope(name, "input_producer") as scope:
         strings = _as_tensor(string_tensor, "string_tensor", dt.string)
         if strings.shape.num_elements() == 0:
-            raise InvalidArgumentError(none)
+            raise ArgumentError(none)
         if strings.shape.num_elements() is None:
             with control_dependencies([Assert(greater(shape(strings)[0], 0), [none])]):
                 strings = identity(strings)
@@ -156,7 +156,7 @@ def slice_input_producer(
     with name_scope(name, "input_producer"):
         tensors = [_as_tensor(tensor, None) for tensor in listed(tensor_list, "tensors")]
         if not tensors:
-            raise InvalidArgumentError("Expected at least one tensor in slice_input_producer().")
+            raise ArgumentError("Expected at least one tensor in slice_input_producer().")
         count = tensors[0].shape.with_rank_at_least(1)[0]
         count = shape(tensors[0])[0] if count is None else count
         index = range_input_producer(count, num_epochs, shuffle, seed, capacity, shared_name).dequeue()

@@ -59,7 +59,7 @@ def split_legacy(kwargs: dict[str, Any], kind: str) -> tuple[Any, ...] | None:
     """
     unknown = sorted(kwargs.keys() - set(_SHAPES))
     if unknown:
-        raise DTypeError(f"Unrecognized keyword arguments passed to {kind}: {', '.join(unknown)}")
+        raise ArgumentError(f"Unrecognized keyword arguments passed to {kind}: {', '.join(unknown)}")
     whole = kwargs.get("batch_input_shape") or kwargs.get("batch_shape")
     if whole is not None:
         return tuple(listed(whole, "sizes"))[1:]
