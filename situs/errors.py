@@ -2,12 +2,16 @@
 
     SitusError
     ├── OperatorNotAllowedInGraphError (TypeError)         Python asks a tensor of a graph for its value
+    ├── NoValueYetError             (NotImplementedError)  NumPy asks a tensor of a graph for its value
     └── OpError                     an op, a device or a setting was asked for something impossible
         ├── CancelledError          (RuntimeError)         the run was cancelled
         ├── UnknownError            (RuntimeError)         nothing better is known
         ├── InvalidArgumentError    (ValueError)           an op was given something that it cannot use
         │   ├── ArgumentError       (ValueError)           an argument is wrong: known before any op runs
+        │   │   └── CallError                              so it is, and found by an op's rule
         │   ├── DTypeError          (TypeError)            the dtype is wrong, or values do not fit it
+        │   │   ├── ConversionError                        a tensor is wanted as another dtype
+        │   │   └── OpDTypeError                           an op that ran was given a wrong dtype
         │   └── UnknownDeviceError  (RuntimeError)         the device does not exist on this machine
         ├── DeadlineExceededError   (TimeoutError)         the time limit passed first
         ├── NotFoundError           (LookupError)          no such op, kernel, name or file

@@ -223,19 +223,19 @@ class TensorShape:
     def with_rank_at_most(self, rank: int) -> TensorShape:
         """This shape, if its rank is unknown or at most `rank`."""
         if self.rank is not None and self.rank > _as_rank(rank):
-            raise InvalidArgumentError(f"Shape {self} must have rank at most {rank}")
+            raise ArgumentError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_same_rank(self, other: Any) -> None:
         """Raises ``ValueError`` unless both ranks are, or may be, the same."""
         other = TensorShape(other)
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
-            raise InvalidArgumentError(f"Shapes {self} and {other} must have the same rank")
+            raise ArgumentError(f"Shapes {self} and {other} must have the same rank")
 
     def assert_is_fully_defined(self) -> None:
         """Raises ``ValueError`` unless every dimension is known."""
         if not self.is_fully_defined():
-            raise InvalidArgumentError(f"Shape {self} is not fully defined")
+            raise ArgumentError(f"Shape {self} is not fully defined")
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
         """The narrowest shape that holds for both: what they agree on."""

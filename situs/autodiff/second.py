@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs.autodiff.graph import gradients
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import reshape
 from situs.ops.join import stack
 from situs.tensor import read

@@ -26,7 +26,7 @@ from situs.autodiff.unconnected import UnconnectedGradients, as_choice, filled
 from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError, StateError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.constant import range as range_op

@@ -17,7 +17,7 @@ from situs.autograph.condition import Getter, Names, Setter, Thunk, check_condit
 from situs.autograph.hoist import VALUE_OF_EXPRESSION
 from situs.autograph.returns import FLAG, VALUE
 from situs.autograph.state import UNDEFINED, Values, carried, check_same, merged
-from situs.errors import ArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 
 
 class UnequalReturnsError(InvalidArgumentError):

@@ -28,7 +28,7 @@ from situs.data.table import Counting, Table
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
-from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, OutOfRangeError
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import unpredictable
 from situs.ops.attribute import as_bool

@@ -153,6 +153,8 @@ class name_scope:  # noqa: N801 - the name programs use
 
     def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:
         self._name = default_name if name is None else name
+        if not (self._name is None or isinstance(self._name, str)):
+            raise ArgumentError(f"name for name_scope must be a string, got {shown(self._name)}.")
         self._entered: list[Any] = []
 
     @property

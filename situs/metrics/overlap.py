@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.losses.formulas import floating
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, reshape, shape

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from situs.eager.binding import host_value
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor, read

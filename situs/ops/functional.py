@@ -258,7 +258,7 @@ def _leaves(made: Any, form: Any) -> list[Any]:
     found, leaves = take_apart(made)
     same = found == form or (isinstance(form, Form) and form.matches(found))
     if not same and not (form is LEAF and isinstance(made, list)):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The two structures don't have the same nested structure: fn must return {form}, it returned {found}. "
             "Say what it returns in fn_output_signature."
         )

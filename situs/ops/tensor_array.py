@@ -266,7 +266,7 @@ class TensorArray:
         """The array of parts of a tensor, of so many rows each."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
-            raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
+            raise ArgumentError("Expected value to be at least a vector, but received shape: []")
         if self._flow is not None or graph_of([given, lengths]) is not None:
             self._note_parts(given, lengths)
             return self._with(tensor_list.split_rows(given, lengths, name=name))

@@ -151,9 +151,9 @@ def check_lengths(lengths: Any, rows: int) -> list[int]:
         InvalidArgumentError: they are not.
     """
     if not isinstance(lengths, (tuple, list)):
-        raise InvalidArgumentError(f"Expected lengths to be a vector, received shape: []: {lengths}.")
+        raise ArgumentError(f"Expected lengths to be a vector, received shape: []: {lengths}.")
     if sum(lengths) != rows or any(size < 0 for size in lengths):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum(lengths)} and value's "
             f"shape[0] is {rows}."
         )
@@ -277,10 +277,10 @@ def _concat_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DTy
         blank = _zeros(_known_shape(given, row_shape), dtype, device)
     filled = [blank if row is None else row for row in given]
     if any(len(row.shape) == 0 for row in filled):
-        raise InvalidArgumentError("Concat saw a scalar shape at index 0 but requires at least vectors.")
+        raise ArgumentError("Concat saw a scalar shape at index 0 but requires at least vectors.")
     inner = {tuple(row.shape[1:]) for row in filled}
     if len(inner) > 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "TensorArray has inconsistent shapes: the rows must be alike but for their first dimension, they have "
             f"{', '.join(brackets(shape) for shape in sorted(inner))}."
         )

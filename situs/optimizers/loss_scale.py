@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.ops.cast import cast
 from situs.ops.compare import equal
 from situs.ops.norms import values_of

@@ -17,7 +17,7 @@ from typing import Any
 
 from situs.devices.scope import PlacedOp
 from situs.devices.spec import DeviceSpec, parse_spec
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.tree import listed
 
 # Types of ops that hold state. The spellings of all versions of TensorFlow, because programs name them.

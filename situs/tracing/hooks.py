@@ -14,7 +14,7 @@ from typing import Any
 from situs.autograph import hooks as autograph
 from situs.devices.scope import here
 from situs.dtype import int32
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array, compare, constant, control, debug, loop
 from situs.ops.inner import Inner

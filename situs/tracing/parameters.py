@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from situs.eager.convert import to_tensor
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.tensor import Tensor, read
 from situs.tracing.kind import Kind, Literal, kind_of
 from situs.tracing.spec import TensorSpec

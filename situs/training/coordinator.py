@@ -19,7 +19,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OutOfRangeError, shown
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    OutOfRangeError,
+    StateError,
+    shown,
+)
 from situs.ops.attribute import as_float
 from situs.tree import listed
 

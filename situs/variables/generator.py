@@ -20,7 +20,7 @@ from situs import dtype as dt
 from situs.devices.scope import device, here
 from situs.eager import determinism
 from situs.eager.cell import Cell
-from situs.errors import FailedPreconditionError, InvalidArgumentError, ResourceExhaustedError
+from situs.errors import ArgumentError, FailedPreconditionError, ResourceExhaustedError
 from situs.graph.context import init_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import mix, mix_each, unpredictable

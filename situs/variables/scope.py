@@ -21,7 +21,7 @@ from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs.graph.context import current_name_scope, get_default_graph, name_scope
 from situs.ops.attribute import as_int
 from situs.ops.indexing import slice as slice_of

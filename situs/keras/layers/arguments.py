@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from situs.dtype import DType
-from situs.errors import DTypeError
+from situs.errors import ArgumentError, DTypeError
 from situs.tree import listed
 
 _SHAPES = ("input_shape", "batch_input_shape", "input_dim", "batch_shape", "batch_size", "input_dtype", "input_length")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.keras.layers.base import Layer
 from situs.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, as_states, state_sizes
 from situs.keras.layers.checks import check_input, known_shape

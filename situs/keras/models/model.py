@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from situs.checkpoints.checkpoint import Checkpoint
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.keras.layers.arguments import Arguments
 from situs.keras.layers.base import Layer, tensors_of
 from situs.keras.layers.symbolic import KerasTensor, scratch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.keras.layers.base import Layer
 from situs.keras.layers.input import Input, InputLayer
 from situs.keras.layers.symbolic import KerasTensor, Node, replaced
