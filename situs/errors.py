@@ -42,7 +42,7 @@ come out of an op that ran (`OpError.in_op`).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 OK = 0
 CANCELLED = 1
@@ -122,7 +122,9 @@ class OpError(SitusError):
         made = wanted(self.node_def, self.op, self.message, self._error_code)
         return made.with_traceback(self.__traceback__)
 
-    def __reduce__(self) -> tuple[type[OpError], tuple[None, None, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
+        if type(self) in _SHOWN:  # a pickle does not find it by the name it is shown under
+            return _rebuilt, (_SHOWN[type(self)], self.message)
         return type(self), (None, None, self.message)
 
 
@@ -321,17 +323,15 @@ _OF_CALLS: dict[type[OpError], type[OpError]] = {InvalidArgumentError: ArgumentE
 
 def show_as(cls: type[OpError], shown_as: type[Exception]) -> None:
     """Prints errors of a class under the name of another, by which TensorFlow's programs know them."""
-    known = f"{cls.__module__}.{cls.__qualname__}"
-    _SHOWN[known] = cls
-    cls.__reduce__ = lambda self: (_rebuilt, (known, self.message))  # type: ignore[method-assign]
+    _SHOWN[cls] = f"{cls.__module__}.{cls.__qualname__}"
     cls.__name__, cls.__qualname__, cls.__module__ = shown_as.__name__, shown_as.__qualname__, shown_as.__module__
 
 
 def _rebuilt(known: str, message: str) -> OpError:
-    return _SHOWN[known](message)
+    return next(cls for cls, name in _SHOWN.items() if name == known)(message)
 
 
-_SHOWN: dict[str, type[OpError]] = {}  # by the name in the source: a pickle cannot find them by the shown one
+_SHOWN: dict[type[OpError], str] = {}  # what is shown under another name, with the name in the source
 show_as(ArgumentError, ValueError)
 show_as(CallError, ValueError)
 show_as(StateError, RuntimeError)

@@ -14,7 +14,7 @@ unknown one is ``None``, as in TensorFlow 2.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
 from situs.errors import ArgumentError, DTypeError, OutOfRangeError, shown
@@ -33,7 +33,7 @@ class Dimension(int):
         ValueError: it is no size.
 
     Example:
-        >>> TensorShape([2, 3])[1].value
+        >>> TensorShape([2, 3]).dims[1].value
         3
     """
 
@@ -297,7 +297,7 @@ class TensorShape:
     def __iter__(self) -> Iterator[Dim]:
         if self._dims is None:
             raise ArgumentError("Cannot iterate over a shape with unknown rank.")
-        return map(_dimension, self._dims)
+        return iter(self._dims)
 
     @overload
     def __getitem__(self, key: int) -> Dim: ...
@@ -309,7 +309,7 @@ class TensorShape:
         if isinstance(key, slice):
             return TensorShape(self._dims[key])
         try:
-            return _dimension(self._dims[key])
+            return self._dims[key]
         except IndexError:
             raise OutOfRangeError(f"Shape {self} has {self.rank} dimensions; there is no dimension {key}.") from None
         except TypeError:
@@ -340,6 +340,25 @@ class TensorShape:
         return TensorShape, (None if self._dims is None else list(self._dims),)
 
 
+class ShapeInGraph(TensorShape):
+    """The shape of a tensor of TensorFlow 1's dialect: a known dimension has a ``value``, an unknown one is None."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(_dimension, super().__iter__())
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return ShapeInGraph(found) if isinstance(key, slice) else _dimension(found)
+
+    __hash__ = TensorShape.__hash__
+
+
+def _dimension(dim: Dim) -> Dimension | None:
+    return None if dim is None else int.__new__(Dimension, dim)
+
+
 class ShapeOfDimensions(TensorShape):
     """A shape as TensorFlow 1's programs get it: also a dimension that is not known has a ``value``, which is None."""
 
@@ -354,20 +373,6 @@ class ShapeOfDimensions(TensorShape):
 
     __hash__ = TensorShape.__hash__
 
-
-class _Dimensions(dict[Any, Any]):
-    """Dimensions by their values: looking one up is quicker than making it."""
-
-    _MOST = 4096
-
-    def __missing__(self, dim: int) -> Dimension:
-        made = int.__new__(Dimension, dim)
-        if len(self) < self._MOST:
-            self[dim] = made
-        return made
-
-
-_dimension: Callable[[Dim], Dimension | None] = _Dimensions({None: None}).__getitem__
 
 UNKNOWN = TensorShape(None)
 SCALAR = TensorShape([])

@@ -62,6 +62,7 @@ class Graph(Collections):
     compares_elements = False  # whether == between its tensors is an op
     outer: Graph | None = None  # the graph that a function's graph belongs to
     is_inner = False  # whether it is the graph of a function, a branch or a loop
+    has_dimensions = True  # whether the dimensions of its tensors have a `value`: in TensorFlow 1's dialect
 
     def __init__(self) -> None:
         super().__init__()

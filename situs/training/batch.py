@@ -22,6 +22,7 @@ from situs.ops.placeholder import no_op
 from situs.ops.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor, is_tensor
+from situs.training.filling import summarize_filling
 from situs.training.queue_runner import QueueRunner, add_queue_runner
 
 MOST_THREADS = 4096  # of one queue
@@ -270,6 +271,7 @@ def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str
         queue = _queue(wish, _dtypes(lists), _shapes(lists, wish))
         operations = [_enqueue(queue, tensors, keep, wish.enqueue_many) for tensors in lists]
         add_queue_runner(QueueRunner(queue, operations * _as_threads(threads)))
+        summarize_filling(queue, wish.capacity, 0 if wish.shuffling is None else wish.shuffling.least)
         dequeue = queue.dequeue_up_to if wish.smaller else queue.dequeue_many
         made = dequeue(wish.batch_size, name=scope)
     if not isinstance(sources[0], dict):

@@ -26,6 +26,7 @@ from situs.ops.gather import gather
 from situs.ops.queue import FIFOQueue, QueueBase
 from situs.ops.random import shuffle as random_shuffle
 from situs.tensor import is_tensor
+from situs.training.filling import summarize_filling
 from situs.training.queue_runner import QueueRunner, add_queue_runner
 from situs.tree import listed
 from situs.variables.collections import GraphKeys
@@ -74,7 +75,7 @@ def input_producer(
         seed: Makes the orders repeat.
         capacity: How many rows the queue holds.
         shared_name: Queues of one shared name are one queue, in a session.
-        summary_name: Accepted for TensorFlow's programs.
+        summary_name: A name for a summary of the part of the queue that is filled; None for no summary.
         name: A name for the operations.
         cancel_op: What closes the queue when the coordinator stops.
     """
@@ -90,6 +91,8 @@ def input_producer(
         rows = limit_epochs(rows, num_epochs)
         queue = FIFOQueue(capacity, [rows.dtype], [row], shared_name=shared_name, name=name)
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op))
+        if summary_name is not None:
+            summarize_filling(queue, capacity, name=summary_name)
         return queue
 
 
@@ -114,8 +117,9 @@ def string_input_producer(
         if strings.shape.num_elements() is None:
             with control_dependencies([Assert(greater(shape(strings)[0], 0), [none])]):
                 strings = identity(strings)
+        summary = f"fraction_of_{capacity}_full"
         return input_producer(
-            strings, [], num_epochs, shuffle, seed, capacity, shared_name, name=scope, cancel_op=cancel_op
+            strings, [], num_epochs, shuffle, seed, capacity, shared_name, summary, name=scope, cancel_op=cancel_op
         )
 
 
@@ -130,7 +134,10 @@ def range_input_producer(
 ) -> QueueBase:
     """A queue of the integers from 0 to `limit` - 1; the other arguments are those of `input_producer`."""
     with name_scope(name, "input_producer") as scope:
-        return input_producer(range_of(limit), [], num_epochs, shuffle, seed, capacity, shared_name, name=scope)
+        summary = f"fraction_of_{capacity}_full"
+        return input_producer(
+            range_of(limit), [], num_epochs, shuffle, seed, capacity, shared_name, summary, name=scope
+        )
 
 
 def slice_input_producer(
