@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs.autodiff.backprop import Pending, backward, call_rule
+from situs.autodiff.registered import rule_of
 from situs.autodiff.residuals import See
 from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import ROOT, here
@@ -188,7 +189,7 @@ class _NodeRecord:
         self.node = node
         self.op: Op = node.op_def
         self.name = node.name
-        self.rule: GradientRule | None = node.op_def.gradient_rule
+        self.rule: GradientRule | None = rule_of(node)
         self.attrs = {**node.types, **node.attrs, NODE: node, SEE: see}
         self.inputs = _keys(node, key)
         # What stops has a gradient all the same; it only goes no further back.

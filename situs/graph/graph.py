@@ -21,6 +21,7 @@ from situs.errors import (
     NotFoundError,
     StateError,
     show_as,
+    shown,
 )
 from situs.graph.collecting import Collections, as_key
 from situs.graph.names import Names, check_node_name, check_scope_name
@@ -46,6 +47,7 @@ class Building(threading.local):
 
     def __init__(self) -> None:
         self.name_scope = ""
+        self.gradient_names: dict[str, str] = {}  # by type of op
         self.controllers: list[Controller] = []
         self.colocations: list[Operation | None] = []  # None begins anew
         self.scope = ROOT  # the device scope that the thread was in when it left the graph for another
@@ -74,6 +76,7 @@ class Graph(Collections):
         self.restricted: set[SymbolicTensor | Operation] = set()  # tensors not to be fed, operations not to be fetched
         self.building = Building()
         self.known_values: dict[Operation, Any] = {}  # found out before the graph runs; see situs.symbolic.fold
+        self.gradient_names: dict[Operation, str] = {}  # of operations whose gradient has another name than their type
         self.seed: int | None = None
         self.seeds_used = 0  # how many random operations took their seed from the graph's
 
@@ -107,6 +110,8 @@ class Graph(Collections):
             node.index = len(self._operations)
             self._operations.append(node)
             self._by_name[node.name] = node
+            if op_def.name in self.building.gradient_names:
+                self.gradient_names[node] = self.building.gradient_names[op_def.name]
             for producer in {tensor.op for tensor in node.inputs}:
                 producer.consumers.append(node)
         return node
@@ -219,6 +224,24 @@ class Graph(Collections):
         if name[-1] == "/":
             return name[:-1]  # a scope that exists is entered again
         return self.unique_name(name)
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """A context in which operations of some types get gradients that `tf.RegisterGradient` has other names for.
+
+        Args:
+            op_type_map: The names, by type of op.
+        """
+        if not isinstance(op_type_map, Mapping):
+            raise DTypeError(f"op_type_map must be a dictionary mapping strings to strings, got {shown(op_type_map)}.")
+        if not all(isinstance(item, str) for pair in op_type_map.items() for item in pair):
+            raise DTypeError(f"op_type_map must map strings to strings, got {shown(op_type_map)}.")
+        outer = self.building.gradient_names
+        self.building.gradient_names = {**outer, **op_type_map}
+        try:
+            yield
+        finally:
+            self.building.gradient_names = outer
 
     def get_name_scope(self) -> str:
         """The name scope this thread is in."""
