@@ -2,11 +2,16 @@
 
     SitusError
     ├── OperatorNotAllowedInGraphError (TypeError)         Python asks a tensor of a graph for its value
+    ├── NoValueYetError             (NotImplementedError)  NumPy asks a tensor of a graph for its value
     └── OpError                     an op, a device or a setting was asked for something impossible
         ├── CancelledError          (RuntimeError)         the run was cancelled
         ├── UnknownError            (RuntimeError)         nothing better is known
-        ├── InvalidArgumentError    (ValueError)           a shape, dtype, attribute or device name is wrong
+        ├── InvalidArgumentError    (ValueError)           an op was given something that it cannot use
+        │   ├── ArgumentError       (ValueError)           an argument is wrong: known before any op runs
+        │   │   └── CallError                              so it is, and found by an op's rule
         │   ├── DTypeError          (TypeError)            the dtype is wrong, or values do not fit it
+        │   │   ├── ConversionError                        a tensor is wanted as another dtype
+        │   │   └── OpDTypeError                           an op that ran was given a wrong dtype
         │   └── UnknownDeviceError  (RuntimeError)         the device does not exist on this machine
         ├── DeadlineExceededError   (TimeoutError)         the time limit passed first
         ├── NotFoundError           (LookupError)          no such op, kernel, name or file
@@ -15,6 +20,7 @@
         ├── UnauthenticatedError    (PermissionError)      the caller is not known
         ├── ResourceExhaustedError  (MemoryError)          out of memory, or over a limit
         ├── FailedPreconditionError (RuntimeError)         too late, too early, or not initialised
+        │   ├── StateError          (RuntimeError)         so is a call that no op runs for
         │   └── AlreadyInitializedError                    a setting came after the devices were made
         ├── AbortedError            (RuntimeError)         stopped by a conflict; trying again may help
         ├── OutOfRangeError         (IndexError)           past the end
@@ -26,11 +32,17 @@
 The builtin in brackets is a base class too, so ``except ValueError`` catches an
 ``InvalidArgumentError``. A message says what was asked, what was found, and what
 would work. Numbers and names of the codes are TensorFlow's.
+
+What TensorFlow's Python code finds wrong is a plain builtin error there, and what an op
+finds wrong is an error of ``tf.errors``: programs and their tests go by that name. Here an
+``ArgumentError``, a ``DTypeError`` and a ``StateError`` are shown as ``ValueError``,
+``TypeError`` and ``RuntimeError``; the first two become an ``InvalidArgumentError`` when they
+come out of an op that ran (`OpError.in_op`).
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 OK = 0
 CANCELLED = 1
@@ -89,14 +101,30 @@ class OpError(SitusError):
         """The integer code TensorFlow gives this kind of error."""
         return self._error_code
 
-    def in_op(self, name: str) -> Self:
-        """This error, with the name of the op that failed at the end of its message."""
-        if "[Op:" not in self.message:
-            self.message = f"{self.message} [Op:{name}]"
+    def in_op(self, name: str | None = None) -> OpError:
+        """This error as that of an op that ran, with the name of the op at the end of its message."""
+        return self._named(name)._as(_OF_OPS)
+
+    def in_building(self, name: str) -> OpError:
+        """This error as that of an op that cannot be added to a graph, with the name of the op."""
+        return self._named(name)._as(_OF_CALLS)
+
+    def _named(self, op: str | None) -> OpError:
+        if op is not None and "[Op:" not in self.message:
+            self.message = f"{self.message} [Op:{op}]"
             self.args = (self.message,)
         return self
 
-    def __reduce__(self) -> tuple[type[OpError], tuple[None, None, str]]:
+    def _as(self, classes: dict[type[OpError], type[OpError]]) -> OpError:
+        wanted = classes.get(type(self))
+        if wanted is None:
+            return self
+        made = wanted(self.node_def, self.op, self.message, self._error_code)
+        return made.with_traceback(self.__traceback__)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if type(self) in _SHOWN:  # a pickle does not find it by the name it is shown under
+            return _rebuilt, (_SHOWN[type(self)], self.message)
         return type(self), (None, None, self.message)
 
 
@@ -118,8 +146,24 @@ class InvalidArgumentError(OpError, ValueError):
     code = INVALID_ARGUMENT
 
 
+class ArgumentError(InvalidArgumentError):
+    """An argument of a Python call cannot be used. Shown as a ``ValueError``, as TensorFlow's is."""
+
+
+class CallError(ArgumentError):
+    """An op's rule finds what TensorFlow checks in Python, before the op: a ``ValueError`` even when the op runs."""
+
+
 class DTypeError(InvalidArgumentError, TypeError):
-    """A tensor or value has the wrong dtype, or does not fit the dtype asked for."""
+    """A tensor or value has the wrong dtype, or does not fit the dtype asked for. Shown as a ``TypeError``."""
+
+
+class ConversionError(DTypeError):
+    """A tensor is wanted as another dtype. Shown as a ``ValueError``, as TensorFlow's is."""
+
+
+class OpDTypeError(DTypeError):
+    """An op that ran was given a wrong dtype. Shown as an ``InvalidArgumentError``, as TensorFlow's is."""
 
 
 class UnknownDeviceError(InvalidArgumentError, RuntimeError):
@@ -170,6 +214,10 @@ class FailedPreconditionError(OpError, RuntimeError):
     """The call is legal, but not in the state the runtime is in."""
 
     code = FAILED_PRECONDITION
+
+
+class StateError(FailedPreconditionError):
+    """A Python call came too early or too late. Shown as a ``RuntimeError``, as TensorFlow's is."""
 
 
 class AlreadyInitializedError(FailedPreconditionError):
@@ -268,3 +316,26 @@ _BY_CODE: dict[int, type[OpError]] = {
         DataLossError,
     )
 }
+
+_OF_OPS: dict[type[OpError], type[OpError]] = {ArgumentError: InvalidArgumentError, DTypeError: OpDTypeError}
+_OF_CALLS: dict[type[OpError], type[OpError]] = {InvalidArgumentError: ArgumentError, OpDTypeError: DTypeError}
+
+
+def show_as(cls: type[OpError], shown_as: type[Exception]) -> None:
+    """Prints errors of a class under the name of another, by which TensorFlow's programs know them."""
+    _SHOWN[cls] = f"{cls.__module__}.{cls.__qualname__}"
+    cls.__name__, cls.__qualname__, cls.__module__ = shown_as.__name__, shown_as.__qualname__, shown_as.__module__
+
+
+def _rebuilt(known: str, message: str) -> OpError:
+    return next(cls for cls, name in _SHOWN.items() if name == known)(message)
+
+
+_SHOWN: dict[type[OpError], str] = {}  # what is shown under another name, with the name in the source
+show_as(ArgumentError, ValueError)
+show_as(CallError, ValueError)
+show_as(StateError, RuntimeError)
+show_as(AlreadyInitializedError, RuntimeError)
+show_as(DTypeError, TypeError)
+show_as(ConversionError, ValueError)
+show_as(OpDTypeError, InvalidArgumentError)

@@ -17,7 +17,7 @@ from typing import Any
 import situs.ops
 import situs.variables.state_ops  # noqa: F401 - these two declare the ops that nodes may name
 from situs.devices.scope import here
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.files.drafts import write_whole
 from situs.files.paths import as_text as path_text
 from situs.files.paths import local, translated
@@ -103,7 +103,7 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"These bytes are no GraphDef: {error}. Situs reads the text of a GraphDef, its JSON and what its own "
             "SerializeToString() makes, not the wire format of protocol buffers: write the graph with as_text=True."
         ) from None
@@ -133,7 +133,7 @@ def _as_sources(graph: Graph, mapped: Mapping[str, Any], scope: str) -> dict[Sou
     """What stands in for results of imported nodes; values that are no tensors become constants."""
     plain = [key for key, value in mapped.items() if not isinstance(value, (SymbolicTensor, Operation))]
     if plain and not scope:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try calling "
             "tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def()."
         )

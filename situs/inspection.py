@@ -15,7 +15,7 @@ from typing import Any
 
 from situs import ops as ops  # declares every op
 from situs.eager.tensor import EagerTensor
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.placement import explain as explanations
 from situs.placement.explain import Explanation
 from situs.registry.kernel import Kernel
@@ -51,9 +51,7 @@ def explain(what: Any = None) -> Explanation:
         return Explanation([] if what._made_by is None else [what._made_by])
     if what is None or (isinstance(what, int) and not isinstance(what, bool) and what >= 0):
         return explanations.last(what)
-    raise InvalidArgumentError(
-        f"explain takes a tensor, a session, a tf.function, a number of ops or nothing, got {what!r}."
-    )
+    raise ArgumentError(f"explain takes a tensor, a session, a tf.function, a number of ops or nothing, got {what!r}.")
 
 
 @dataclass(frozen=True)
@@ -82,6 +80,6 @@ def kernels(op: str | Op) -> KernelList:
         NotFoundError: there is no such op; the message names near ones.
     """
     if not isinstance(op, (str, Op)):
-        raise InvalidArgumentError(f"kernels takes the name of an op, such as 'MatMul', got {op!r}.")
+        raise ArgumentError(f"kernels takes the name of an op, such as 'MatMul', got {op!r}.")
     found = op if isinstance(op, Op) else find_op(op)
     return KernelList(found, tuple(found.kernels))

@@ -20,7 +20,7 @@ from typing import Any
 
 from situs.checkpoints.cells import is_variable
 from situs.checkpoints.trackable import Trackable
-from situs.errors import FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, FailedPreconditionError, shown
 from situs.graph.context import name_scope as _name_scope
 from situs.tree import deeper, named_parts
 
@@ -49,7 +49,7 @@ class Module(Trackable):
     def __init__(self, name: str | None = None) -> None:
         wanted = snake_case(type(self).__name__) if name is None else name
         if not isinstance(wanted, str) or not _IDENTIFIER.match(wanted):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{shown(wanted)} is not a valid module name. Module names must be valid Python identifiers (e.g. a "
                 "valid class name)."
             )

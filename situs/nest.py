@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.tree import deeper, is_structure, made_like, parts_of
 
 __all__ = [
@@ -84,12 +84,12 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
         )
     leaves, places = list(flat_sequence), len(flatten(structure))
     if not is_nested(structure) and len(leaves) != 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The target structure is of type `{type(structure)}`\n  {shown(structure)}\nHowever the input is a "
             f"sequence ({type(flat_sequence)}) of length {len(leaves)}.\n  {shown(leaves)}\nThere is one place."
         )
     if len(leaves) != places:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Could not pack sequence. Structure had {places} atoms, but flat_sequence had {len(leaves)} items.  "
             f"Structure: {shown(structure)}, flat_sequence: {shown(leaves)}."
         )
@@ -118,10 +118,10 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     if not callable(func):
         raise DTypeError(f"func must be callable, got: {shown(func)}")
     if not structure:
-        raise InvalidArgumentError("Must provide at least one structure")
+        raise ArgumentError("Must provide at least one structure")
     for name in kwargs:
         if name not in ("check_types", "expand_composites"):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Only valid keyword arguments are `check_types` and `expand_composites`, not: `{name}`"
             )
     for other in structure[1:]:
@@ -155,7 +155,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
         )
 
 
-_Found = tuple[type[DTypeError] | type[InvalidArgumentError], str]
+_Found = tuple[type[DTypeError] | type[ArgumentError], str]
 
 
 def _difference(a: Any, b: Any, check_types: bool, depth: int) -> _Found | None:
@@ -165,7 +165,7 @@ def _difference(a: Any, b: Any, check_types: bool, depth: int) -> _Found | None:
     if is_nested(a) != is_nested(b):
         nested, leaf = (a, b) if is_nested(a) else (b, a)
         found = f'Substructure "{_described(nested)}" is a sequence, while substructure "{_described(leaf)}" is not'
-        return InvalidArgumentError, found
+        return ArgumentError, found
     return _difference_here(a, b, check_types) or _difference_below(a, b, check_types, depth)
 
 
@@ -176,12 +176,12 @@ def _difference_here(a: Any, b: Any, check_types: bool) -> _Found | None:
             f"{type(a).__name__}, while second structure {_described(b)} has type {type(b).__name__}"
         )
     if isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) != set(b):
-        return InvalidArgumentError, (
+        return ArgumentError, (
             "The two dictionaries don't have the same set of keys. First structure has keys "
             f"{_described(list(a))}, while second structure has keys {_described(list(b))}"
         )
     if len(_parts(a)) != len(_parts(b)):
-        return InvalidArgumentError, (
+        return ArgumentError, (
             f"The two structures don't have the same number of elements. First structure: {_described(a)}. Second "
             f"structure: {_described(b)}"
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import inf, nan
 from numbers import Real
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 
 _SIZE = re.compile(r"(\d{1,30}(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE | re.ASCII)
 _VIRTUAL = re.compile(r"\s*(\d{1,30})\s*(?:[xX*]\s*(\S.*?))?\s*", re.ASCII)
@@ -41,9 +41,7 @@ def parse_bytes(text: str) -> int:
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise InvalidArgumentError(
-            f"Cannot read {shown(text)} as a size in bytes. Write it like 512MiB, 2GiB or 1073741824."
-        )
+        raise ArgumentError(f"Cannot read {shown(text)} as a size in bytes. Write it like 512MiB, 2GiB or 1073741824.")
     number, prefix, binary = match.groups()
     base = 1024 if binary or (prefix and not text.strip().upper().endswith("B")) else 1000
     factor = base ** " KMGT".index(prefix.upper() or " ")
@@ -59,7 +57,7 @@ def parse_virtual_gpus(text: str) -> VirtualGpus:
     """
     match = _VIRTUAL.fullmatch(text)
     if match is None:
-        raise InvalidArgumentError(f"Cannot read SITUS_VIRTUAL_GPUS={shown(text)}. Write a count such as 4, or 4x2GiB.")
+        raise ArgumentError(f"Cannot read SITUS_VIRTUAL_GPUS={shown(text)}. Write a count such as 4, or 4x2GiB.")
     count, size = match.groups()
     return check_virtual_gpus(int(count), parse_bytes(size) if size else DEFAULT_VIRTUAL_GPU_BYTES)
 
@@ -71,9 +69,9 @@ def check_virtual_gpus(count: int, memory_bytes: int) -> VirtualGpus:
         InvalidArgumentError: too many GPUs, or no memory in them.
     """
     if not 0 <= count <= MAX_VIRTUAL_GPUS:
-        raise InvalidArgumentError(f"The number of virtual GPUs must be 0 to {MAX_VIRTUAL_GPUS}, got {count}.")
+        raise ArgumentError(f"The number of virtual GPUs must be 0 to {MAX_VIRTUAL_GPUS}, got {count}.")
     if memory_bytes < 1:
-        raise InvalidArgumentError(f"A virtual GPU needs at least one byte of memory, got {memory_bytes}.")
+        raise ArgumentError(f"A virtual GPU needs at least one byte of memory, got {memory_bytes}.")
     return VirtualGpus(count, memory_bytes)
 
 
@@ -101,7 +99,7 @@ def force_gpu_allow_growth() -> bool | None:
     """
     text = os.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "").strip()
     if text.lower() not in _ON_OR_OFF:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: {shown(text)}. "
             "Write true or false (1 or 0), or unset it to leave the choice to the program."
         )

@@ -14,10 +14,10 @@ unknown one is ``None``, as in TensorFlow 2.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
-from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError, shown
+from situs.errors import ArgumentError, DTypeError, OutOfRangeError, shown
 
 Dim = int | None
 MAX_RANK = 254  # TensorFlow's
@@ -33,7 +33,7 @@ class Dimension(int):
         ValueError: it is no size.
 
     Example:
-        >>> TensorShape([2, 3])[1].value
+        >>> TensorShape([2, 3]).dims[1].value
         3
     """
 
@@ -56,7 +56,7 @@ class Dimension(int):
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raises ``ValueError`` unless the other dimension is the same or unknown."""
         if not self.is_compatible_with(other):
-            raise InvalidArgumentError(f"Dimensions {self} and {other} are not compatible")
+            raise ArgumentError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: Any) -> Dimension:
         """What is known from either dimension: this one, unless they disagree."""
@@ -168,7 +168,7 @@ class TensorShape:
             ValueError: the rank is unknown.
         """
         if self._dims is None:
-            raise InvalidArgumentError("as_list() is not defined on an unknown TensorShape.")
+            raise ArgumentError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
     def is_fully_defined(self) -> bool:
@@ -198,12 +198,12 @@ class TensorShape:
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raises ``ValueError`` unless some fully known shape fits both."""
         if not self.is_compatible_with(other):
-            raise InvalidArgumentError(f"Shapes {self} and {TensorShape(other)} are incompatible")
+            raise ArgumentError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
     def assert_has_rank(self, rank: int) -> None:
         """Raises ``ValueError`` unless the rank is, or may be, `rank`."""
         if self.rank not in (None, _as_rank(rank)):
-            raise InvalidArgumentError(f"Shape {self} must have rank {rank}")
+            raise ArgumentError(f"Shape {self} must have rank {rank}")
 
     def with_rank(self, rank: int) -> TensorShape:
         """This shape, with its rank made known.
@@ -217,25 +217,25 @@ class TensorShape:
     def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape, if its rank is unknown or at least `rank`."""
         if self.rank is not None and self.rank < _as_rank(rank):
-            raise InvalidArgumentError(f"Shape {self} must have rank at least {rank}")
+            raise ArgumentError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
         """This shape, if its rank is unknown or at most `rank`."""
         if self.rank is not None and self.rank > _as_rank(rank):
-            raise InvalidArgumentError(f"Shape {self} must have rank at most {rank}")
+            raise ArgumentError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_same_rank(self, other: Any) -> None:
         """Raises ``ValueError`` unless both ranks are, or may be, the same."""
         other = TensorShape(other)
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
-            raise InvalidArgumentError(f"Shapes {self} and {other} must have the same rank")
+            raise ArgumentError(f"Shapes {self} and {other} must have the same rank")
 
     def assert_is_fully_defined(self) -> None:
         """Raises ``ValueError`` unless every dimension is known."""
         if not self.is_fully_defined():
-            raise InvalidArgumentError(f"Shape {self} is not fully defined")
+            raise ArgumentError(f"Shape {self} is not fully defined")
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
         """The narrowest shape that holds for both: what they agree on."""
@@ -288,7 +288,7 @@ class TensorShape:
 
     def __len__(self) -> int:
         if self._dims is None:
-            raise InvalidArgumentError("Cannot take the length of shape with unknown rank.")
+            raise ArgumentError("Cannot take the length of shape with unknown rank.")
         return len(self._dims)
 
     def __bool__(self) -> bool:
@@ -296,8 +296,8 @@ class TensorShape:
 
     def __iter__(self) -> Iterator[Dim]:
         if self._dims is None:
-            raise InvalidArgumentError("Cannot iterate over a shape with unknown rank.")
-        return map(_dimension, self._dims)
+            raise ArgumentError("Cannot iterate over a shape with unknown rank.")
+        return iter(self._dims)
 
     @overload
     def __getitem__(self, key: int) -> Dim: ...
@@ -309,7 +309,7 @@ class TensorShape:
         if isinstance(key, slice):
             return TensorShape(self._dims[key])
         try:
-            return _dimension(self._dims[key])
+            return self._dims[key]
         except IndexError:
             raise OutOfRangeError(f"Shape {self} has {self.rank} dimensions; there is no dimension {key}.") from None
         except TypeError:
@@ -340,6 +340,25 @@ class TensorShape:
         return TensorShape, (None if self._dims is None else list(self._dims),)
 
 
+class ShapeInGraph(TensorShape):
+    """The shape of a tensor of TensorFlow 1's dialect: a known dimension has a ``value``, an unknown one is None."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(_dimension, super().__iter__())
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return ShapeInGraph(found) if isinstance(key, slice) else _dimension(found)
+
+    __hash__ = TensorShape.__hash__
+
+
+def _dimension(dim: Dim) -> Dimension | None:
+    return None if dim is None else int.__new__(Dimension, dim)
+
+
 class ShapeOfDimensions(TensorShape):
     """A shape as TensorFlow 1's programs get it: also a dimension that is not known has a ``value``, which is None."""
 
@@ -355,27 +374,13 @@ class ShapeOfDimensions(TensorShape):
     __hash__ = TensorShape.__hash__
 
 
-class _Dimensions(dict[Any, Any]):
-    """Dimensions by their values: looking one up is quicker than making it."""
-
-    _MOST = 4096
-
-    def __missing__(self, dim: int) -> Dimension:
-        made = int.__new__(Dimension, dim)
-        if len(self) < self._MOST:
-            self[dim] = made
-        return made
-
-
-_dimension: Callable[[Dim], Dimension | None] = _Dimensions({None: None}).__getitem__
-
 UNKNOWN = TensorShape(None)
 SCALAR = TensorShape([])
 
 
 def _as_rank(rank: Any) -> int:
     if not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
-        raise InvalidArgumentError(f"A rank is an integer from 0 to {MAX_RANK}, got {shown(rank)}.")
+        raise ArgumentError(f"A rank is an integer from 0 to {MAX_RANK}, got {shown(rank)}.")
     return rank
 
 
@@ -385,11 +390,11 @@ def _as_dim(value: Any) -> Dim:
     try:
         dim = value.__index__()
     except (AttributeError, TypeError):
-        raise InvalidArgumentError(
+        raise DTypeError(
             f"Dimension value must be integer or None, got value {shown(value)} of type {type(value).__name__!r}"
         ) from None
     if dim < 0:
-        raise InvalidArgumentError(f"Dimension {shown(dim)} must be >= 0")
+        raise ArgumentError(f"Dimension {shown(dim)} must be >= 0")
     return int(dim)
 
 
@@ -427,7 +432,7 @@ def _broadcast_dim(a: Dim, b: Dim, x: TensorShape, y: TensorShape) -> Dim:
         return b
     if a is None or b is None:
         return b if a is None else a  # the known one is not 1, so the other must equal it or be 1
-    raise InvalidArgumentError(f"Incompatible shapes: {brackets(x)} vs. {brackets(y)}")
+    raise ArgumentError(f"Incompatible shapes: {brackets(x)} vs. {brackets(y)}")
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
@@ -437,5 +442,5 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
         InvalidArgumentError: `axis` is outside ``[-rank, rank)``.
     """
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(f"{what} {axis} is out of range [-{rank}, {rank}) for a tensor of rank {rank}")
+        raise ArgumentError(f"{what} {axis} is out of range [-{rank}, {rank}) for a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from situs.devices.inventory import process
 from situs.devices.physical import torch_has_cuda
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 
 if TYPE_CHECKING:
     from situs.testing import TestCase as TestCase
@@ -34,7 +34,7 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
     """
     wanted = (0, 0) if min_cuda_compute_capability is None else min_cuda_compute_capability
     if not isinstance(wanted, (tuple, list)) or [type(number) for number in wanted] != [int, int]:
-        raise InvalidArgumentError(f"A compute capability is a pair of integers such as (8, 0), got {wanted!r}.")
+        raise ArgumentError(f"A compute capability is a pair of integers such as (8, 0), got {wanted!r}.")
     return any(d.card is not None and d.card.compute_capability >= tuple(wanted) for d in process.preview())
 
 

@@ -30,7 +30,7 @@ from collections.abc import (
 )
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 
 MAX_DEPTH = 64
 
@@ -42,7 +42,7 @@ def deeper(depth: int) -> int:
         InvalidArgumentError: it is too deep for anything but a list that contains itself.
     """
     if depth >= MAX_DEPTH:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Expected nested lists of tensors, got a list that contains itself, or is nested more than {MAX_DEPTH} "
             "levels deep."
         )

@@ -19,7 +19,7 @@ from situs.devices.scope import ROOT, Scope, device, enter, here
 from situs.dtype import variant
 from situs.eager.tape import Keys, Record
 from situs.eager.tensor import EagerTensor
-from situs.errors import NotFoundError
+from situs.errors import NotFoundError, show_as
 from situs.ops.cumulative import add_n
 from situs.ops.join import concat
 from situs.ops.math import add
@@ -35,6 +35,9 @@ Call = Callable[[Record, Sequence[Any], set[int], Pending], None]
 
 class NoGradientError(NotFoundError):
     """An op on the way has no gradient."""
+
+
+show_as(NoGradientError, LookupError)
 
 
 def backward(

@@ -18,7 +18,7 @@ from situs.autodiff.graph_tape import GraphRecording, is_variable, state_or_tens
 from situs.autodiff.tape import GradientTape
 from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape, has_gradient
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import identity
@@ -53,7 +53,7 @@ def _custom_gradient(grads: list[Any], results: list[Any], args: list[Any], *, g
 def _checked(made: Any, count: int) -> list[Any]:
     found = flatten(made)
     if len(found) != count:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"custom_gradient function expected to return {count} gradients, but returned {len(found)} instead."
         )
     return found
@@ -167,7 +167,7 @@ def _with_variables(grad_fn: Callable[..., Any], variables: list[Any], count: in
             return _checked(grad_fn(*grads), count)
         pair = grad_fn(*grads, variables=variables)
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "A gradient function that takes `variables` returns two things, the gradients of the arguments and "
                 f"those of the variables; got {type(pair).__name__}."
             )

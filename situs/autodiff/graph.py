@@ -13,12 +13,13 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from situs.autodiff.backprop import Pending, backward, call_rule
+from situs.autodiff.registered import rule_of
 from situs.autodiff.residuals import See
 from situs.autodiff.unconnected import as_choice, filled
 from situs.devices.scope import ROOT, here
 from situs.eager.tape import Keys, has_gradient
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.function import captured
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
@@ -67,7 +68,7 @@ def gradients(
     choice = as_choice(unconnected_gradients)
     graph = _graph_of([*targets, *sources])
     if graph is None or not all(isinstance(target, SymbolicTensor) for target in targets):
-        raise InvalidArgumentError("tf.gradients works on the tensors of a graph. Use tf.GradientTape in eager code.")
+        raise ArgumentError("tf.gradients works on the tensors of a graph. Use tf.GradientTape in eager code.")
     with graph.as_default() if here.graph is not graph else nullcontext(), graph.name_scope(name):
         origins = Origins()
         stops = {origins.key(graph.capture(_of_graph(tensor))) for tensor in _tensors(stop_gradients)}
@@ -83,7 +84,7 @@ def _source(x: Any) -> Any:
     x = variable_behind(x)
     if isinstance(x, Variable):
         if here.graph is None:
-            raise InvalidArgumentError(f"Variable '{x.name}' is an eager one: use tf.GradientTape.")
+            raise ArgumentError(f"Variable '{x.name}' is an eager one: use tf.GradientTape.")
         return captured_variable(here.graph, x)
     x = getattr(x, "_variable", x)
     if isinstance(x, EagerTensor) and here.graph is not None:
@@ -102,7 +103,7 @@ def _flat_or_none(grad_ys: Any, count: int) -> list[Any]:
         return [None] * count
     found = list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
     if len(found) != count:
-        raise InvalidArgumentError(f"Passed {len(found)} grad_ys for {count} ys.")
+        raise ArgumentError(f"Passed {len(found)} grad_ys for {count} ys.")
     return found
 
 
@@ -115,7 +116,7 @@ def _graph_of(tensors: Sequence[Any]) -> Graph | None:
 
 def _of_graph(tensor: Any) -> SymbolicTensor:
     if not isinstance(tensor, SymbolicTensor):
-        raise InvalidArgumentError(f"`stop_gradients` are tensors of the graph, got {shown(tensor)}.")
+        raise ArgumentError(f"`stop_gradients` are tensors of the graph, got {shown(tensor)}.")
     return tensor
 
 
@@ -188,7 +189,7 @@ class _NodeRecord:
         self.node = node
         self.op: Op = node.op_def
         self.name = node.name
-        self.rule: GradientRule | None = node.op_def.gradient_rule
+        self.rule: GradientRule | None = rule_of(node)
         self.attrs = {**node.types, **node.attrs, NODE: node, SEE: see}
         self.inputs = _keys(node, key)
         # What stops has a gradient all the same; it only goes no further back.

@@ -15,6 +15,7 @@ from math import inf
 from typing import Any
 
 from situs.autodiff.graph import Origins, operations_before
+from situs.autodiff.registered import rule_of
 from situs.devices.scope import here
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
@@ -85,7 +86,7 @@ class GraphRecording:
                 found = variables[top].get(key)
                 if found is not None and found.trainable:
                     known.setdefault(key, node.serial)
-            if getattr(node.op_def.gradient_rule, "stops", False):
+            if getattr(rule_of(node), "stops", False):
                 continue
             if any(known.get(origins.key(tensor), inf) <= node.serial for tensor in node.inputs):
                 nodes.append(node)

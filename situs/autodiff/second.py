@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs.autodiff.graph import gradients
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import reshape
 from situs.ops.join import stack
 from situs.tensor import read
@@ -34,7 +34,7 @@ def hessians(
 def _rows(grad: Any, x: Any, colocated: bool) -> Any:
     sizes = x.shape.as_list() if x.shape.is_fully_defined() else None
     if sizes is None:
-        raise InvalidArgumentError(f"Computing hessians takes an x of known shape, got {x!r} of shape {x.shape}.")
+        raise ArgumentError(f"Computing hessians takes an x of known shape, got {x!r} of shape {x.shape}.")
     flat = reshape(grad, [-1])
     count = x.shape.num_elements() or 0
     rows = [gradients(flat[i], [x], None, "rows", colocated, unconnected_gradients="zero")[0] for i in range(count)]

@@ -26,7 +26,7 @@ from situs.autodiff.unconnected import UnconnectedGradients, as_choice, filled
 from situs.devices.scope import here, record_on
 from situs.eager.tape import Tape, has_gradient, key_of
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError, StateError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor, ones_like
 from situs.ops.constant import range as range_op
@@ -75,7 +75,7 @@ class GradientTape:
 
     def _start(self) -> None:
         if self._recording:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape."
             )
         if self._tape is None:
@@ -93,7 +93,7 @@ class GradientTape:
         """Records from now on what is made of a tensor, or of several."""
         for item in map(variable_behind, flatten(tensor)):
             if not is_tensor(item):
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable."
                 )
             if not has_gradient(item.dtype):
@@ -117,7 +117,7 @@ class GradientTape:
     def stop_recording(self) -> Iterator[None]:
         """A context whose ops are not recorded."""
         if not self._recording:
-            raise InvalidArgumentError("Tape is not recording.")
+            raise ArgumentError("Tape is not recording.")
         self._stop()
         try:
             yield
@@ -135,7 +135,7 @@ class GradientTape:
 
     def _live(self) -> Tape:
         if self._tape is None:
-            raise FailedPreconditionError(
+            raise StateError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians). "
                 "Make it with persistent=True to ask again."
             )
@@ -159,7 +159,7 @@ class GradientTape:
         targets = [variable_behind(item) for item in flatten(target)]
         seeds = [None] * len(targets) if output_gradients is None else flatten(output_gradients)
         if len(seeds) != len(targets):
-            raise InvalidArgumentError(f"There are {len(targets)} targets and {len(seeds)} output gradients.")
+            raise ArgumentError(f"There are {len(targets)} targets and {len(seeds)} output gradients.")
         made = self._gradients(tape, targets, wanted, seeds)
         self._let_go()
         filled_in = [filled(grad, source, choice) for grad, source in zip(made, wanted, strict=True)]
@@ -245,9 +245,9 @@ class GradientTape:
         end, begin = _tensor(target), _tensor(source)
         for shape in (end.shape, begin.shape):
             if shape.rank is not None and shape.rank < 2:
-                raise InvalidArgumentError(f"Shape {shape} must have rank at least 2")
+                raise ArgumentError(f"Shape {shape} must have rank at least 2")
         if not end.shape[:1].is_compatible_with(begin.shape[:1]):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Need first dimension of target shape ({end.shape}) and source shape ({begin.shape}) to match."
             )
         choice = UnconnectedGradients.ZERO  # as in TensorFlow, whichever is asked for
@@ -262,7 +262,7 @@ class GradientTape:
             FailedPreconditionError: TensorFlow would go back several times in eager code, by a tape that goes once.
         """
         if not (vectorizes or self._persistent or here.graph is not None):
-            raise FailedPreconditionError(
+            raise StateError(
                 "GradientTape must be created with persistent=True to compute the jacobian with eager execution "
                 "enabled and with experimental_use_pfor set to False."
             )

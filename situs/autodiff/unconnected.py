@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.constant import zeros_like
 
 
@@ -25,9 +25,7 @@ def as_choice(value: Any) -> UnconnectedGradients:
     try:
         return UnconnectedGradients(value)
     except ValueError:
-        raise InvalidArgumentError(
-            f"Unknown value for unconnected_gradients: {value!r}. Say 'none' or 'zero'."
-        ) from None
+        raise ArgumentError(f"Unknown value for unconnected_gradients: {value!r}. Say 'none' or 'zero'.") from None
 
 
 def filled(grad: Any, source: Any, choice: UnconnectedGradients) -> Any:

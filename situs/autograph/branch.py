@@ -17,7 +17,7 @@ from situs.autograph.condition import Getter, Names, Setter, Thunk, check_condit
 from situs.autograph.hoist import VALUE_OF_EXPRESSION
 from situs.autograph.returns import FLAG, VALUE
 from situs.autograph.state import UNDEFINED, Values, carried, check_same, merged
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 
 
 class UnequalReturnsError(InvalidArgumentError):
@@ -85,7 +85,7 @@ def _check_branches(one: Values, other: Values, names: Names, where: str) -> Non
     for name, left, right in zip(names, one, other, strict=True):
         if (left is UNDEFINED) is not (right is UNDEFINED):
             missing = "main" if left is UNDEFINED else "else"
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"'{name}' must also be initialized in the {missing} branch ({where}): the condition is a tensor, "
                 f"and '{name}' is used afterwards. Give it a value before."
             )

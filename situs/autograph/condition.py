@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from situs.autograph.state import Values
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.tensor import is_tensor
 
 Thunk = Callable[[], Any]
@@ -33,7 +33,7 @@ def check_condition(condition: Any, what: str, where: str) -> None:
     if is_bool and is_scalar:
         return
     cast = "" if is_bool else "; to use as boolean Tensor, use `tf.cast`"
-    raise InvalidArgumentError(
+    raise ArgumentError(
         f"condition of {what} expected to be `tf.bool` scalar, got {condition}{cast}; to check for None, use "
         f"`is not None` ({where})."
     )

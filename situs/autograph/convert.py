@@ -36,7 +36,7 @@ from situs.autograph.prepare import is_convertible, mangle, prepare
 from situs.autograph.returns import lower_returns
 from situs.autograph.source import Source, find, inner_code
 from situs.autograph.syntax import as_block, insert_at_head, statements
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,7 +83,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
     """
     result = converted(entity)
     if not (is_converted(result) or is_converted(getattr(result, "func", None))):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{entity!r} cannot be converted: expected a Python function or method whose source file can be read, "
             f"which is no generator or coroutine and is not marked with do_not_convert."
         )
@@ -99,7 +99,7 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
     function = getattr(entity, "__func__", entity)
     source = find(function) if type(function) is FunctionType else None
     if source is None or not is_convertible(source.node):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{entity!r} cannot be converted: expected a Python function or method whose source file can be read, "
             f"which is no generator or coroutine."
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, UnimplementedError
 from situs.tensor import is_tensor
 
 
@@ -96,7 +96,7 @@ def install(**functions: Callable[..., Any]) -> Hooks:
     """
     global current
     if unknown := sorted(set(functions) - set(_NAMES)):
-        raise InvalidArgumentError(f"There is no hook {unknown}; the hooks are {_NAMES}.")
+        raise ArgumentError(f"There is no hook {unknown}; the hooks are {_NAMES}.")
     before, current = current, replace(current, **functions)
     return before
 

@@ -18,7 +18,7 @@ from situs.autograph.condition import Getter, Names, Setter, Thunk, check_condit
 from situs.autograph.loop_options import LoopOptions, run_loop
 from situs.autograph.returns import FLAG, VALUE
 from situs.autograph.state import UNDEFINED, carried, check_same, check_shape, rebuilt
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, UnimplementedError
 
 
 def while_stmt(test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, names: Names, needed: int) -> None:
@@ -228,14 +228,14 @@ class _Carried:
             )
         for name, value in zip(self._names, self._before, strict=False):
             if value is UNDEFINED or value is None:
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"'{name}' must be defined before the loop ({self._where}), and be a tensor: the loop depends on "
                     f"a tensor and may run no iteration, and '{name}' is used afterwards or by the next iteration."
                 )
 
     def _check_iteration(self, name: str, old: Any, new: Any) -> None:
         if new is UNDEFINED:
-            raise InvalidArgumentError(f"'{name}' has no value after one iteration of the loop ({self._where}).")
+            raise ArgumentError(f"'{name}' has no value after one iteration of the loop ({self._where}).")
         check_same(name, old, new, ("before the loop", "after one iteration"), self._where)
         if name not in self._filled_in:  # zeros, whose shape says nothing
             check_shape(name, old, new, self._where, self.options.allows)

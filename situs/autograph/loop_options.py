@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from situs.autograph import hooks
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.shapes import TensorShape
 
 
@@ -40,10 +40,10 @@ def set_loop_options(
     if loop is None:
         return
     if not isinstance(shape_invariants, (Iterable, type(None))):
-        raise InvalidArgumentError(f"shape_invariants are a list of pairs, got {shown(shape_invariants)}")
+        raise ArgumentError(f"shape_invariants are a list of pairs, got {shown(shape_invariants)}")
     for pair in shape_invariants or ():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InvalidArgumentError(f"shape_invariants are pairs of a variable and a shape, got {shown(pair)}")
+            raise ArgumentError(f"shape_invariants are pairs of a variable and a shape, got {shown(pair)}")
         loop.free(*pair)
     if maximum_iterations is not None:
         loop.limit(maximum_iterations)
@@ -70,11 +70,11 @@ class LoopOptions:
         """Lets a variable have any shape that fits `shape` after an iteration."""
         wanted = TensorShape(shape)
         if not any(variable is known for known in self.variables):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"shape_invariants names {shown(variable)}, which is no variable of the loop ({self._where})."
             )
         if not _covers(wanted, variable.shape):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"A variable has shape {variable.shape} before the loop, which does not conform with the shape "
                 f"invariant {wanted} ({self._where})."
             )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from situs.autograph import hooks
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.tensor import is_tensor
 from situs.tree import flatten, form_of, is_composite, made_like, parts_of
 
@@ -109,7 +109,7 @@ def _check_leaf(name: str, one: Any, other: Any, sides: tuple[str, str], where: 
     for value, side in ((one, sides[0]), (other, sides[1])):
         if not _carries(value):
             what = "None" if value is None else f"{value!r}, which is not a tensor,"
-            raise InvalidArgumentError(f"'{name}' is {what} {side} ({where}).")
+            raise ArgumentError(f"'{name}' is {what} {side} ({where}).")
     found = dtype_name(one), dtype_name(other)
     if None not in found and found[0] != found[1]:
         raise DTypeError(f"'{name}' has dtype {found[0]} {sides[0]}, but dtype {found[1]} {sides[1]} ({where}).")
@@ -141,7 +141,7 @@ def check_shape(name: str, before: Any, after: Any, where: str, freed: Callable[
     pairs = zip(flatten(before), flatten(after), strict=True)
     for old, new in pairs:
         if is_tensor(old) and is_tensor(new) and not freed(old) and not _keeps(_dims(old), _dims(new)):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"'{name}' has shape {old.shape} before the loop, but shape {new.shape} after one iteration ({where}). "
                 f"A loop carries tensors of one shape; make room before the loop, or use "
                 f"tf.autograph.experimental.set_loop_options, or tf.while_loop, with shape_invariants."

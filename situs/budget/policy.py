@@ -19,7 +19,7 @@ from situs import settings
 from situs.devices.inventory import Configurations, limit_of, process
 from situs.devices.logical import Device
 from situs.devices.physical import PhysicalDevice
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 
 MIB = 2**20
 _TOO_LATE = "Physical devices cannot be modified after being initialized"
@@ -43,7 +43,7 @@ current = MemoryPolicy()
 def set_growth(device: PhysicalDevice, enable: bool) -> None:
     """Turns growth of the memory taken from one card on or off."""
     if process.card_of(device) is None:
-        raise InvalidArgumentError("Cannot set memory growth on non-GPU and non-Pluggable devices")
+        raise ArgumentError("Cannot set memory growth on non-GPU and non-Pluggable devices")
     wanted = settings.switch(enable, "enable")
     process.change(_asked_growth(device) != wanted, _TOO_LATE, lambda: current.growth.__setitem__(device, wanted))
 
@@ -63,7 +63,7 @@ def _grow_everywhere(wanted: bool) -> None:
 def get_growth(device: PhysicalDevice) -> bool:
     """Whether the memory taken from one card grows with the program."""
     if process.card_of(device) is None:
-        raise InvalidArgumentError("Cannot get memory growth of non-GPU and non-Pluggable devices")
+        raise ArgumentError("Cannot get memory growth of non-GPU and non-Pluggable devices")
     settled = [found.growth for gpu, found in _in_force.items() if gpu.physical == device]
     return settled[0] if settled else _growth(device)
 
@@ -83,7 +83,7 @@ def check_fraction(fraction: object) -> float:
     """
     value = settings.number(fraction)
     if not 0.0 < value <= 1.0:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The fraction of a GPU's memory is a number above 0 and at most 1, got {shown(fraction)}. "
             "For example 0.4 takes 40 % of each card."
         )
@@ -101,14 +101,14 @@ _CONTRADICTION = (
 def _refuse_fraction_of_split_cards() -> None:
     split = [card.name for card in process.physical("GPU") if process.split_of(card)]
     if split:
-        raise InvalidArgumentError(_CONTRADICTION.format(found=f"Split with memory limits: {', '.join(split)}."))
+        raise ArgumentError(_CONTRADICTION.format(found=f"Split with memory limits: {', '.join(split)}."))
 
 
 def refuse_split_of_fraction(card: PhysicalDevice) -> None:
     """Raises if a fraction of every card has been asked for, so that `card` cannot be split."""
     if current.fraction is not None:
         found = f"{card.name} is to be split, and a fraction of {current.fraction:g} is set."
-        raise InvalidArgumentError(_CONTRADICTION.format(found=found))
+        raise ArgumentError(_CONTRADICTION.format(found=found))
 
 
 process.on_split(refuse_split_of_fraction)
@@ -188,7 +188,7 @@ def _settle(devices: tuple[Device, ...]) -> None:
 def _check_growth_agrees(decided: Mapping[Device, Policy]) -> None:
     """TensorFlow's rule: either the memory of all GPUs grows, or that of none."""
     if len({found.growth for found in decided.values()}) > 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Memory growth cannot differ between GPU devices. Set it for all of them, or hide the others with "
             "tf.config.set_visible_devices."
         )
@@ -255,7 +255,7 @@ def _refuse_contradiction(request: Request) -> None:
         if limits and limits != [part.memory_limit for part in parts]:
             found.append(f"memory limits of {limits} MB for {card.name}")
     if found:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"This session asks for {request}, and the program has set {' and '.join(found)}. Ask for one of them only."
         )
 

@@ -30,7 +30,7 @@ from situs.checkpoints.trackable import Trackable
 from situs.checkpoints.writer import Saved, write
 from situs.devices.scope import ROOT, build_into, device, here
 from situs.eager.bridge import host
-from situs.errors import InvalidArgumentError, NotFoundError, UnimplementedError, shown
+from situs.errors import ArgumentError, NotFoundError, UnimplementedError, shown
 from situs.files.paths import as_text, translated
 from situs.graph.context import init_scope
 from situs.ops.define import CPU, op
@@ -67,22 +67,22 @@ class Checkpoint(Trackable):
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         reserved = kwargs.keys() & {_COUNTER, *_OWN}
         if reserved:
-            raise InvalidArgumentError(f"A Checkpoint has a {reserved.pop()} of its own: give the object another name.")
+            raise ArgumentError(f"A Checkpoint has a {reserved.pop()} of its own: give the object another name.")
         for name, value in [("root", root), *kwargs.items()]:
             if not may_hold_variables(value) and not (name == "root" and value is None):
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"`Checkpoint` was expecting {name} to be a trackable object: a variable, an object that has "
                     f"variables, or a list or dictionary of such; got {shown(value)}."
                 )
         if is_variable(root):
-            raise InvalidArgumentError("A variable has no children: give it a name, as in Checkpoint(v=variable).")
+            raise ArgumentError("A variable has no children: give it a name, as in Checkpoint(v=variable).")
         self._base = root
         self._counter: Any = None
         self._background = Background()
         taken = {} if root is None else children(root)
         for name in sorted(kwargs):
             if name in taken and taken[name] is not kwargs[name]:
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"Cannot create a Checkpoint with keyword argument {name} if root.{name} already exists."
                 )
             setattr(self, name, kwargs[name])

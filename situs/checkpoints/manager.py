@@ -27,7 +27,7 @@ from situs.checkpoints.messages import CheckpointState
 from situs.checkpoints.options import CheckpointOptions, as_options
 from situs.checkpoints.saver import as_step
 from situs.checkpoints.state import get_checkpoint_state, update_checkpoint_state
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.files.paths import as_text, translated, without_scheme
 from situs.ops.attribute import as_bool, as_float, as_int
 
@@ -63,9 +63,9 @@ class CheckpointManager:
         if not isinstance(checkpoint, Checkpoint):
             raise DTypeError(f"A CheckpointManager manages a tf.train.Checkpoint, got {shown(checkpoint)}.")
         if max_to_keep is not None and as_int(max_to_keep, "max_to_keep") <= 0:
-            raise InvalidArgumentError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
+            raise ArgumentError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
         if checkpoint_interval is not None and step_counter is None:
-            raise InvalidArgumentError("`step_counter` should be passed if `checkpoint_interval` is not None.")
+            raise ArgumentError("`step_counter` should be passed if `checkpoint_interval` is not None.")
         self._checkpoint = checkpoint
         self._directory = as_text(directory)
         self._prefix = os.path.join(self._directory, as_text(checkpoint_name))  # noqa: PTH118 - as it was written

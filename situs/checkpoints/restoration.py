@@ -21,7 +21,7 @@ from situs.checkpoints.cells import check_dtype, has_value, needs_session, put
 from situs.checkpoints.objects import STATE, ObjectGraph, children, may_hold_variables, walk
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.resumable import Resumable
-from situs.errors import DataLossError, InvalidArgumentError
+from situs.errors import ArgumentError, DataLossError
 from situs.session.session import BaseSession
 from situs.shapes import TensorShape
 
@@ -185,7 +185,7 @@ def _check(variable: Any, key: str, reader: CheckpointReader) -> None:
     entry = reader.entry(key)
     check_dtype(variable, entry.dtype, key)
     if not variable.shape.is_compatible_with(entry.shape):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Received incompatible tensor with shape {TensorShape(entry.shape)} when attempting to restore variable "
             f"with shape {variable.shape} and name {variable.name}."
         )

@@ -44,7 +44,15 @@ from situs.checkpoints.saveable import Parts, SessionState, in_parts
 from situs.checkpoints.state import checked_file_name, update_checkpoint_state
 from situs.checkpoints.writer import write
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError, UnimplementedError, shown
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    InvalidArgumentError,
+    OpError,
+    StateError,
+    UnimplementedError,
+    shown,
+)
 from situs.files.drafts import write_whole
 from situs.files.paths import as_text, as_texts, translated
 from situs.graph.context import get_default_graph
@@ -107,7 +115,7 @@ class Saver:
         if builder is not None:
             raise UnimplementedError("A Saver adds nothing to the graph, so there is nothing for a builder to build.")
         if defer_build and var_list is not None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "If `var_list` is provided then build cannot be deferred. Either set defer_build=False or "
                 "var_list=None."
             )
@@ -136,7 +144,7 @@ class Saver:
 
     def _variables(self, before: str) -> dict[str, Any]:
         if self._var_list is None:
-            raise FailedPreconditionError(f"`build()` should be called before {before} if defer_build==True")
+            raise StateError(f"`build()` should be called before {before} if defer_build==True")
         return self._var_list
 
     # Saving.
@@ -187,7 +195,7 @@ class Saver:
 
     def _with_step(self, path: str, step: Any, session: BaseSession | None, given: Any) -> str:
         if not path:
-            raise InvalidArgumentError("no path specified")
+            raise ArgumentError("no path specified")
         if step is None:
             return path
         number = as_step(step, given if session is None else session)
@@ -241,12 +249,12 @@ class Saver:
         """
         variables = self._variables("restore")
         if save_path is None:
-            raise InvalidArgumentError("Can't load save_path when it is None.")
+            raise ArgumentError("Can't load save_path when it is None.")
         if not variables:
             return
         session = plain_session(sess) if needs_session(variables.values()) else None
         if not checkpoint_exists(save_path):
-            raise InvalidArgumentError(f"The passed save_path is not a valid checkpoint: {as_text(save_path)}")
+            raise ArgumentError(f"The passed save_path is not a valid checkpoint: {as_text(save_path)}")
         with CheckpointReader(save_path).open_all() as reader:
             keys = _keys(reader, variables)
             for name, variable in variables.items():
@@ -354,14 +362,14 @@ def _by_name(var_list: Any, allow_empty: bool) -> dict[str, Any]:
     """The variables by the names that they are saved under."""
     if var_list is None:
         if not makes_graph_variables():
-            raise FailedPreconditionError(
+            raise StateError(
                 "When eager execution is enabled, `var_list` must specify a list or dict of variables to save"
             )
         graph = get_default_graph()
         var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
     found = _named(var_list) if isinstance(var_list, Mapping) else _unnamed(var_list)
     if not found and not allow_empty:
-        raise InvalidArgumentError("No variables to save")
+        raise ArgumentError("No variables to save")
     return found
 
 
@@ -400,7 +408,7 @@ def _unnamed(var_list: Any) -> dict[str, Any]:
             raise DTypeError(f"Variable to save is not a Variable: {shown(variable)}")
     for variable in in_parts(given):
         if full_name(variable) in found:
-            raise InvalidArgumentError(f"At least two variables have the same name: {full_name(variable)}")
+            raise ArgumentError(f"At least two variables have the same name: {full_name(variable)}")
         found[full_name(variable)] = variable
     return found
 
@@ -443,5 +451,5 @@ def _place_for(path: str) -> Path:
         try:
             prefix.parent.mkdir(exist_ok=True)
         except FileNotFoundError:
-            raise InvalidArgumentError(f"Parent directory of {path} doesn't exist, can't save.") from None
+            raise ArgumentError(f"Parent directory of {path} doesn't exist, can't save.") from None
     return prefix

@@ -18,7 +18,7 @@ from typing import Any
 
 from situs.checkpoints.messages import CheckpointState
 from situs.checkpoints.opening import read_plain
-from situs.errors import InvalidArgumentError, OpError
+from situs.errors import ArgumentError, OpError
 from situs.files.drafts import write_whole
 from situs.files.paths import as_text, as_texts, translated, without_scheme
 from situs.proto.text import parse
@@ -52,7 +52,7 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
         _logger.warning("%s cannot be used, and is ignored: %s", path, error)
         return None
     if not state.model_checkpoint_path:
-        raise InvalidArgumentError(f"Invalid checkpoint state loaded from {folder}: it names no checkpoint.")
+        raise ArgumentError(f"Invalid checkpoint state loaded from {folder}: it names no checkpoint.")
     state.model_checkpoint_path = os.path.join(folder, state.model_checkpoint_path)  # noqa: PTH118 - as it was written
     paths = [os.path.join(folder, path) for path in state.all_model_checkpoint_paths]  # noqa: PTH118
     state.ClearField("all_model_checkpoint_paths")
@@ -125,7 +125,7 @@ def _state(
     given = [] if all_model_checkpoint_paths is None else as_texts(all_model_checkpoint_paths, "Checkpoints")
     times = None if all_model_checkpoint_timestamps is None else list(all_model_checkpoint_timestamps)
     if times is not None and len(times) != len(given):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Checkpoint timestamps, if provided, must match checkpoint paths (got paths {given} and timestamps "
             f"{times})"
         )
@@ -165,7 +165,7 @@ def checked_file_name(latest_filename: Any, save_path: Any) -> str:
     """
     name = FILE if latest_filename is None else as_text(latest_filename)
     if not name or "/" in name:
-        raise InvalidArgumentError("'latest_filename' must not contain path components, and must not be empty")
+        raise ArgumentError("'latest_filename' must not contain path components, and must not be empty")
     if name == Path(as_text(save_path)).name:
-        raise InvalidArgumentError(f"'latest_filename' collides with 'save_path': '{name}' and '{as_text(save_path)}'")
+        raise ArgumentError(f"'latest_filename' collides with 'save_path': '{name}' and '{as_text(save_path)}'")
     return name

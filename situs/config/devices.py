@@ -8,7 +8,7 @@ from typing import Any
 from situs.devices.inventory import check_type, process
 from situs.devices.logical import LogicalDevice, LogicalDeviceConfiguration, in_listing_order
 from situs.devices.physical import PhysicalDevice
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.placement import options
 from situs.settings import DEFAULT_VIRTUAL_GPU_BYTES, check_virtual_gpus, parse_bytes
 
@@ -75,9 +75,9 @@ def set_virtual_gpus(count: int, memory: int | str = DEFAULT_VIRTUAL_GPU_BYTES) 
         RuntimeError: the devices have been made already.
     """
     if not isinstance(count, int) or isinstance(count, bool):
-        raise InvalidArgumentError(f"The number of virtual GPUs is an integer, got {count!r}.")
+        raise ArgumentError(f"The number of virtual GPUs is an integer, got {count!r}.")
     if not isinstance(memory, (int, str)):
-        raise InvalidArgumentError(f"The memory of a virtual GPU is bytes, or text such as '2GiB', got {memory!r}.")
+        raise ArgumentError(f"The memory of a virtual GPU is bytes, or text such as '2GiB', got {memory!r}.")
     size = parse_bytes(memory) if isinstance(memory, str) else memory
     process.set_virtual_gpus(check_virtual_gpus(count, size))
 
@@ -99,5 +99,5 @@ def _as_devices(devices: Any) -> list[PhysicalDevice]:
     if isinstance(devices, PhysicalDevice):
         return [devices]
     if not isinstance(devices, Iterable) or isinstance(devices, str) or getattr(devices, "ndim", None) == 0:
-        raise InvalidArgumentError(f"Expected a PhysicalDevice or a list of them, got {devices!r}.")
+        raise ArgumentError(f"Expected a PhysicalDevice or a list of them, got {devices!r}.")
     return list(devices)

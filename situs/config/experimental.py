@@ -18,7 +18,7 @@ from situs.devices.logical import LogicalDeviceConfiguration as VirtualDeviceCon
 from situs.devices.physical import PhysicalDevice
 from situs.devices.spec import EMPTY, DeviceSpec, parse_spec
 from situs.eager import policy as policies
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, shown
 from situs.settings import switch
 
 __all__ = [
@@ -74,7 +74,7 @@ def tensor_float_32_execution_enabled() -> bool:
 def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
     """Returns what is known of a card: ``device_name`` and ``compute_capability``; empty for a CPU."""
     if not isinstance(device, PhysicalDevice):
-        raise InvalidArgumentError(f"device must be a tf.config.PhysicalDevice, but got: {device!r}")
+        raise ArgumentError(f"device must be a tf.config.PhysicalDevice, but got: {device!r}")
     card = process.card_of(device)
     if card is None:
         return {}
@@ -114,7 +114,7 @@ def get_memory_info(device: str) -> dict[str, int]:
     """
     account: Account | None = _find(device).account
     if account is None:
-        raise InvalidArgumentError(f"Allocator stats not available for device '{device}'")
+        raise ArgumentError(f"Allocator stats not available for device '{device}'")
     return account.usage()._asdict()
 
 
@@ -131,7 +131,7 @@ def reset_memory_stats(device: str) -> None:
     """
     account: Account | None = _find(device).account
     if account is None:
-        raise InvalidArgumentError(f"Cannot reset memory stats for device '{device}'")
+        raise ArgumentError(f"Cannot reset memory stats for device '{device}'")
     account.reset_peak()
 
 
@@ -159,7 +159,7 @@ def _find(name: str) -> Device:
     for device in process.devices():
         if wanted.matches(device.spec):
             return device
-    raise InvalidArgumentError(f"No matching devices found for '{name}'")
+    raise ArgumentError(f"No matching devices found for '{name}'")
 
 
 def _read(name: str) -> DeviceSpec:
@@ -168,7 +168,7 @@ def _read(name: str) -> DeviceSpec:
     except (InvalidArgumentError, TypeError):  # TypeError: what cannot be a key is no name
         found = EMPTY
     if found.device_type is None or found.device_index is None or found.device_index < 0:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Failed parsing device name: '{name if isinstance(name, str) else shown(name)}'. Note a valid device "
             'string should at least contain a device type and a device index, like "GPU:0".'
         )

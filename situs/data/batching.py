@@ -30,7 +30,7 @@ from situs.data.node import (
     positive,
 )
 from situs.data.table import Table
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.ops.attribute import as_bool
 from situs.shapes import TensorShape
 
@@ -157,11 +157,11 @@ class Unbatch(Transformation):
     def __init__(self, input: Node) -> None:
         shapes = [leaf.shape for leaf in input.spec.leaves]
         if any(shape.rank == 0 for shape in shapes):
-            raise InvalidArgumentError("Cannot unbatch an input with scalar components.")
+            raise ArgumentError("Cannot unbatch an input with scalar components.")
         sizes = [shape[0] for shape in shapes if shape[0] is not None]
         for size in sizes:
             if size != sizes[0]:
-                raise InvalidArgumentError(_different(sizes[0], size))
+                raise ArgumentError(_different(sizes[0], size))
         self._rows = sizes[0] if sizes else None
         super().__init__(input, input.spec.with_shapes(lambda shape: shape[1:]))
 

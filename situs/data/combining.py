@@ -21,7 +21,7 @@ from situs.data.face import Face, node_of
 from situs.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
 from situs.data.seeding import seed_for
 from situs.data.table import SideBySide
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.ops.attribute import as_bool
 from situs.tree import LEAF, Form, take_apart
 
@@ -96,7 +96,7 @@ class Combining(Face):
         nodes = _nodes_of(datasets, "sample_from_datasets()")
         chances = [1.0] * len(nodes) if weights is None else _as_chances(weights)
         if len(chances) != len(nodes) or not nodes or min(chances) < 0 or not 0 < sum(chances) < math.inf:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Invalid `datasets` or `weights`. sample_from_datasets() takes at least one dataset, and a finite "
                 f"weight for each that is not negative, not all zero; got {len(nodes)} datasets and weights {chances}."
             )
@@ -233,7 +233,7 @@ class Choose(Node):
 
     def __init__(self, nodes: Sequence[Node], choices: Node, stops: bool) -> None:
         if not nodes:
-            raise InvalidArgumentError("Invalid `datasets`. `datasets` should not be empty.")
+            raise ArgumentError("Invalid `datasets`. `datasets` should not be empty.")
         super().__init__(_common_spec(nodes), (*nodes, choices))
         self._stops = stops
 

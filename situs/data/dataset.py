@@ -33,7 +33,7 @@ from situs.data.text import Listing, lines_of, reading
 from situs.data.windows import Windows
 from situs.devices.scope import here
 from situs.eager.tensor import EagerTensor
-from situs.errors import FailedPreconditionError
+from situs.errors import StateError
 from situs.graph.function import outermost
 from situs.tree import take_apart
 
@@ -70,7 +70,7 @@ class Dataset(
         if here.graph is None:
             return OwnedIterator(self._node, self._of)
         if not outermost(here.graph).compares_elements:
-            raise FailedPreconditionError(
+            raise StateError(
                 "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function. In a "
                 "graph, use make_one_shot_iterator(dataset).get_next()."
             )
@@ -83,7 +83,7 @@ class Dataset(
             RuntimeError: a graph is being built.
         """
         if here.graph is not None:
-            raise FailedPreconditionError("as_numpy_iterator() is not supported while tracing functions or graphs")
+            raise StateError("as_numpy_iterator() is not supported while tracing functions or graphs")
         return _as_numpy(OwnedIterator(self._node, self._of), self._node.spec)
 
 

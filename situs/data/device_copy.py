@@ -31,7 +31,7 @@ from situs.devices.spec import parse_spec
 from situs.eager.bridge import host, torch_device
 from situs.eager.counting import counted
 from situs.eager.shortage import exhausted, is_shortage
-from situs.errors import InvalidArgumentError, UnknownDeviceError
+from situs.errors import ArgumentError, UnknownDeviceError
 from situs.ops.attribute import as_int
 from situs.placement.candidates import unknown_device_text
 
@@ -69,7 +69,7 @@ def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Callabl
 
 def _device(name: Any) -> Device:
     if not isinstance(name, str):
-        raise InvalidArgumentError(f"Expecting a string device name. Got {type(name)}({name!r})")
+        raise ArgumentError(f"Expecting a string device name. Got {type(name)}({name!r})")
     wanted = parse_spec(name).completed()
     for device in process.devices():
         if device.spec == wanted:
@@ -85,7 +85,7 @@ class ToDevice(Transformation):
     def __init__(self, input: Node, target: Device, size: int) -> None:
         super().__init__(input)
         if input.spec.has_datasets:
-            raise InvalidArgumentError("Datasets stay on the host; only tensors can be brought to a device.")
+            raise ArgumentError("Datasets stay on the host; only tensors can be brought to a device.")
         self._target = self.where = target
         self._size = size
 

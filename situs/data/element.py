@@ -17,7 +17,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.dtype import as_dtype
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.inner import common
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tracing.spec import TensorSpec
@@ -142,7 +142,7 @@ def take_apart_element(structure: Any) -> tuple[Any, list[Any]]:
     """
     form, leaves = take_apart(structure, whole=is_tensor_of_items)
     if not leaves:
-        raise InvalidArgumentError("Invalid `element`. `element` should not be empty.")
+        raise ArgumentError("Invalid `element`. `element` should not be empty.")
     return form, leaves
 
 

@@ -27,7 +27,7 @@ from situs.devices.scope import ROOT, build_into, here
 from situs.devices.spec import parse_spec
 from situs.eager.bridge import Value, host
 from situs.eager.cell import Cell
-from situs.errors import CancelledError, DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, CancelledError, DTypeError, InvalidArgumentError, shown
 from situs.execution.engine import Engine
 from situs.execution.program import Program
 from situs.execution.state import Run, State
@@ -77,7 +77,7 @@ class ElementFunction:
         homes: Sequence[Device | None] | None = None,
     ) -> None:
         if not callable(function):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Argument `func` must be a callable. Received func={shown(function)} (of type {type(function)})"
             )
         self._what = what
@@ -146,7 +146,7 @@ class ElementFunction:
         """What a function returned, flat: its tensors, and those that its datasets depend on. Notes the spec."""
         made = tuple(made) if type(made) is list else made
         if made is None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The function passed to Dataset.{self._what}() returned None. It must return at least one tensor."
             )
         form, leaves = take_apart_element(made)

@@ -23,6 +23,7 @@ from situs.eager.tensor import to_numpy_value
 from situs.errors import (
     DTypeError,
     InvalidArgumentError,
+    OpDTypeError,
     OpError,
     ResourceExhaustedError,
     UnimplementedError,
@@ -154,11 +155,11 @@ def _at_places(form: Any, value: Any) -> list[Any]:
     return matched(form, value, "the element")
 
 
-def _unlike(expected: Any, value: Any) -> DTypeError:
+def _unlike(expected: Any, value: Any) -> OpError:
     return DTypeError(
         "`generator` yielded an element that did not match the expected structure. The expected structure was "
         f"{expected!r}, but the yielded element was {shown(value)}."
-    )
+    ).in_op()
 
 
 def _component(leaf: Any, value: Any, whole: Any) -> Any:
@@ -167,7 +168,7 @@ def _component(leaf: Any, value: Any, whole: Any) -> Any:
     except (TypeError, ValueError):
         raise _unlike(leaf, whole) from None
     if not leaf.shape.is_compatible_with(array.shape):
-        raise DTypeError(
+        raise OpDTypeError(
             f"`generator` yielded an element of shape {array.shape} where an element of shape {leaf.shape} was "
             "expected."
         )

@@ -22,7 +22,7 @@ from situs.data.node import Node
 from situs.data.optional import Optional, optional_of
 from situs.devices.logical import Device
 from situs.devices.scope import here
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, DTypeError, UnimplementedError
 from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
@@ -102,7 +102,7 @@ class Iterator(IteratorBase):
             ValueError: it has none.
         """
         if self._initializer is None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "The iterator does not have an initializer. This means it was likely created using "
                 "`tf.data.Dataset.make_one_shot_iterator()`. For an initializable iterator, use "
                 "`tf.data.Dataset.make_initializable_iterator()` instead."

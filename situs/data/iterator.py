@@ -27,7 +27,7 @@ from situs.data.resuming import Position, check_fits, go_to, position_of
 from situs.devices.scope import here
 from situs.eager.bridge import host, place
 from situs.eager.tensor import wrap
-from situs.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError
+from situs.errors import OutOfRangeError, StateError, UnimplementedError
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
@@ -217,7 +217,7 @@ class FunctionIterator(IteratorBase):
     def __next__(self) -> Any:
         self._taken += 1
         if self._taken > _MOST:
-            raise FailedPreconditionError(
+            raise StateError(
                 f"{_MOST} elements of a dataset were taken while the graph of a function was made. A Python loop over "
                 "a dataset does not end there: let AutoGraph convert it, or iterate outside of the function."
             )

@@ -31,7 +31,7 @@ from situs.data.node import (
 )
 from situs.data.parallel import mapped, tuned
 from situs.data.sources import Counter, Tensors, components_of
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs.ops.attribute import as_bool
 from situs.tree import Form
 
@@ -73,7 +73,7 @@ class Mapping(Face):
         function = self._function(predicate, what)
         leaves = function.spec.leaves
         if len(leaves) != 1 or leaves[0].dtype is not dt.bool or leaves[0].shape.rank not in (0, None):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is "
                 f"{function.spec.structure!r}."
             )

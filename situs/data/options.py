@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from situs.data.element import Element
 from situs.data.face import Face
 from situs.data.node import Binding, Node, Stream, Transformation
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 
 
 class AutoShardPolicy(enum.IntEnum):
@@ -182,7 +182,7 @@ class Options(_Fields):
     def merge(self, options: Any) -> Options:
         """These options, with those that another has set in their place."""
         if not isinstance(options, Options):
-            raise InvalidArgumentError(f"Options are merged with tf.data.Options, got {options!r}.")
+            raise ArgumentError(f"Options are merged with tf.data.Options, got {options!r}.")
         return self._merged(options)
 
 

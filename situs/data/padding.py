@@ -22,7 +22,7 @@ from situs.dtype import DType
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_bool
 from situs.shapes import TensorShape
@@ -74,7 +74,7 @@ def _sizes(spec: Spec, wanted: Any) -> list[list[Size]]:
     if wanted is None:
         for number, leaf in enumerate(spec.leaves):
             if leaf.shape.rank is None:
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"You must provide `padded_shapes` argument because component {number} has unknown rank."
                 )
         return [leaf.shape.as_list() for leaf in spec.leaves]
@@ -95,7 +95,7 @@ def _size(wanted: Any, leaf: Leaf) -> list[Size]:
 
 
 def _incompatible(shape: TensorShape, leaf: Leaf) -> InvalidArgumentError:
-    return InvalidArgumentError(
+    return ArgumentError(
         f"The padded shape {shape} is not compatible with the shape {leaf.shape} of the corresponding input component."
     )
 
@@ -121,7 +121,7 @@ def _open(wanted: Any) -> Any:
         known = constant_value(value) if isinstance(value, SymbolicTensor) else to_numpy(value)
         value = [None] * (value.shape.num_elements() or 0) if known is None else np.asarray(known).tolist()
     if isinstance(value, (list, tuple)) and any(isinstance(size, (list, tuple)) for size in value):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Padded shape {wanted} must be a `tf.int64` vector tensor, but its shape was {np.shape(value)}."
         )
     if isinstance(value, (TensorShape, type(None))) or not hasattr(value, "__iter__"):
@@ -164,7 +164,7 @@ def _fill(value: Any, dtype: DType) -> Any:
             "the corresponding input component."
         )
     if tensor.shape.rank != 0:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Invalid `padding_values`. `padding_values` should be a scalar tensor, got shape {tensor.shape}."
         )
     return to_numpy(tensor)[()] if dtype is dt.string else to_numpy(tensor).item()

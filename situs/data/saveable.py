@@ -17,7 +17,7 @@ from situs.checkpoints.saveable import SessionState
 from situs.data import iterator_ops as ops
 from situs.data.graph_iterator import Iterator
 from situs.data.options import ExternalStatePolicy
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.ops.inner import building
 from situs.ops.placeholder import placeholder
 from situs.shapes import SCALAR
@@ -49,7 +49,7 @@ def _policy(policy: Any) -> int | None:
         return None if policy is None else int(ExternalStatePolicy(policy))
     name = str(policy).upper()
     if name not in ExternalStatePolicy.__members__:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"external_state_policy is one of {', '.join(ExternalStatePolicy.__members__)}, got {shown(policy)}."
         )
     return int(ExternalStatePolicy[name])

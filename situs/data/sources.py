@@ -28,7 +28,7 @@ from situs.data.table import Counting, Table
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
-from situs.errors import DTypeError, InvalidArgumentError, OutOfRangeError
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, OutOfRangeError
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import unpredictable
 from situs.ops.attribute import as_bool
@@ -73,9 +73,7 @@ class Sources(Face):
         if kwargs:
             raise DTypeError(f"Dataset.range() got an unexpected keyword argument {sorted(kwargs)[0]!r}.")
         if not 1 <= len(args) <= 3:
-            raise InvalidArgumentError(
-                f"Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}."
-            )
+            raise ArgumentError(f"Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}.")
         numbers = [as_number(arg, name) for arg, name in zip(args, _BOUNDS[len(args)], strict=True)]
         return cls._of(Range(numbers, wanted))
 
@@ -243,7 +241,7 @@ class Slices(Node):
     def __init__(self, form: Any, components: Sequence[Any]) -> None:
         for component in components:
             if component.shape.rank == 0:
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     "Unbatching a tensor is only supported for rank >= 1: from_tensor_slices() cannot slice the scalar "
                     f"{component!r}. Use from_tensors()."
                 )
@@ -272,7 +270,7 @@ def _common_size(sizes: Sequence[int | None]) -> int | None:
     known = [size for size in sizes if size is not None]
     for size in known:
         if size != known[0]:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Dimensions {known[0]} and {size} are not compatible: from_tensor_slices() takes tensors with as many "
                 "rows each."
             )

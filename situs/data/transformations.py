@@ -12,7 +12,7 @@ from typing import Any
 
 from situs.data.face import Face, node_of
 from situs.data.node import INFINITE, Binding, Failure, Node, Stream, Transformation
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs.ops.attribute import as_int
 
 Transform = Callable[[Any], Any]
@@ -121,9 +121,7 @@ def map_and_batch(
         num_parallel_calls: How many elements to work on at a time.
     """
     if num_parallel_batches is not None and num_parallel_calls is not None:
-        raise InvalidArgumentError(
-            "`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls`."
-        )
+        raise ArgumentError("`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls`.")
     calls = num_parallel_calls
     if num_parallel_batches is not None:
         calls = as_int(num_parallel_batches, "num_parallel_batches") * as_int(batch_size, "batch_size")

@@ -34,7 +34,7 @@ from situs.data.node import (
     positive,
 )
 from situs.data.sources import INT64
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.attribute import as_bool
 from situs.tree import LEAF
 
@@ -77,7 +77,7 @@ class Windows(Face):
             name: Accepted for TensorFlow's programs.
         """
         if (window_size is None) is (window_size_func is None):
-            raise InvalidArgumentError("Either the `window_size` or the `window_size_func` argument must be specified.")
+            raise ArgumentError("Either the `window_size` or the `window_size_func` argument must be specified.")
         key = self._scalar(self._function(key_func, "group_by_window"), "key_func")
         pair = joined([INT64, Spec(LEAF, [DatasetSpec(self._node.spec)])])
         reduce = ElementFunction(reduce_func, pair, "group_by_window", self._of)
@@ -182,7 +182,7 @@ _NAMES = ("size", "shift", "stride")
 
 def _check_on_host(input: Node, what: str) -> None:
     if input.where is not None:
-        raise InvalidArgumentError(f"{what} makes datasets of elements on the host: bring them to a device afterwards.")
+        raise ArgumentError(f"{what} makes datasets of elements on the host: bring them to a device afterwards.")
 
 
 class GroupByWindow(Computed):

@@ -18,7 +18,7 @@ from situs import locks, settings
 from situs.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
 from situs.devices.physical import Card, PhysicalDevice, Processor, find_cards, find_processor
 from situs.devices.virtual import virtual_cards
-from situs.errors import AlreadyInitializedError, InvalidArgumentError, NotFoundError, shown
+from situs.errors import AlreadyInitializedError, ArgumentError, NotFoundError, shown
 
 MIB = 2**20
 MOST_MEGABYTES = 2**40  # more than any card has, and a float holds its bytes exactly
@@ -105,7 +105,7 @@ class Inventory:
         try:
             wanted = tuple(parts)
         except TypeError:
-            raise InvalidArgumentError(f"Expected a list of LogicalDeviceConfiguration, got {parts!r}.") from None
+            raise ArgumentError(f"Expected a list of LogicalDeviceConfiguration, got {parts!r}.") from None
         check_parts(device, wanted, self.card_of(device))
         for check in self._on_split if wanted and device.device_type == "GPU" else ():
             check(device)
@@ -159,7 +159,7 @@ class Inventory:
         known = self.physical(device_type)
         if not isinstance(device, PhysicalDevice) or device not in known:
             names = ", ".join(d.name for d in known) or "none"
-            raise InvalidArgumentError(f"Unrecognized device: {device!r}. The physical devices are: {names}.")
+            raise ArgumentError(f"Unrecognized device: {device!r}. The physical devices are: {names}.")
 
     # Logical devices: made on first use.
 
@@ -221,7 +221,7 @@ class Inventory:
 def check_type(device_type: str | None) -> None:
     """Raises ``ValueError`` unless this is a word that may be a type of device, or None for all."""
     if device_type is not None and not isinstance(device_type, str):
-        raise InvalidArgumentError(f"A device type is a word such as 'CPU' or 'GPU', got {device_type!r}.")
+        raise ArgumentError(f"A device type is a word such as 'CPU' or 'GPU', got {device_type!r}.")
 
 
 def _of_type(devices: Sequence[PhysicalDevice], device_type: str | None) -> list[PhysicalDevice]:
@@ -242,7 +242,7 @@ def check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None
     """Raises ``ValueError`` unless a physical device can be split into these parts."""
     for part in parts:
         if not isinstance(part, LogicalDeviceConfiguration):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Expected a list of LogicalDeviceConfiguration for {device.name}, got {shown(part)} in it."
             )
         if card is None:
@@ -250,7 +250,7 @@ def check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None
         else:
             _check_gpu_part(part)
     if card is not None and sum(map(limit_of, parts)) > card.memory_bytes:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The memory limits {shown([part.memory_limit for part in parts])} (MB) for {device.name} add up to more "
             f"than the card's {card.memory_bytes / MIB:.0f} MB. Ask for less."
         )
@@ -258,19 +258,19 @@ def check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None
 
 def _check_cpu_part(part: LogicalDeviceConfiguration) -> None:
     if part.memory_limit is not None:
-        raise InvalidArgumentError("Setting memory limit on CPU virtual devices is currently not supported")
+        raise ArgumentError("Setting memory limit on CPU virtual devices is currently not supported")
     if part.experimental_priority is not None:
-        raise InvalidArgumentError("Setting experimental_priority on CPU virtual devices is currently not supported")
+        raise ArgumentError("Setting experimental_priority on CPU virtual devices is currently not supported")
 
 
 def _check_gpu_part(part: LogicalDeviceConfiguration) -> None:
     if part.memory_limit is None:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Setting memory limit is required for GPU virtual devices. Write for example "
             "tf.config.LogicalDeviceConfiguration(memory_limit=1024) for 1024 MB."
         )
     if not settings.number(part.memory_limit) > 0 or limit_of(part) < 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"A memory limit is a positive number of megabytes, got {shown(part.memory_limit)}. "
             "Write for example 1024, or leave the card whole to use all of it."
         )

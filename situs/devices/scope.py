@@ -27,7 +27,7 @@ from typing import Any, Protocol
 from situs import locks
 from situs.devices.logical import Device, LogicalDevice
 from situs.devices.spec import EMPTY, DeviceSpec, MutableDeviceSpec, parse_spec
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, StateError, shown
 
 
 class PlacedOp(Protocol):
@@ -225,7 +225,7 @@ class device:  # noqa: N801 - the name programs use
             _enter(here.entered.pop()[1])
             return
         _leave_out_of_order(self)
-        raise FailedPreconditionError("Exiting device scope without proper scope nesting")
+        raise StateError("Exiting device scope without proper scope nesting")
 
 
 def _leave_out_of_order(left: device) -> None:
@@ -254,7 +254,7 @@ def as_request(name: object) -> Request:
         return parse_spec(name.name)
     if callable(name):
         return name
-    raise InvalidArgumentError(f"Expecting a string device name. Got {type(name)}({shown(name)})")
+    raise ArgumentError(f"Expecting a string device name. Got {type(name)}({shown(name)})")
 
 
 def _called(function: Any, op: PlacedOp) -> object:

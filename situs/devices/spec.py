@@ -21,7 +21,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 
 # Types that may be written without "device:", in any case.
 SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})
@@ -41,7 +41,7 @@ def _number(field: str, value: Any) -> int | None:
     try:
         return None if value is None else int(value)
     except Exception:  # whatever an object that is no number raises
-        raise InvalidArgumentError(f"The {field} of a device spec is an integer, got {shown(value)}.") from None
+        raise ArgumentError(f"The {field} of a device spec is an integer, got {shown(value)}.") from None
 
 
 class _SpecBase:
@@ -135,9 +135,7 @@ class DeviceSpec(_SpecBase):
         The index is inherited on its own: ``/cpu:2`` merged with ``/gpu`` is ``/device:GPU:2``.
         """
         if not isinstance(dev, _SpecBase):
-            raise InvalidArgumentError(
-                f"A device spec merges with another one, got {dev!r}. Use DeviceSpec.from_string."
-            )
+            raise ArgumentError(f"A device spec merges with another one, got {dev!r}. Use DeviceSpec.from_string.")
         merged = [mine if theirs is None else theirs for mine, theirs in zip(self._fields, dev._fields, strict=True)]
         return DeviceSpec(*merged)  # type: ignore[arg-type]
 
@@ -217,7 +215,7 @@ def parse(text: str | None) -> Fields:
     if text is None:
         return Fields()
     if not isinstance(text, str):
-        raise InvalidArgumentError(f"Expecting a string device name. Got {type(text)}({text!r})")
+        raise ArgumentError(f"Expecting a string device name. Got {type(text)}({text!r})")
     found: dict[str, Any] = {}
     for piece in text.split("/"):
         if not piece:
@@ -232,7 +230,7 @@ def parse(text: str | None) -> Fields:
         elif key == "device" and len(values) == 2:
             _add_device(found, _upper_common(values[0]), values[1], text)
         else:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Unknown attribute {key!r} is encountered while parsing the device spec: {text!r}. "
                 "Write a device like '/gpu:1', '/device:GPU:1' or '/job:localhost/replica:0/task:0/device:GPU:1'."
             )
@@ -241,7 +239,7 @@ def parse(text: str | None) -> Fields:
 
 def _add_device(found: dict[str, Any], device_type: str, index: str, text: str) -> None:
     if "device_type" in found:
-        raise InvalidArgumentError(f"Multiple device types are not allowed while parsing the device spec: {text}.")
+        raise ArgumentError(f"Multiple device types are not allowed while parsing the device spec: {text}.")
     found["device_type"] = device_type
     found["device_index"] = None if index == "*" else _parse_int(index, text)
 
@@ -250,7 +248,7 @@ def _parse_int(digits: str, text: str) -> int:
     try:
         return int(digits)
     except ValueError as error:
-        raise InvalidArgumentError(f"{error}, while parsing the device spec: {text!r}.") from None
+        raise ArgumentError(f"{error}, while parsing the device spec: {text!r}.") from None
 
 
 def _upper_common(device_type: str) -> str:

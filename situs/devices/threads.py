@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from situs.devices.inventory import process
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 
 
 @dataclass
@@ -39,5 +39,5 @@ def set_inter(count: int) -> None:
 
 def _checked(count: int) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise InvalidArgumentError(f"The number of threads is an integer of at least 0, got {count!r}.")
+        raise ArgumentError(f"The number of threads is an integer of at least 0, got {count!r}.")
     return count

@@ -20,7 +20,7 @@ from situs.dtype import INDEX, DType, int32
 from situs.eager.bridge import place
 from situs.eager.convert import PYTHON_NUMBERS, scalar, to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, OpError, shown
 from situs.registry.kernel import dtype_list
 from situs.registry.op import Op
 from situs.registry.signature import ANY, Arg
@@ -56,7 +56,7 @@ class Binder:
         bound = tuple([self._bind_one(op, number, value, types) for number, value in enumerate(inputs)])
         for variable, dtype in types.items():
             if dtype not in op.types[variable]:
-                raise _not_allowed(op, variable, dtype)
+                raise self.refusal(_not_allowed(op, variable, dtype), op)
         return BoundInputs(bound, types)
 
     def tensor(self, value: Any, wanted: DType | None, arg: Arg) -> Any:
@@ -65,6 +65,10 @@ class Binder:
 
     def host(self, value: Any) -> Any:
         """The host value for a value."""
+        raise NotImplementedError
+
+    def refusal(self, error: DTypeError, op: Op) -> OpError:
+        """The error to raise for a tensor of a dtype that the op does not take."""
         raise NotImplementedError
 
     def _bind_one(self, op: Op, number: int, value: Any, types: dict[str, DType]) -> Any:
@@ -88,7 +92,7 @@ class Binder:
                 tensor = tensor if tensor.dtype in INDEX else self.tensor(value, int32, arg)
             types[arg.type] = tensor.dtype
         elif tensor.dtype is not wanted:
-            raise _mismatch(op, arg, number, wanted, tensor.dtype)
+            raise self.refusal(_mismatch(op, arg, number, wanted, tensor.dtype), op)
         return tensor
 
 
@@ -97,6 +101,10 @@ class EagerBinder(Binder):
 
     def __init__(self, near: Device | None) -> None:
         self.near = near
+
+    def refusal(self, error: DTypeError, op: Op) -> OpError:
+        """The error of an op that is to run now."""
+        return error.in_op(op.name)
 
     def tensor(self, value: Any, wanted: DType | None, arg: Arg) -> EagerTensor:
         """The eager tensor for a value."""
@@ -134,7 +142,7 @@ def host_value(value: Any) -> Any:
         try:
             return _rectangular(tuple(host_value(item) for item in value))
         except RecursionError:
-            raise InvalidArgumentError("Expected a number or a shape, got a list that contains itself.") from None
+            raise ArgumentError("Expected a number or a shape, got a list that contains itself.") from None
     value = read(value)
     if isinstance(value, EagerTensor):
         return _freeze(to_numpy(value).tolist())
@@ -155,7 +163,7 @@ def host_value(value: Any) -> Any:
 
 def _rectangular(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if len({len(item) if isinstance(item, tuple) else None for item in values}) > 1:
-        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(values)}.")
+        raise ArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(values)}.")
     return values
 
 

@@ -24,7 +24,7 @@ from situs.eager.bridge import Place, Value, host, place, torch_device
 from situs.eager.counting import counted, on_release
 from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
-from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
+from situs.errors import ArgumentError, ConversionError, DTypeError, ResourceExhaustedError, shown
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor, read
 from situs.tree import deeper
@@ -143,7 +143,7 @@ def _numpy_dtype(value: Any) -> DType:
 def _from_array_like(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
     if isinstance(value, TensorShape):
         if not value.is_fully_defined():
-            raise InvalidArgumentError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
+            raise ArgumentError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
         return to_array(np.array(value.as_list(), np.int32), dtype)
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
@@ -156,7 +156,7 @@ def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, An
     try:
         kinds = set(_leaf_types(value))
     except RecursionError:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Can't convert a Python sequence that contains itself, or is nested without end, to Tensor."
         ) from None
     if any(map(_is_sequence, kinds)):
@@ -198,13 +198,11 @@ def _rectangular(value: object, numpy_dtype: Any, wanted: DType) -> np.ndarray[A
         raise ResourceExhaustedError(f"OOM when making a tensor of {shown(value)}.") from None
     except ValueError:
         if _depth(value) > MAX_RANK:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Can't convert a Python sequence nested {_depth(value)} levels deep to Tensor; "
                 f"{MAX_RANK} are the most."
             ) from None
-        raise InvalidArgumentError(
-            f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(value)}."
-        ) from None
+        raise ArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(value)}.") from None
 
 
 def _leaf_types(value: object) -> Iterator[type]:
@@ -271,7 +269,7 @@ def _dtype_of_leaves(value: object) -> DType:
         (adapting if kind in PYTHON_NUMBERS else fixed).append(_dtype_of_leaf(leaf))
     dtypes = [*fixed, *adapting]
     if dt.string in dtypes and set(dtypes) != {dt.string}:
-        raise InvalidArgumentError(f"Can't convert Python sequence with mixed types to Tensor. Got {shown(value)}.")
+        raise ArgumentError(f"Can't convert Python sequence with mixed types to Tensor. Got {shown(value)}.")
     return max(dtypes, key=_width_of_kind)
 
 
@@ -291,7 +289,7 @@ def _dtype_of_leaf(leaf: object) -> DType:
         if isinstance(leaf, python_type):
             return dtype
     if not hasattr(type(leaf), "__index__"):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Attempt to convert a value ({shown(leaf)}) with an unsupported type ({type(leaf)}) to a Tensor."
         )
     return dt.int32
@@ -322,7 +320,7 @@ def _tensors_to_arrays(value: object, wanted: DType) -> object:
 
 
 def _cast_first(tensor: EagerTensor, wanted: DType) -> DTypeError:
-    return DTypeError(
+    return ConversionError(
         f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: "
         f"{shown(tensor)}. Use tf.cast(tensor, tf.{wanted.name})."
     )
@@ -362,7 +360,7 @@ def _as_bytes(item: object) -> bytes:
     if isinstance(item, (bytes, np.bytes_)):
         return bytes(item)
     if isinstance(item, (list, tuple)):
-        raise InvalidArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(item)} in it.")
+        raise ArgumentError(f"Can't convert non-rectangular Python sequence to Tensor. Got {shown(item)} in it.")
     raise DTypeError(f"A string tensor holds str or bytes, got {item!r} of type {type(item).__name__!r}.")
 
 
@@ -370,7 +368,7 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Error converting unicode string while converting Python sequence to Tensor: {shown(text)} has half of "
             f"a surrogate pair at position {error.start}, which UTF-8 cannot hold. Pass bytes instead."
         ) from None

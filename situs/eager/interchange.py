@@ -17,7 +17,7 @@ from situs.eager.bridge import FROM_TORCH, cuda_uuid, host, place
 from situs.eager.capsule import runs_backwards
 from situs.eager.counting import enter
 from situs.eager.tensor import EagerTensor, wrap
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 
 
 def from_dlpack(source: Any) -> EagerTensor:
@@ -38,22 +38,20 @@ def from_dlpack(source: Any) -> EagerTensor:
 def to_dlpack(tensor: EagerTensor) -> Any:
     """Exports a tensor as a DLPack capsule that shares its memory."""
     if not isinstance(tensor, EagerTensor):
-        raise InvalidArgumentError(f"The argument to `to_dlpack` must be a TF tensor, not {type(tensor)}")
+        raise ArgumentError(f"The argument to `to_dlpack` must be a TF tensor, not {type(tensor)}")
     return tensor.__dlpack__()
 
 
 def _import(source: Any) -> torch.Tensor:
     is_capsule = type(source).__name__ == "PyCapsule"
     if not hasattr(source, "__dlpack__") and not is_capsule:
-        raise InvalidArgumentError(
-            f"Expected an object with __dlpack__ or a DLPack capsule, got {type(source).__name__}."
-        )
+        raise ArgumentError(f"Expected an object with __dlpack__ or a DLPack capsule, got {type(source).__name__}.")
     if runs_backwards(source) if is_capsule else any(stride < 0 for stride in getattr(source, "strides", ())):
-        raise InvalidArgumentError("Memory that runs backwards cannot be shared; use tf.constant for a copy.")
+        raise ArgumentError("Memory that runs backwards cannot be shared; use tf.constant for a copy.")
     try:
         return torch.utils.dlpack.from_dlpack(source)
     except (BufferError, RuntimeError, TypeError) as error:
-        raise InvalidArgumentError(f"Cannot share memory with {type(source).__name__}: {error}") from None
+        raise ArgumentError(f"Cannot share memory with {type(source).__name__}: {error}") from None
 
 
 def _device_of(value: torch.Tensor) -> Device:
@@ -63,4 +61,4 @@ def _device_of(value: torch.Tensor) -> Device:
     for device in process.devices():
         if device.card is not None and device.card.uuid == uuid:
             return device
-    raise InvalidArgumentError(f"No device of this process lies on PyTorch's {value.device}.")
+    raise ArgumentError(f"No device of this process lies on PyTorch's {value.device}.")

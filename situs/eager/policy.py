@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from situs.devices import scope
 from situs.devices.logical import Device
 from situs.dtype import int32
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from situs.eager.bridge import Place
@@ -45,7 +45,7 @@ def set_policy(policy: str | None) -> None:
     global _ever_strict
     wanted = SILENT if policy is None else policy
     if not isinstance(wanted, str) or wanted not in POLICIES:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Invalid argument `device_policy`: {policy!r}. The policies are: {', '.join(POLICIES)}, or None."
         )
     _thread.policy = wanted

@@ -20,9 +20,9 @@ from situs.dtype import DType
 from situs.eager.bridge import STRINGS, TORCH_DTYPE, Place, Value, copier, host, place
 from situs.eager.shortage import exhausted, is_shortage
 from situs.errors import (
+    ArgumentError,
     DTypeError,
     InternalError,
-    InvalidArgumentError,
     ResourceExhaustedError,
     UnimplementedError,
     UnknownDeviceError,
@@ -85,7 +85,7 @@ class EagerTensor(Tensor):
         array = to_numpy(self)
         casts = dtype is not None and array.dtype != np.dtype(dtype)
         if copy is False and (casts or getattr(self._value, "is_cuda", False)):
-            raise InvalidArgumentError("A tensor on a card, or as another dtype, reaches NumPy only by a copy.")
+            raise ArgumentError("A tensor on a card, or as another dtype, reaches NumPy only by a copy.")
         if casts:
             return array.astype(dtype)
         if copy:
@@ -98,22 +98,20 @@ class EagerTensor(Tensor):
         try:
             return self._numeric("__dlpack__").__dlpack__(**arguments)
         except (AssertionError, BufferError, RuntimeError) as error:
-            raise InvalidArgumentError(
-                f"This tensor cannot be given to another library as {arguments}: {error}"
-            ) from None
+            raise ArgumentError(f"This tensor cannot be given to another library as {arguments}: {error}") from None
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         return self._numeric("__dlpack__").__dlpack_device__()
 
     def _numeric(self, what: str) -> torch.Tensor:
         if not isinstance(self._value, torch.Tensor):
-            raise InvalidArgumentError(f"{what} is not defined for string tensors.")
+            raise ArgumentError(f"{what} is not defined for string tensors.")
         return self._value
 
     def __bool__(self) -> bool:
         array = to_numpy(self)
         if array.size > 1:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The truth value of a tensor of shape {self.shape} is ambiguous. Use tf.reduce_any or tf.reduce_all."
             )
         return bool(array) if array.size else False
@@ -172,7 +170,7 @@ class EagerTensor(Tensor):
     def set_shape(self, shape: Any) -> None:
         """Checks that `shape` is compatible with the shape there is."""
         if not self.shape.is_compatible_with(shape):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(shape)}."
             )
 
@@ -257,7 +255,7 @@ def copy_to(tensor: EagerTensor, device: Device, op: str = "Copy", made_at: Orig
     if tensor._place.device is device:
         return tensor
     if tensor._place.dtype is dt.string and device.type != "CPU":
-        raise InvalidArgumentError(f"Strings live on the CPU; they cannot be copied to {device.name}.")
+        raise ArgumentError(f"Strings live on the CPU; they cannot be copied to {device.name}.")
     copy = copier(tensor._place.device, device, op, made_at)
     try:
         value = tensor._value if copy is None else copy(tensor._value)

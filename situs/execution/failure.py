@@ -55,6 +55,7 @@ def in_call(error: Exception, plan: Plan, number: int, values: list[Any]) -> Exc
 def in_node(error: Exception, node: Operation) -> Exception:
     """The error, naming the operation that failed and the user's line that made it."""
     if isinstance(error, OpError) and error.op is None:
+        error = error.in_op()
         where = line_of(node.made_at)
         error.message = (
             f"{error.message}\n\t [[{{{{node {node.name}}}}}]]"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from situs.dtype import DType, bfloat16, float16, string
-from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
+from situs.errors import ArgumentError, DTypeError, ResourceExhaustedError
 from situs.proto.tensor import TensorProto, dtype_from_proto, shape_from_proto, shape_to_proto
 from situs.shapes import TensorShape
 
@@ -118,7 +118,7 @@ def array_from_proto(proto: TensorProto) -> tuple[Array, DType]:
     dtype = dtype_from_proto(proto.dtype)
     shape = shape_from_proto(proto.tensor_shape)
     if dtype.name not in _LISTS or not shape.is_fully_defined():
-        raise InvalidArgumentError(f"A tensor of dtype {dtype.name} and shape {shape} has no values to read.")
+        raise ArgumentError(f"A tensor of dtype {dtype.name} and shape {shape} has no values to read.")
     sizes: Any = tuple(shape)
     if proto.tensor_content:
         return _from_content(proto.tensor_content, dtype, sizes), dtype
@@ -128,7 +128,7 @@ def array_from_proto(proto: TensorProto) -> tuple[Array, DType]:
 def _from_content(content: bytes, dtype: DType, sizes: tuple[int, ...]) -> Array:
     count = math.prod(sizes)
     if dtype is string or len(content) != count * dtype.size:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"A tensor of {count} {dtype.name} values is {count * dtype.size} bytes long, got {len(content)}."
         )
     native = np.dtype(dtype.as_numpy_dtype)
@@ -139,7 +139,7 @@ def _from_list(values: list[Any], dtype: DType, sizes: tuple[int, ...]) -> Array
     flat = _flat(values, dtype)
     count = math.prod(sizes)
     if flat.size > count:
-        raise InvalidArgumentError(f"A tensor of shape {list(sizes)} has {count} values, got {flat.size}.")
+        raise ArgumentError(f"A tensor of shape {list(sizes)} has {count} values, got {flat.size}.")
     try:
         array = np.empty(count, flat.dtype)
         array[: flat.size] = flat
@@ -159,4 +159,4 @@ def _flat(values: list[Any], dtype: DType) -> Array:
             return np.array(values, dtype.real_dtype.as_numpy_dtype).view(dtype.as_numpy_dtype)
         return np.array(values, dtype.as_numpy_dtype)
     except (ValueError, OverflowError):
-        raise InvalidArgumentError(f"These values are no tensor of {dtype.name}: {values[:8]}.") from None
+        raise ArgumentError(f"These values are no tensor of {dtype.name}: {values[:8]}.") from None

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from situs.dtype import DType, as_dtype
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.array_proto import array_from_proto, array_to_proto
 from situs.graph.plain import dumps, loads
 from situs.graph.tensor import SymbolicTensor
@@ -125,7 +125,7 @@ def read_attr(message: AttrValue, default: Any = None) -> Any:
         return listed if isinstance(default, list) else tuple(listed)
     if field is None or field in ("placeholder", "func"):
         said = f"stands for {message.placeholder}" if message.placeholder else "has no value"
-        raise InvalidArgumentError(f"it {said}, which cannot be read back")
+        raise ArgumentError(f"it {said}, which cannot be read back")
     return _from_field(field, getattr(message, field), default)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from situs import locks
 from situs.devices.scope import ROOT, as_request, build_into, device, here
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
 from situs.graph.names import check_is_text
@@ -153,6 +153,8 @@ class name_scope:  # noqa: N801 - the name programs use
 
     def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:
         self._name = default_name if name is None else name
+        if not (self._name is None or isinstance(self._name, str)):
+            raise ArgumentError(f"name for name_scope must be a string, got {shown(self._name)}.")
         self._entered: list[Any] = []
 
     @property
@@ -262,7 +264,7 @@ def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:
     """
     found = get_default_session() if session is None else session
     if found is None:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Cannot {what} using `{method}()`: No default session is registered. Use `with sess.as_default()` or pass "
             f"an explicit session to `{method}(session=sess)`"
         )
@@ -270,7 +272,7 @@ def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:
         raise DTypeError(f"Argument `session` must be a tf.Session, but got {shown(found)}")
     if found.graph is not graph:
         which = "the default session" if session is None else "the given session"
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Cannot use {which} to {what}: the {what.split()[1]}'s graph is different from the session's graph. Pass "
             f"a session of the right graph to `{method}(session=sess)`; this one runs {found.graph!r}."
         )

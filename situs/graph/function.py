@@ -41,6 +41,7 @@ class FunctionGraph(Graph):
     def __init__(self, outer: Graph | None, compares_elements: bool | None = None) -> None:
         super().__init__()
         self.outer = outer
+        self.has_dimensions = outer is not None and outer.has_dimensions
         if compares_elements is None:
             compares_elements = outer is not None and outer.compares_elements
         self.compares_elements = compares_elements

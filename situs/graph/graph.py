@@ -14,7 +14,15 @@ from typing import Any
 
 from situs.devices.scope import ROOT, build_into, here
 from situs.dtype import DType
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    InvalidArgumentError,
+    NotFoundError,
+    StateError,
+    show_as,
+    shown,
+)
 from situs.graph.collecting import Collections, as_key
 from situs.graph.names import Names, check_node_name, check_scope_name
 from situs.graph.node import Operation
@@ -39,6 +47,7 @@ class Building(threading.local):
 
     def __init__(self) -> None:
         self.name_scope = ""
+        self.gradient_names: dict[str, str] = {}  # by type of op
         self.controllers: list[Controller] = []
         self.colocations: list[Operation | None] = []  # None begins anew
         self.scope = ROOT  # the device scope that the thread was in when it left the graph for another
@@ -55,6 +64,7 @@ class Graph(Collections):
     compares_elements = False  # whether == between its tensors is an op
     outer: Graph | None = None  # the graph that a function's graph belongs to
     is_inner = False  # whether it is the graph of a function, a branch or a loop
+    has_dimensions = True  # whether the dimensions of its tensors have a `value`: in TensorFlow 1's dialect
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,6 +76,7 @@ class Graph(Collections):
         self.restricted: set[SymbolicTensor | Operation] = set()  # tensors not to be fed, operations not to be fetched
         self.building = Building()
         self.known_values: dict[Operation, Any] = {}  # found out before the graph runs; see situs.symbolic.fold
+        self.gradient_names: dict[Operation, str] = {}  # of operations whose gradient has another name than their type
         self.seed: int | None = None
         self.seeds_used = 0  # how many random operations took their seed from the graph's
 
@@ -99,13 +110,15 @@ class Graph(Collections):
             node.index = len(self._operations)
             self._operations.append(node)
             self._by_name[node.name] = node
+            if op_def.name in self.building.gradient_names:
+                self.gradient_names[node] = self.building.gradient_names[op_def.name]
             for producer in {tensor.op for tensor in node.inputs}:
                 producer.consumers.append(node)
         return node
 
     def _check_open(self) -> None:
         if self._finalized:
-            raise FailedPreconditionError("Graph is finalized and cannot be modified.")
+            raise StateError("Graph is finalized and cannot be modified.")
 
     def claim_name(self, op_def: Op, name: str | None) -> str:
         """Takes the name of the next operation; `add` is then given it with a slash at its end."""
@@ -117,7 +130,7 @@ class Graph(Collections):
         """The name of the next operation, which no other has."""
         chosen = self._name_for(op_def, name)
         if chosen in self._by_name:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Duplicate node name in graph: '{chosen}'. A name with a slash at its end is taken as it is; without "
                 "the slash, a number is added where that is needed."
             )
@@ -173,7 +186,7 @@ class Graph(Collections):
         """
         tensor = here.look(tensor) if here.look is not None else tensor
         if tensor.op.graph is not self:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{tensor} must be from the same graph as the operation that takes it: it belongs to "
                 f"{tensor.graph!r}, and this is {self!r}. Build both under one `with graph.as_default():`."
             )
@@ -212,6 +225,24 @@ class Graph(Collections):
         if name[-1] == "/":
             return name[:-1]  # a scope that exists is entered again
         return self.unique_name(name)
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """A context in which operations of some types get gradients that `tf.RegisterGradient` has other names for.
+
+        Args:
+            op_type_map: The names, by type of op.
+        """
+        if not isinstance(op_type_map, Mapping):
+            raise DTypeError(f"op_type_map must be a dictionary mapping strings to strings, got {shown(op_type_map)}.")
+        if not all(isinstance(item, str) for pair in op_type_map.items() for item in pair):
+            raise DTypeError(f"op_type_map must map strings to strings, got {shown(op_type_map)}.")
+        outer = self.building.gradient_names
+        self.building.gradient_names = {**outer, **op_type_map}
+        try:
+            yield
+        finally:
+            self.building.gradient_names = outer
 
     def get_name_scope(self) -> str:
         """The name scope this thread is in."""
@@ -256,7 +287,7 @@ class Graph(Collections):
             ignore_existing: Whether the colocations and device scopes further out do not hold.
         """
         if op is None and not ignore_existing:
-            raise InvalidArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
+            raise ArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
         outer = self.building.colocations
         anew = switch(ignore_existing, "ignore_existing")
         begin: list[Operation | None] = [None] if anew else outer
@@ -334,7 +365,7 @@ class Graph(Collections):
 
     def _own(self, obj: Any, graph: Graph, kind: str) -> Any:
         if graph is not self:
-            raise InvalidArgumentError(f"{kind} {obj} is not an element of this graph.")
+            raise ArgumentError(f"{kind} {obj} is not an element of this graph.")
         return obj
 
     def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
@@ -349,15 +380,15 @@ class Graph(Collections):
 
     def _wrong_form(self, name: str, tensor: bool) -> InvalidArgumentError:
         if not tensor:
-            return InvalidArgumentError(f"The name '{name}' appears to refer to a Tensor, not a Operation.")
+            return ArgumentError(f"The name '{name}' appears to refer to a Tensor, not a Operation.")
         what = "refers to an Operation" if name in self._by_name else "looks like an (invalid) Operation name"
-        return InvalidArgumentError(
+        return ArgumentError(
             f"The name '{name}' {what}, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"."
         )
 
     def _named_tensor(self, name: str, operation: str, number: str) -> SymbolicTensor:
         if not number.isdecimal() or ":" in operation:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The name '{name}' looks a like a Tensor name, but is not a valid one. Tensor names must be of the "
                 'form "<op_name>:<output_index>".'
             )
@@ -440,6 +471,9 @@ class NameNotFoundError(NotFoundError, KeyError):
 
     def __str__(self) -> str:
         return self.message
+
+
+show_as(NameNotFoundError, KeyError)
 
 
 def _listed(control_inputs: Any) -> Iterable[Any]:

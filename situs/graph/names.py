@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 
 _VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _VALID_INSIDE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
@@ -55,7 +55,7 @@ def check_node_name(name: str, nested: bool = False) -> None:
     """
     check_is_text(name, "node")
     if not name or not (_VALID_INSIDE if nested else _VALID).match(name):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"'{name}' is not a valid node name. Names begin with a letter, a digit or '.', and go on with these, '_', "
             "'-', '/' or '\\'."
         )
@@ -69,7 +69,7 @@ def check_scope_name(name: str, nested: bool) -> None:
     """
     check_is_text(name, "scope")
     if not (_VALID_INSIDE if nested else _VALID).match(name):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"'{name}' is not a valid scope name. Names begin with a letter, a digit or '.', and go on with these, "
             "'_', '-', '/' or '\\'."
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from situs.devices.scope import as_request
 from situs.devices.spec import DeviceSpec
 from situs.dtype import DType
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.origin import Origin, summary_of
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op
@@ -122,7 +122,7 @@ class Operation:
             if name in table:
                 return table[name]
         has = ", ".join(sorted({*self.attrs, *self.types})) or "none"
-        raise InvalidArgumentError(f"Operation '{self.name}' has no attr named '{name}'; it has: {has}.")
+        raise ArgumentError(f"Operation '{self.name}' has no attr named '{name}'; it has: {has}.")
 
     def colocation_groups(self) -> list[bytes]:
         """The groups it belongs to, as TensorFlow writes them; its own by default."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 
 OBJECT = "_object:"
 FUNCTIONS = "_functions:"
@@ -61,5 +61,5 @@ def kind_named(name: str) -> Kind:
         InvalidArgumentError: there is none.
     """
     if name not in _kinds:
-        raise InvalidArgumentError(f"it is an object of the unknown kind {name!r}")
+        raise ArgumentError(f"it is an object of the unknown kind {name!r}")
     return _kinds[name]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs.dtype import DType, as_dtype
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.shapes import TensorShape
 from situs.tree import MAX_DEPTH
 
@@ -66,12 +66,12 @@ def loads(text: str | bytes, inputs: Sequence[Any] = ()) -> Any:
     try:
         return _read(json.loads(text), inputs, 0)
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise InvalidArgumentError(f"Cannot read the value {text[:100]!r}: {error}.") from None
+        raise ArgumentError(f"Cannot read the value {text[:100]!r}: {error}.") from None
 
 
 def _read(content: Any, inputs: Sequence[Any], depth: int) -> Any:
     if depth > MAX_DEPTH:
-        raise InvalidArgumentError(f"it is nested more than {MAX_DEPTH} deep")
+        raise ArgumentError(f"it is nested more than {MAX_DEPTH} deep")
     if isinstance(content, list):
         return tuple(_read(item, inputs, depth + 1) for item in content)
     if not isinstance(content, dict):

@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any
 
 from situs.dtype import DType
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.graph.attributes import attr_list, written_attr
 from situs.graph.function import FunctionGraph, captured
 from situs.graph.graph import Graph
@@ -131,7 +131,7 @@ class _Writer:
 
     def _refuse(self, node: Operation, name: str, value: Any, error: NotPlainError) -> AttrValue:
         if self.strict:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Operation '{node.name}' ({node.type}) cannot be written down: its attribute {name!r} holds {error}, "
                 "which lives in this process only. Leave it out of the graph to be exported."
             )
@@ -254,9 +254,7 @@ def _position(outside: SymbolicTensor, holder: Operation) -> int:
     for number, tensor in enumerate(holder.inputs):
         if tensor is outside:
             return number
-    raise InvalidArgumentError(
-        f"Operation '{holder.name}' uses {outside.name} inside, but does not take it as an input."
-    )
+    raise ArgumentError(f"Operation '{holder.name}' uses {outside.name} inside, but does not take it as an input.")
 
 
 def _graphs_in(value: Any) -> list[FunctionGraph]:

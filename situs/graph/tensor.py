@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from situs.dtype import DType
 from situs.errors import DTypeError, NoValueYetError, OperatorNotAllowedInGraphError
-from situs.shapes import ShapeOfDimensions, TensorShape
+from situs.shapes import ShapeInGraph, ShapeOfDimensions, TensorShape
 from situs.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class SymbolicTensor(Tensor):
         self.value_index = value_index
         self.is_ref = is_ref  # it stands for the state of a variable, not for a value
         self._dtype = dtype
-        self._shape = shape
+        self._shape = ShapeInGraph(shape) if op.graph.has_dimensions else shape
 
     @property
     def name(self) -> str:
@@ -54,10 +54,7 @@ class SymbolicTensor(Tensor):
 
     def get_shape(self) -> TensorShape:
         """The same as ``shape``; in a graph of TensorFlow 1's dialect all its dimensions have a ``value``."""
-        graph = self.op.graph
-        while graph.outer is not None:
-            graph = graph.outer
-        return self._shape if graph.is_inner else ShapeOfDimensions(self._shape)
+        return ShapeOfDimensions(self._shape) if self.op.graph.has_dimensions else self._shape
 
     @property
     def device(self) -> str:
@@ -70,7 +67,8 @@ class SymbolicTensor(Tensor):
         Raises:
             ValueError: it contradicts what is known.
         """
-        self._shape = self._shape.merge_with(TensorShape(shape))
+        merged = self._shape.merge_with(TensorShape(shape))
+        self._shape = ShapeInGraph(merged) if self.op.graph.has_dimensions else merged
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as an input, in the order they were made."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, shown
 from situs.losses.naming import in_words
 from situs.optimizers.configuration import deserialize_object, serialize_object
 
@@ -48,7 +48,7 @@ class Shelf:
             return identifier()
         if callable(identifier):
             return identifier
-        raise InvalidArgumentError(f"Could not interpret {self.what} identifier: {shown(identifier)}")
+        raise ArgumentError(f"Could not interpret {self.what} identifier: {shown(identifier)}")
 
     def deserialize(self, config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
         """The object that `serialize` made plain data of.
@@ -63,7 +63,7 @@ class Shelf:
             found = custom_objects[config]
             return found() if isinstance(found, type) else found
         if config not in self.names:
-            raise InvalidArgumentError(f"Could not interpret {self.what} identifier: {shown(config)}")
+            raise ArgumentError(f"Could not interpret {self.what} identifier: {shown(config)}")
         return self.names[config]()
 
     def serialize(self, value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.dtype import DType, as_dtype
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, shown
 from situs.ops.cast import cast
 from situs.tensor import Tensor
 from situs.variables.eager import Variable
@@ -42,7 +42,7 @@ class DTypePolicy:
         try:
             found = as_dtype(name)
         except (TypeError, ValueError):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Cannot convert {shown(name)} to a dtype policy: it is the name of a dtype, 'mixed_float16' or "
                 "'mixed_bfloat16'."
             ) from None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from situs import dtype as dt
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs.graph.context import name_scope
 from situs.losses.formulas import floating, same_rank
 from situs.losses.naming import unique_name
@@ -48,7 +48,7 @@ class Reduction:
             ValueError: it is none.
         """
         if key is not None and key not in cls.all():
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Invalid value for argument `reduction`. Expected one of {(*cls.all(), None)}. Received: "
                 f"reduction={shown(key)}"
             )
@@ -101,7 +101,7 @@ class Loss:
         try:
             return self._each_converted(value)
         except RecursionError:
-            raise InvalidArgumentError(f"{type(self).__name__} takes no {type(value).__name__} in itself.") from None
+            raise ArgumentError(f"{type(self).__name__} takes no {type(value).__name__} in itself.") from None
 
     def _each_converted(self, value: Any) -> Any:
         if isinstance(value, Mapping):

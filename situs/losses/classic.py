@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import control_dependencies, name_scope
 from situs.losses.collection import add_loss
 from situs.losses.ranks import squeezed_alike, weights_of_rows
@@ -57,7 +57,7 @@ class Reduction:
             ValueError: it is none.
         """
         if key not in cls.all():
-            raise InvalidArgumentError(f"Invalid Reduction Key {shown(key)}. Key should be one of {cls.all()}.")
+            raise ArgumentError(f"Invalid Reduction Key {shown(key)}. Key should be one of {cls.all()}.")
 
 
 _BY_NONZERO = Reduction.SUM_BY_NONZERO_WEIGHTS
@@ -118,7 +118,7 @@ def _present(losses: Tensor, weight: Tensor) -> Tensor:
 def _given(**values: Any) -> None:
     for name, value in values.items():
         if value is None:
-            raise InvalidArgumentError(f"Argument `{name}` must not be None.")
+            raise ArgumentError(f"Argument `{name}` must not be None.")
 
 
 def _floats(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
@@ -225,7 +225,7 @@ def mean_pairwise_squared_error(
 def _pairwise(differences: Tensor, weight: Tensor) -> Tensor:
     rank = differences.shape.rank
     if rank is None:
-        raise InvalidArgumentError("tf.losses.mean_pairwise_squared_error needs labels whose rank is known.")
+        raise ArgumentError("tf.losses.mean_pairwise_squared_error needs labels whose rank is known.")
     axes = list(range(1, rank))
     count = reduce_sum(_present(differences, weight), axis=axes, keepdims=True)
     squares = reduce_sum(square(differences), axis=axes, keepdims=True)
@@ -251,10 +251,10 @@ def cosine_distance(
     `axis`, formerly `dim`, is summed over. The other arguments are those of `compute_weighted_loss`.
     """
     if axis is not None and dim is not None:
-        raise InvalidArgumentError("Cannot specify both 'axis' and 'dim'.")
+        raise ArgumentError("Cannot specify both 'axis' and 'dim'.")
     axis = dim if axis is None else axis
     if axis is None:
-        raise InvalidArgumentError("You must specify argument `axis`.")
+        raise ArgumentError("You must specify argument `axis`.")
     _given(labels=labels, predictions=predictions)
     with name_scope(scope, "cosine_distance_loss") as inside:
         labels, predictions = _floats(labels, predictions)

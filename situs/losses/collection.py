@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.context import add_to_collection, get_collection
 from situs.ops.attribute import as_bool
 from situs.ops.constant import constant
@@ -55,7 +55,7 @@ def get_total_loss(
     if as_bool(add_regularization_losses, "add_regularization_losses"):
         losses = losses + get_regularization_losses(scope=scope)
     if not losses:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "There are no losses to add up: the collections are empty. The functions of tf.losses put losses there, "
             "and so does tf.losses.add_loss."
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.losses.formulas import EPSILON, floating
 from situs.ops.array import expand_dims, shape, squeeze
@@ -151,7 +151,7 @@ def categorical_focal_crossentropy(
 
 def _categorical(y_true: Any, y_pred: Any, smoothing: float, axis: Any) -> tuple[Tensor, Tensor]:
     if isinstance(axis, bool):
-        raise InvalidArgumentError(f"`axis` must be of type `int`. Received: axis={axis} of type {type(axis)}")
+        raise ArgumentError(f"`axis` must be of type `int`. Received: axis={axis} of type {type(axis)}")
     y_pred = floating(y_pred)
     labels = floating(y_true, y_pred.dtype)
     _check_same(labels.shape, y_pred.shape)
@@ -169,7 +169,7 @@ def _chances(y_pred: Tensor, axis: Any) -> Tensor:
 
 def _check_same(labels: TensorShape, y_pred: TensorShape) -> None:
     if not labels.is_compatible_with(y_pred):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Arguments `target` and `output` must have the same shape. Received: "
             f"target.shape={labels}, output.shape={y_pred}"
         )
@@ -211,11 +211,11 @@ def _numbers(y_true: Any, y_pred: Tensor, axis: Any) -> Tensor:
     labels = cast(y_true, dt.int64)
     dims = labels.shape
     if axis not in (-1, (y_pred.shape.rank or 0) - 1):
-        raise InvalidArgumentError(f"Only axis=-1 is currently supported. Received: axis={axis}")
+        raise ArgumentError(f"Only axis=-1 is currently supported. Received: axis={axis}")
     if dims.rank is not None and dims.rank == y_pred.shape.rank and dims[-1] == 1:
         labels = squeeze(labels, [-1])
     if y_pred.shape.rank == 0 or not labels.shape.is_compatible_with(y_pred.shape[:-1]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Arguments `target` and `output` must have the same shape up until the last dimension: "
             f"target.shape={labels.shape}, output.shape={y_pred.shape}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.losses import cross_entropy, formulas, kinds
 from situs.losses.base import FormulaLoss, Loss
 from situs.optimizers.configuration import deserialize_object, serialize_object
@@ -68,7 +68,7 @@ def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     if isinstance(name, str):
         found = {**FUNCTIONS, **_CLASSES, **(custom_objects or {})}.get(name)
         if found is None:
-            raise InvalidArgumentError(f"Could not interpret loss identifier: {shown(name)}")
+            raise ArgumentError(f"Could not interpret loss identifier: {shown(name)}")
         return found() if isinstance(found, type) else found
     return deserialize_object(name, _CLASSES, "loss", custom_objects)
 
@@ -83,4 +83,4 @@ def get(identifier: Any) -> Any:
         return deserialize(identifier)
     if identifier is None or callable(identifier):
         return identifier
-    raise InvalidArgumentError(f"Could not interpret loss identifier: {shown(identifier)}")
+    raise ArgumentError(f"Could not interpret loss identifier: {shown(identifier)}")

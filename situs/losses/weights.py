@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.context import control_dependencies
 from situs.ops.array import rank, shape
 from situs.ops.compare import equal, logical_or
@@ -52,13 +52,13 @@ def _known_to_fit(weights: TensorShape, values: TensorShape) -> bool:
     if weights.rank is None or values.rank is None:
         return False
     if weights.rank != values.rank:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{_REFUSED} values.rank={values.rank}. weights.rank={weights.rank}. values.shape={values}. "
             f"weights.shape={weights}. Weights are a scalar, or have the rank of the values."
         )
     for place, (weight, value) in enumerate(zip(weights, values, strict=True)):
         if weight not in (1, None, value) and value is not None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{_REFUSED} Mismatch at dim {place}. values.shape={values}, weights.shape={weights}. Each dimension "
                 "of the weights is 1, or that of the values."
             )

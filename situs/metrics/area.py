@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.losses.formulas import floating, same_rank
 from situs.metrics.base import Metric
 from situs.metrics.confusion import Thresholds, checked_thresholds
@@ -68,7 +68,7 @@ class AUC(Metric):
         self.curve = _one_of(curve, str.upper, _CURVES, "AUC curve value")
         self.summation_method = _one_of(summation_method, str.lower, _METHODS, "AUC summation method value")
         if thresholds is None and as_int(num_thresholds, "num_thresholds") <= 1:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Argument `num_thresholds` must be an integer > 1. Received: num_thresholds={num_thresholds}"
             )
         inner = even_thresholds(num_thresholds) if thresholds is None else sorted(checked_thresholds(thresholds))
@@ -84,7 +84,7 @@ class AUC(Metric):
     def _build_at_once(self) -> None:
         self._built = False
         if self.num_labels and not self.multi_label:
-            raise InvalidArgumentError("`num_labels` is needed only when `multi_label` is True.")
+            raise ArgumentError("`num_labels` is needed only when `multi_label` is True.")
         if not self.multi_label:
             self._build(None)
         elif self.num_labels:
@@ -107,7 +107,7 @@ class AUC(Metric):
         """Adds labels and predictions."""
         scores, labels = same_rank(floating(y_pred, dt.float32), floating(y_true, dt.float32))
         if not labels.shape.is_compatible_with(scores.shape):
-            raise InvalidArgumentError(f"Shapes {scores.shape} and {labels.shape} are incompatible")
+            raise ArgumentError(f"Shapes {scores.shape} and {labels.shape} are incompatible")
         if not self._built:
             self._build(_columns(scores))
         scores = sigmoid(scores) if self._from_logits else scores
@@ -193,7 +193,7 @@ def _gains(tp: Tensor, fp: Tensor, tn: Tensor, fn: Tensor) -> tuple[Tensor, Tens
 
 def _columns(scores: Tensor) -> int:
     if scores.shape.rank != 2 or scores.shape[1] is None:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"`y_pred` must have rank 2 when `multi_label=True`, and a known number of columns. Found: {scores.shape}"
         )
     return scores.shape[1]
@@ -203,5 +203,5 @@ def _one_of(value: Any, spell: Any, known: tuple[str, ...], what: str) -> str:
     value = getattr(value, "value", value)
     found = spell(value) if isinstance(value, str) else ""
     if found not in known:
-        raise InvalidArgumentError(f"Invalid {what}: {shown(value)}. Expected values are {list(known)}")
+        raise ArgumentError(f"Invalid {what}: {shown(value)}. Expected values are {list(known)}")
     return found

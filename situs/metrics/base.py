@@ -16,7 +16,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.checkpoints.trackable import Trackable
-from situs.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, StateError, UnimplementedError, shown
 from situs.graph.context import init_scope
 from situs.losses.naming import unique_name
 from situs.metrics.weight_arguments import by_name
@@ -163,7 +163,7 @@ class Metric(Trackable):
 
     def _check_made(self) -> None:
         if "_variables" not in self.__dict__:
-            raise FailedPreconditionError(
+            raise StateError(
                 "You forgot to call `super().__init__()` in the `__init__()` method of "
                 f"{type(self).__name__}. Call it first."
             )
@@ -188,7 +188,7 @@ def _first(initializer: Any, shape: Any, dtype: dt.DType) -> Any:
     if isinstance(initializer, type):
         initializer = initializer()
     if not callable(initializer):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "An initializer is 'zeros', 'ones', a number, or a function of a shape and a dtype; got "
             f"{shown(initializer)}."
         )

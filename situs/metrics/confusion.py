@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from situs import dtype as dt
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.losses.formulas import floating, same_rank
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, expand_dims, reshape, shape
@@ -106,7 +106,7 @@ class Counting(Metric):
         if self.class_id is not None:
             labels, scores = _column(labels, self.class_id), _column(scores, self.class_id)
         if not labels.shape.is_compatible_with(scores.shape):
-            raise InvalidArgumentError(f"Shapes {scores.shape} and {labels.shape} are incompatible")
+            raise ArgumentError(f"Shapes {scores.shape} and {labels.shape} are incompatible")
         return labels, scores, None if weight is None else reshape(broadcast_to(weight, shape(scores)), [-1])
 
     def _one_or_all(self, values: Tensor) -> Tensor:
@@ -136,7 +136,7 @@ def _only_highest(scores: Tensor, number: int) -> Tensor:
 
 def _column(x: Tensor, class_id: int) -> Tensor:
     if x.shape.rank == 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "When class_id is provided, y_pred must be a 2D array with shape (num_samples, num_classes), found shape: "
             f"{x.shape}"
         )
@@ -157,7 +157,7 @@ def checked_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
     except TypeError:
         raise DTypeError(f"Thresholds are numbers in [0, 1], got {shown(thresholds)}.") from None
     if bad or not found:
-        raise InvalidArgumentError(f"Threshold values must be in [0, 1]. Received: {bad}")
+        raise ArgumentError(f"Threshold values must be in [0, 1]. Received: {bad}")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.losses import finding as losses
 from situs.losses.naming import in_words
 from situs.metrics import accuracies, area, confusion, means, overlap, rates, reduction, scores
@@ -53,7 +53,7 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
     if isinstance(config, str):
         found = _by_name(config, custom_objects or {})
         if found is None:
-            raise InvalidArgumentError(f"Could not interpret metric identifier: {shown(config)}")
+            raise ArgumentError(f"Could not interpret metric identifier: {shown(config)}")
         return found() if isinstance(found, type) else found
     return deserialize_object(config, _CLASSES, "metric", custom_objects)
 
@@ -70,7 +70,7 @@ def get(identifier: Any) -> Any:
         return identifier()
     if identifier is None or callable(identifier):
         return identifier
-    raise InvalidArgumentError(f"Could not interpret metric identifier: {shown(identifier)}")
+    raise ArgumentError(f"Could not interpret metric identifier: {shown(identifier)}")
 
 
 def _by_name(name: str, custom: dict[str, Any]) -> Any:

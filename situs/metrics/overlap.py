@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.losses.formulas import floating
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, reshape, shape
@@ -57,7 +57,7 @@ class IoU(Metric):
         self.target_class_ids = [as_int(number, "target_class_ids") for number in listed(target_class_ids, "classes")]
         wrong = [number for number in self.target_class_ids if not 0 <= number < num_classes]
         if wrong or not self.target_class_ids:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Target class id {wrong[0] if wrong else None} is out of range, which is [0, {num_classes})."
             )
         self.ignore_class = ignore_class
@@ -110,7 +110,7 @@ class IoU(Metric):
 def _checked_count(num_classes: Any) -> int:
     count = as_int(num_classes, "num_classes")
     if not 0 < count <= MOST_CLASSES:
-        raise InvalidArgumentError(f"num_classes must be 1 to {MOST_CLASSES}, got {shown(num_classes)}.")
+        raise ArgumentError(f"num_classes must be 1 to {MOST_CLASSES}, got {shown(num_classes)}.")
     return count
 
 

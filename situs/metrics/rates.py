@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.metrics.confusion import Counting
 from situs.ops.attribute import as_float, as_int
 from situs.ops.compare import greater_equal
@@ -40,9 +40,9 @@ class RateAtRate(Counting):
         dtype: Any = None,
     ) -> None:
         if not 0 <= as_float(value, named) <= 1:
-            raise InvalidArgumentError(f"Argument `{named}` must be in the range [0, 1]. Received: {named}={value}")
+            raise ArgumentError(f"Argument `{named}` must be in the range [0, 1]. Received: {named}={value}")
         if as_int(num_thresholds, "num_thresholds") <= 0:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Argument `num_thresholds` must be an integer > 0. Received: num_thresholds={num_thresholds}"
             )
         thresholds = [0.5] if num_thresholds == 1 else [0.0, *even_thresholds(num_thresholds), 1.0]

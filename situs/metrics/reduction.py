@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from situs import dtype as dt
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, StateError, shown
 from situs.losses.formulas import floating, same_rank
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, shape
@@ -40,7 +40,7 @@ def by_sample(values: Any, sample_weight: Any, reduce: Reduce, dtype: dt.DType) 
     found, weight = same_rank(found, floating(sample_weight, dtype))
     depth = weight.shape.rank
     if depth is None:
-        raise InvalidArgumentError("A metric needs weights whose rank is known when the function is traced.")
+        raise ArgumentError("A metric needs weights whose rank is known when the function is traced.")
     found = _reduced(found, depth, reduce)
     weight = _spread(weight, found)
     return _reduced(multiply(found, weight), 1, reduce), _reduced(weight, 1, reduce) if depth > 1 else weight
@@ -50,7 +50,7 @@ def _reduced(x: Tensor, depth: int, reduce: Reduce) -> Tensor:
     """`x` with no more than `depth` dimensions."""
     rank = x.shape.rank
     if rank is None:
-        raise InvalidArgumentError("A metric needs values whose rank is known when the function is traced.")
+        raise ArgumentError("A metric needs values whose rank is known when the function is traced.")
     return reduce(x, axis=list(range(depth, rank))) if rank > depth else x
 
 
@@ -184,7 +184,7 @@ class MeanTensor(Metric):
         if self._shape is None:
             self._build(found.shape)
         if not self.total.shape.is_compatible_with(found.shape):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "MeanTensor input values must always have the same shape. Expected shape (set during the first call): "
                 f"{self.total.shape}. Got: {found.shape}."
             )
@@ -199,5 +199,5 @@ class MeanTensor(Metric):
     def result(self) -> Tensor:
         """The mean so far; 0 where there is nothing yet."""
         if self._shape is None:
-            raise FailedPreconditionError("MeanTensor does not have any value yet. Please call the MeanTensor first.")
+            raise StateError("MeanTensor does not have any value yet. Please call the MeanTensor first.")
         return divide_no_nan(read(self.total), read(self.count))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.losses.formulas import floating, same_rank
 from situs.metrics.base import Metric
 from situs.ops.array import broadcast_to, expand_dims, shape, size
@@ -26,7 +26,7 @@ def _columns(named: str, labels: Tensor, predictions: Tensor) -> int:
     """How many columns labels and predictions have."""
     wide = predictions.shape
     if labels.shape.rank != 2 or wide.rank != 2 or wide[-1] is None or not labels.shape.is_compatible_with(wide):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{named} expects 2D inputs with shape (batch_size, output_dim), with output_dim fully defined (not None). "
             f"Received input shapes: y_pred.shape={wide} and y_true.shape={labels.shape}."
         )
@@ -55,14 +55,14 @@ class FBetaScore(Metric):
     ) -> None:
         super().__init__(dtype, name)
         if average not in (None, "micro", "macro", "weighted"):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Invalid `average` argument value. Expected one of: {None, 'micro', 'macro', 'weighted'}. Received: "
                 f"average={shown(average)}"
             )
         if not isinstance(beta, float) or not beta > 0.0:
-            raise InvalidArgumentError(f"Invalid `beta` argument value. It is a float > 0. Received: beta={beta!r}")
+            raise ArgumentError(f"Invalid `beta` argument value. It is a float > 0. Received: beta={beta!r}")
         if threshold is not None and not (isinstance(threshold, float) and 0.0 < threshold <= 1.0):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Invalid `threshold` argument value. It should verify 0 < threshold <= 1. Received: "
                 f"threshold={shown(threshold)}"
             )
@@ -161,12 +161,12 @@ class R2Score(Metric):
         super().__init__(dtype, name)
         known = (None, "uniform_average", "variance_weighted_average")
         if class_aggregation not in known:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Invalid value for argument `class_aggregation`. Expected one of {known}. Received: "
                 f"class_aggregation={shown(class_aggregation)}"
             )
         if as_int(num_regressors, "num_regressors") < 0:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Invalid value for argument `num_regressors`. Expected a value >= 0. Received: "
                 f"num_regressors={num_regressors}"
             )

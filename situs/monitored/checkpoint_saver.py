@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError, StateError
 from situs.files.paths import as_text
 from situs.graph.graph import Graph
 from situs.importing import write_graph
@@ -76,7 +76,7 @@ class CheckpointSaverHook(SessionRunHook):
     ) -> None:
         _logger.info("Create CheckpointSaverHook.")
         if saver is not None and scaffold is not None:
-            raise InvalidArgumentError("You cannot provide both saver and scaffold.")
+            raise ArgumentError("You cannot provide both saver and scaffold.")
         self._saver = as_saver(saver)
         self._scaffold = as_scaffold(scaffold)
         self._checkpoint_dir = as_text(checkpoint_dir)
@@ -159,7 +159,7 @@ class CheckpointSaverHook(SessionRunHook):
         if self._saver is None:
             self._saver = saver_of_graph() if self._scaffold is None else self._scaffold.saver
         if self._saver is None:
-            raise FailedPreconditionError(
+            raise StateError(
                 f"No items in collection {GraphKeys.SAVERS}. Please add a saver to the collection or provide a saver "
                 "or scaffold."
             )

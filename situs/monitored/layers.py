@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from situs.errors import AbortedError, DTypeError, FailedPreconditionError, UnavailableError, shown
+from situs.errors import AbortedError, DTypeError, StateError, UnavailableError, shown
 from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from situs.proto.config import RunOptions
 from situs.proto.stats import RunMetadata
@@ -35,7 +35,7 @@ class HookedSession:
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """The values of `fetches`; the hooks get those of theirs."""
         if self._should_stop:
-            raise FailedPreconditionError("Run called even after should_stop requested.")
+            raise StateError("Run called even after should_stop requested.")
         if not self._hooks:
             return self._session.run(fetches, feed_dict, options, run_metadata)
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._session)
@@ -91,7 +91,7 @@ def _all_feeds(from_hooks: Sequence[Any], from_program: Any) -> Any:
 def _check_apart(one: Mapping[Any, Any], other: Mapping[Any, Any], what: str) -> None:
     both = [tensor for tensor in one if tensor in other]
     if both:
-        raise FailedPreconditionError(f"{what} Conflict(s): {both}")
+        raise StateError(f"{what} Conflict(s): {both}")
 
 
 def _all_options(from_hooks: Sequence[RunOptions], from_program: Any) -> Any:

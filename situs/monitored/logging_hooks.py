@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs.graph.context import as_graph_element
 from situs.monitored.events import event_writer, scalar
 from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
@@ -47,11 +47,9 @@ class LoggingTensorHook(SessionRunHook):
     ) -> None:
         only_at_end = at_end and every_n_iter is None and every_n_secs is None
         if not only_at_end and (every_n_iter is None) == (every_n_secs is None):
-            raise InvalidArgumentError(
-                "either at_end and/or exactly one of every_n_iter and every_n_secs must be provided."
-            )
+            raise ArgumentError("either at_end and/or exactly one of every_n_iter and every_n_secs must be provided.")
         if every_n_iter is not None and as_int(every_n_iter, "every_n_iter") <= 0:
-            raise InvalidArgumentError(f"invalid every_n_iter={every_n_iter}.")
+            raise ArgumentError(f"invalid every_n_iter={every_n_iter}.")
         if isinstance(tensors, Mapping):
             self._tags, self._tensors = sorted(tensors, key=str), dict(tensors)
         else:
@@ -164,7 +162,7 @@ class StepCounterHook(SessionRunHook):
         summary_writer: Any = None,
     ) -> None:
         if (every_n_steps is None) == (every_n_secs is None):
-            raise InvalidArgumentError("exactly one of every_n_steps and every_n_secs should be provided.")
+            raise ArgumentError("exactly one of every_n_steps and every_n_secs should be provided.")
         self._timer = SecondOrStepTimer(every_steps=every_n_steps, every_secs=every_n_secs)
         self._summary_writer = summary_writer
         self._output_dir = output_dir

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from situs.checkpoints.saver import Saver
-from situs.errors import DTypeError, FailedPreconditionError, shown
+from situs.errors import DTypeError, StateError, shown
 from situs.graph.context import add_to_collection, get_collection, get_default_graph
 from situs.monitored.events import merged_summaries
 from situs.monitored.tables import tables_initializer
@@ -167,7 +167,7 @@ class Scaffold:
         """
         found = get_collection(collection_key)
         if len(found) > 1:
-            raise FailedPreconditionError(
+            raise StateError(
                 f'More than one item in the collection "{collection_key}". Please indicate which one to use by passing '
                 f"it to the tf.Scaffold constructor as: tf.Scaffold({arg_name}=item to use)"
             )
@@ -224,7 +224,7 @@ def saver_of_graph() -> Any:
     """
     found = get_collection(GraphKeys.SAVERS)
     if len(found) > 1:
-        raise FailedPreconditionError(
+        raise StateError(
             f"More than one item in collection {GraphKeys.SAVERS}. Please indicate which one to use by passing it to "
             "the constructor."
         )

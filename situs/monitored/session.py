@@ -16,7 +16,13 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OutOfRangeError, shown
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    OutOfRangeError,
+    StateError,
+    shown,
+)
 from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
 from situs.monitored.hook import SessionRunHook, objects_with
@@ -101,7 +107,7 @@ class _BaseMonitoredSession:
 
     def _open(self) -> RecoverableSession | CoordinatedSession:
         if self._session is None:
-            raise FailedPreconditionError("Attempted to use a closed Session: its `with` is over, or it was closed.")
+            raise StateError("Attempted to use a closed Session: its `with` is over, or it was closed.")
         return self._session
 
     def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
@@ -145,7 +151,7 @@ class _BaseMonitoredSession:
 
     def _close(self, well: bool) -> None:
         if self._session is None:
-            raise FailedPreconditionError("Session is already closed.")
+            raise StateError("Session is already closed.")
         try:
             if well:
                 for hook in self._hooks:
@@ -255,7 +261,7 @@ def _check_step_fn(step_fn: Any) -> None:
     except (TypeError, ValueError):
         raise DTypeError(f"step_fn is a function of one argument `step_context`, got {shown(step_fn)}.") from None
     if names != ("step_context",):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "`step_fn` may either have one `step_context` argument, or `self` and `step_context` arguments if it's an "
             f"instance method. Got {names} instead."
         )

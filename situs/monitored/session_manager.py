@@ -19,10 +19,11 @@ import numpy as np
 from situs.checkpoints.finding import latest_checkpoint
 from situs.checkpoints.state import get_checkpoint_state
 from situs.errors import (
+    ArgumentError,
     DeadlineExceededError,
     DTypeError,
     FailedPreconditionError,
-    InvalidArgumentError,
+    StateError,
     UnimplementedError,
     shown,
 )
@@ -61,7 +62,7 @@ class SessionManager:
         local_init_feed_dict: Any = None,
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
-            raise InvalidArgumentError("If you pass a ready_for_local_init_op you must also pass a local_init_op.")
+            raise ArgumentError("If you pass a ready_for_local_init_op you must also pass a local_init_op.")
         self._local_init_op = local_init_op
         self._ready_op = ready_op
         self._ready_for_local_init_op = ready_for_local_init_op
@@ -118,9 +119,7 @@ class SessionManager:
 
     def _initialize(self, session: Session, init_op: Any, feed_dict: Any, init_fn: Any) -> None:
         if init_op is None and init_fn is None and self._local_init_op is None:
-            raise FailedPreconditionError(
-                "Model is not initialized and no init_op or init_fn or local_init_op was given"
-            )
+            raise StateError("Model is not initialized and no init_op or init_fn or local_init_op was given")
         if init_op is not None:
             session.run(init_op, feed_dict)
         if init_fn is not None:
@@ -130,12 +129,10 @@ class SessionManager:
         ready, why = self._run_local_init_op(session)
         what = f"Init op: {_named(init_op)}, init fn: {init_fn}"
         if not ready:
-            raise FailedPreconditionError(
-                f"Init operations did not make model ready for local_init.  {what}, error: {why}"
-            )
+            raise StateError(f"Init operations did not make model ready for local_init.  {what}, error: {why}")
         ready, why = _is_ready(session, self._ready_op)
         if not ready:
-            raise FailedPreconditionError(
+            raise StateError(
                 f"Init operations did not make model ready.  {what}, local_init_op: {_named(self._local_init_op)}, "
                 f"error: {why}"
             )
@@ -201,7 +198,7 @@ class SessionManager:
     ) -> tuple[Session, bool]:
         """A new session, and whether a checkpoint was restored into it."""
         if folder and prefix:
-            raise InvalidArgumentError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
+            raise ArgumentError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
         session = self._session(master, config)
         try:
             found = _restore(session, saver, folder, prefix, self._wait_for(folder, most) if waits else None)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from situs.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, StateError, UnimplementedError
 from situs.ops.attribute import as_float, as_int
 from situs.optimizers.global_step import get_global_step
 
@@ -35,7 +35,7 @@ class StepReader:
     def __init__(self, reader: str) -> None:
         self.tensor = get_global_step()
         if self.tensor is None:
-            raise FailedPreconditionError(
+            raise StateError(
                 f"Global step should be created to use {reader}. Call tf.train.get_or_create_global_step(), and pass "
                 "it to the optimizer."
             )
@@ -95,9 +95,9 @@ class SecondOrStepTimer(SessionTimer):
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
         super().__init__()
         if every_secs is None and every_steps is None:
-            raise InvalidArgumentError("Either every_secs or every_steps should be provided.")
+            raise ArgumentError("Either every_secs or every_steps should be provided.")
         if every_secs is not None and every_steps is not None:
-            raise InvalidArgumentError("Can not provide both every_secs and every_steps.")
+            raise ArgumentError("Can not provide both every_secs and every_steps.")
         self._every_secs = None if every_secs is None else as_float(every_secs, "every_secs")
         self._every_steps = None if every_steps is None else as_int(every_steps, "every_steps")
         self._last_time: float | None = None

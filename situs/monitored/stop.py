@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from situs.monitored.steps import StepReader
 from situs.ops.attribute import as_int
@@ -29,9 +29,9 @@ class StopAtStepHook(SessionRunHook):
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
         if num_steps is None and last_step is None:
-            raise InvalidArgumentError("One of num_steps or last_step must be specified.")
+            raise ArgumentError("One of num_steps or last_step must be specified.")
         if num_steps is not None and last_step is not None:
-            raise InvalidArgumentError("Only one of num_steps or last_step can be specified.")
+            raise ArgumentError("Only one of num_steps or last_step can be specified.")
         self._num_steps = None if num_steps is None else as_int(num_steps, "num_steps")
         self._last_step = None if last_step is None else as_int(last_step, "last_step")
 

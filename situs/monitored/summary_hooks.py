@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.monitored.events import event_writer, session_started
 from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from situs.monitored.scaffold import Scaffold, as_scaffold
@@ -36,7 +36,7 @@ class SummarySaverHook(SessionRunHook):
         summary_op: Any = None,
     ) -> None:
         if (scaffold is None) == (summary_op is None):
-            raise InvalidArgumentError("Exactly one of scaffold or summary_op must be provided.")
+            raise ArgumentError("Exactly one of scaffold or summary_op must be provided.")
         self._summary_op = summary_op
         self._summary_writer = summary_writer
         self._output_dir = output_dir

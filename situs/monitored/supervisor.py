@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs.checkpoints.saver import Saver
-from situs.errors import DTypeError, FailedPreconditionError, shown
+from situs.errors import DTypeError, StateError, shown
 from situs.files.paths import as_text
 from situs.graph.context import get_collection, get_default_graph
 from situs.graph.graph import Graph
@@ -335,7 +335,7 @@ class Supervisor:
             RuntimeError: this is not the chief.
         """
         if not self._is_chief:
-            raise FailedPreconditionError(
+            raise StateError(
                 "Only chief supervisor can start standard services. Because only chief supervisors can write events."
             )
         if self._logdir is None:
@@ -439,7 +439,7 @@ class Supervisor:
             RuntimeError: there is nothing to write with.
         """
         if self._summary_writer is None:
-            raise FailedPreconditionError("Writing a summary requires a summary writer.")
+            raise StateError("Writing a summary requires a summary writer.")
         if global_step is None and self._global_step is not None:
             global_step = int(sess.run(self._global_step))
         self._summary_writer.add_summary(summary, global_step)

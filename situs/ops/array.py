@@ -20,7 +20,7 @@ from situs import dispatch
 from situs.dtype import ALL, FIXED, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
 from situs.dtype import bool as bool_
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, CallError, DTypeError
 from situs.ops.attribute import as_bool, as_word, is_plain, plain
 from situs.ops.define import CPU, GPU, op, unary
 from situs.ops.spelling import renamed
@@ -39,7 +39,7 @@ def as_sizes(shape: Any) -> tuple[int, ...]:
     sizes = shape if isinstance(shape, tuple) else (shape,)
     for size in sizes:
         if not isinstance(size, int) or isinstance(size, bool) or size < -1:
-            raise InvalidArgumentError(f"A shape consists of integers of at least -1, got {shape!r}")
+            raise ArgumentError(f"A shape consists of integers of at least -1, got {shape!r}")
     return sizes
 
 
@@ -116,7 +116,7 @@ def _reshape_shape(tensor: TensorShape, shape: Any) -> TensorShape:
         return UNKNOWN
     sizes = partly(as_sizes, shape)
     if sizes.count(-1) > 1:
-        raise InvalidArgumentError(f"Only one input size may be -1, got shape {list(sizes)}")
+        raise ArgumentError(f"Only one input size may be -1, got shape {list(sizes)}")
     missing = sizes.count(-1) + sizes.count(None)
     if not tensor.is_fully_defined() or missing > 1:
         return TensorShape(None if size == -1 else size for size in sizes)
@@ -128,14 +128,14 @@ def _infer_missing(dims: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, 
     count, known = math.prod(dims), math.prod(size for size in sizes if size >= 0)
     if all(size >= 0 for size in sizes):
         if known != count:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Input to reshape is a tensor with {count} values, but the requested shape has {known}"
             )
         return sizes
     if known == 0 and count == 0:  # any size would do; TensorFlow takes the one that fits without the zeros
         count, known = math.prod(d for d in dims if d), math.prod(size for size in sizes if size > 0)
     if known == 0 or count % known:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Input to reshape is a tensor with {count} values, but the requested shape requires a multiple of {known}"
         )
     return tuple(count // known if size < 0 else size for size in sizes)
@@ -172,9 +172,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
             made = _reshaped_quickly(tensor, tuple(shape))
             return _reshape(tensor, shape, name=name) if made is None else made
         if any(size is None for size in shape):
-            raise InvalidArgumentError(
-                f"None values not supported: a shape of reshape has -1 for one size, got {shape!r}."
-            )
+            raise ArgumentError(f"None values not supported: a shape of reshape has -1 for one size, got {shape!r}.")
     return _reshape(tensor, shape, name=name)
 
 
@@ -273,7 +271,7 @@ _ensure_shape = op("EnsureShape", "input: T -> output: T", shape=UNKNOWN)
 @_ensure_shape.shape
 def _ensure_shape_shape(input: TensorShape, *, shape: TensorShape) -> TensorShape:
     if not shape.is_compatible_with(input):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Shape of tensor input {brackets(input)} is not compatible with expected shape {brackets(shape)}."
         )
     return input.merge_with(shape)
@@ -332,7 +330,7 @@ def _expand_dims_shape(input: TensorShape, axis: Any) -> TensorShape:
         return UNKNOWN if input.rank is None else TensorShape([None] * (input.rank + 1))
     place = as_integer(axis, "The axis of expand_dims")
     if not -input.rank - 1 <= place <= input.rank:
-        raise InvalidArgumentError(f"Tried to expand dim index {place} for tensor with {input.rank} dimensions.")
+        raise ArgumentError(f"Tried to expand dim index {place} for tensor with {input.rank} dimensions.")
     place += input.rank + 1 if place < 0 else 0
     return TensorShape([*input[:place], 1, *input[place:]])
 
@@ -361,9 +359,9 @@ def _squeeze_shape(input: TensorShape, *, squeeze_dims: tuple[int, ...]) -> Tens
 
 def _squeezed(axis: int, dims: tuple[Dim, ...]) -> int:
     if not -len(dims) <= axis < len(dims):
-        raise InvalidArgumentError(f"Tried to squeeze dim index {axis} for tensor with {len(dims)} dimensions.")
+        raise ArgumentError(f"Tried to squeeze dim index {axis} for tensor with {len(dims)} dimensions.")
     if dims[axis] not in (1, None):
-        raise InvalidArgumentError(f"Can not squeeze dim[{axis}], expected a dimension of 1, got {dims[axis]}")
+        raise ArgumentError(f"Can not squeeze dim[{axis}], expected a dimension of 1, got {dims[axis]}")
     return axis % len(dims)
 
 
@@ -434,18 +432,16 @@ def _as_perm(perm: Any, rank: int) -> tuple[int, ...]:
     if isinstance(perm, str):
         return _named_perm(perm, rank)
     if not isinstance(perm, tuple) or any(isinstance(axis, tuple) for axis in perm):
-        raise InvalidArgumentError(f"perm must be rank 1, got shape {brackets(host_shape(perm))}")
+        raise ArgumentError(f"perm must be rank 1, got shape {brackets(host_shape(perm))}")
     if len(perm) != rank:
-        raise InvalidArgumentError(
-            f"transpose expects a vector of size {rank}. But input(1) is a vector of size {len(perm)}"
-        )
+        raise ArgumentError(f"transpose expects a vector of size {rank}. But input(1) is a vector of size {len(perm)}")
     for axis in perm:
         if not -rank <= as_integer(axis, "Each entry of perm") < rank:
-            raise InvalidArgumentError(f"{axis} is out of range [0 .. {rank})")
+            raise ArgumentError(f"{axis} is out of range [0 .. {rank})")
     axes = tuple(axis % rank for axis in perm)
     missing = set(range(rank)) - set(axes)
     if missing:
-        raise InvalidArgumentError(f"{min(missing)} is missing from {{{','.join(map(str, perm))}}}.")
+        raise ArgumentError(f"{min(missing)} is missing from {{{','.join(map(str, perm))}}}.")
     return axes
 
 
@@ -454,9 +450,9 @@ def _named_perm(word: str, rank: int) -> tuple[int, ...]:
     if word == _REVERSE:
         return axes[::-1]
     if word != _MATRIX:
-        raise InvalidArgumentError(f"perm must be a vector of axes, got {word!r}")
+        raise ArgumentError(f"perm must be a vector of axes, got {word!r}")
     if rank < 2:
-        raise InvalidArgumentError(f"Argument `a` should be a (batch) matrix with rank >= 2, got rank {rank}")
+        raise ArgumentError(f"Argument `a` should be a (batch) matrix with rank >= 2, got rank {rank}")
     return (*axes[:-2], axes[-1], axes[-2])
 
 
@@ -541,11 +537,11 @@ def _broadcast_to_shape(input: TensorShape, shape: Any) -> TensorShape:
     if input.rank is None:
         return sizes
     if input.rank > sizes.rank:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Rank of input ({input.rank}) must be no greater than rank of output shape ({sizes.rank})."
         )
     if not broadcast(input, sizes).is_compatible_with(sizes):
-        raise InvalidArgumentError(f"Incompatible shapes: {brackets(input)} vs. {brackets(sizes)}")
+        raise ArgumentError(f"Incompatible shapes: {brackets(input)} vs. {brackets(sizes)}")
     return sizes
 
 
@@ -554,7 +550,7 @@ def _broadcast_to_shape(input: TensorShape, shape: Any) -> TensorShape:
 def _broadcast_to_kernel(input: torch.Tensor, shape: Any) -> torch.Tensor:
     sizes = as_sizes(shape)
     if -1 in sizes:
-        raise InvalidArgumentError("Dimension -1 must be >= 0")
+        raise ArgumentError("Dimension -1 must be >= 0")
     return input.expand(sizes)
 
 
@@ -567,7 +563,7 @@ def _broadcast_to_strings(input: Any, shape: Any) -> Any:
 def _broadcast_args_shape(s0: TensorShape, s1: TensorShape) -> TensorShape:
     for each in (s0, s1):
         if each.rank not in (1, None):
-            raise InvalidArgumentError(f"In[0] and In[1] must be vectors, got {brackets(s0)} and {brackets(s1)}")
+            raise ArgumentError(f"In[0] and In[1] must be vectors, got {brackets(s0)} and {brackets(s1)}")
     lengths = [each[0] for each in (s0, s1)]
     return TensorShape([None if None in lengths else max(n for n in lengths if n is not None)])
 
@@ -646,10 +642,10 @@ def _sequence_mask_shape(lengths: TensorShape, maxlen: Any) -> TensorShape:
 
 def _as_maxlen(maxlen: Any) -> int:
     if isinstance(maxlen, tuple):
-        raise InvalidArgumentError(f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen}")
+        raise CallError(f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen}")
     length = int(maxlen) if isinstance(maxlen, float) and maxlen.is_integer() else as_integer(maxlen, "maxlen")
     if length < 0:
-        raise InvalidArgumentError(f"Argument `maxlen` must not be negative, got {length}")
+        raise CallError(f"Argument `maxlen` must not be negative, got {length}")
     return length
 
 
@@ -674,7 +670,7 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str | None = "meshgrid") ->
         name: A name for the op.
     """
     if as_word(indexing, "indexing") not in ("xy", "ij"):
-        raise InvalidArgumentError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got {indexing!r}")
+        raise ArgumentError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got {indexing!r}")
     return _meshgrid.many(list(args), indexing=indexing, name=name) if args else []
 
 

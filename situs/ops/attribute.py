@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from situs.eager.binding import host_value
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor, read
@@ -31,7 +31,7 @@ def plain(value: Any, name: str, depth: int = 0) -> Any:
     if isinstance(value, SymbolicTensor):
         found = constant_value(value)
         if found is None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{name} must be known when the graph is built, got the symbolic {value!r}. Give a Python value, or a "
                 "tensor that constants lead to."
             )

@@ -17,7 +17,7 @@ from situs import dtype as dt
 from situs.dtype import FIXED, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, DTypeError, UnimplementedError
 from situs.ops.compare import greater, less, logical_or
 from situs.ops.constant import zeros_like
 from situs.ops.define import CPU, GPU, numpy_kernel, op, same_shape
@@ -135,7 +135,7 @@ _clip = op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output:
 def _clip_shape(t: TensorShape, clip_value_min: TensorShape, clip_value_max: TensorShape) -> TensorShape:
     for bound in (clip_value_min, clip_value_max):
         if bound.rank != 0 and not bound.is_compatible_with(t):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. "
                 f"input shape: {brackets(t)}, bound: {brackets(bound)}"
             )
@@ -223,7 +223,7 @@ def _bitcast_shape(input: TensorShape, *, sizes: tuple[int, int]) -> TensorShape
     if source >= target:
         return input if source == target else input.concatenate([source // target])
     if input.rank == 0 or input[-1] not in (None, target // source):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Cannot bitcast {brackets(input)} from elements of {source} bytes to {target} bytes: "
             f"the last dimension must be {target // source}"
         )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import reshape, size
 from situs.ops.cast import cast
 from situs.ops.compare import less, less_equal, logical_and
@@ -41,7 +41,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
         ValueError: `coeffs` is no list.
     """
     if not isinstance(coeffs, list):
-        raise InvalidArgumentError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
+        raise ArgumentError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
     with Composed(name, "polyval"):
         x = convert_to_tensor(x)
         if not coeffs:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import size
 from situs.ops.cast import cast
 from situs.ops.compare import greater
@@ -36,7 +36,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         norm = _norm(values, axes)
         scaled = multiply(values, limit)
         if not scaled.shape.is_compatible_with(values.shape):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Shapes {values.shape} and {scaled.shape} are incompatible: clip_norm has too many axes."
             )
         return _like(t, divide(scaled, maximum(norm, limit), last))

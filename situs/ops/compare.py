@@ -15,7 +15,7 @@ import torch
 from situs import dispatch
 from situs.dispatch import BinaryFunction
 from situs.dtype import ALL, FIXED, INTEGER, NUMERIC, REAL, STRING, WIDE_UNSIGNED
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.attribute import as_float
 from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
 from situs.registry.op import find_op
@@ -48,7 +48,7 @@ _approximate_equal = op("ApproximateEqual", "x: T, y: T -> z: bool", T=NUMERIC -
 @_approximate_equal.shape
 def _approximate_equal_shape(x: TensorShape, y: TensorShape, *, tolerance: float) -> TensorShape:
     if not x.is_compatible_with(y):
-        raise InvalidArgumentError(f"x and y must be of the same shape. x shape: {brackets(x)}. y shape: {brackets(y)}")
+        raise ArgumentError(f"x and y must be of the same shape. x shape: {brackets(x)}. y shape: {brackets(y)}")
     return x.merge_with(y)
 
 

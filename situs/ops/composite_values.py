@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 
 
 class SparseTensorValue(NamedTuple):
@@ -44,13 +44,11 @@ class RaggedTensorValue:
         if not isinstance(row_splits, (np.ndarray, np.generic)) or row_splits.dtype not in (np.int64, np.int32):
             raise DTypeError(f"row_splits must be a 1D int32 or int64 numpy array, got {shown(row_splits)}.")
         if row_splits.ndim != 1:
-            raise InvalidArgumentError(
-                f"row_splits must be a 1D int32 or int64 numpy array, it has {row_splits.ndim}D."
-            )
+            raise ArgumentError(f"row_splits must be a 1D int32 or int64 numpy array, it has {row_splits.ndim}D.")
         if not isinstance(values, (np.ndarray, np.generic, RaggedTensorValue)):
             raise DTypeError(f"values must be a numpy array or a RaggedTensorValue, got {shown(values)}.")
         if isinstance(values, RaggedTensorValue) and row_splits.dtype != values.row_splits.dtype:
-            raise InvalidArgumentError("row_splits and values.row_splits must have the same dtype")
+            raise ArgumentError("row_splits and values.row_splits must have the same dtype")
         self._values = values
         self._row_splits: Any = row_splits
 

@@ -23,7 +23,7 @@ from situs.eager.bridge import TORCH_DTYPE, Place, host, place
 from situs.eager.convert import array_to_value, host_to_value, scalar, to_array
 from situs.eager.execute import decide, note
 from situs.eager.tensor import EagerTensor, copy_to, wrap
-from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
+from situs.errors import ArgumentError, ConversionError, DTypeError, ResourceExhaustedError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_sizes, partly, sizes_of
 from situs.ops.define import CPU, GPU, op, same_shape
@@ -93,7 +93,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     value = value.__tf_tensor__(wanted, name) if hasattr(type(value), "__tf_tensor__") else read(value)
     if isinstance(value, Tensor):
         if wanted is not None and value.dtype is not wanted:
-            raise DTypeError(
+            raise ConversionError(
                 f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: {value!r}. "
                 f"Use tf.cast(tensor, tf.{wanted.name})."
             )
@@ -162,7 +162,7 @@ def _shaped(array: np.ndarray[Any, Any], shape: Any, value: object) -> np.ndarra
     wanted = TensorShape(shape)
     count = wanted.num_elements()
     if count is None:
-        raise InvalidArgumentError(f"The shape of a constant must be fully known, got {wanted}.")
+        raise ArgumentError(f"The shape of a constant must be fully known, got {wanted}.")
     sizes: Any = tuple(wanted)
     if array.size == count:
         return array.reshape(sizes)
@@ -185,14 +185,14 @@ _fill = op("Fill", "dims: host, value: T -> output: T")
 @_fill.shape
 def _fill_shape(dims: Any, value: TensorShape) -> TensorShape:
     if value.rank not in (None, 0):
-        raise InvalidArgumentError(f"value must be a scalar, but has shape {value}")
+        raise ArgumentError(f"value must be a scalar, but has shape {value}")
     return UNKNOWN if dims is None else TensorShape(partly(_checked_dims, dims))
 
 
 def _checked_dims(dims: Any) -> tuple[int, ...]:
     for size in as_sizes(dims):
         if size < 0:
-            raise InvalidArgumentError(f"Dimension {size} must be >= 0")
+            raise ArgumentError(f"Dimension {size} must be >= 0")
     return as_sizes(dims)
 
 
@@ -301,16 +301,12 @@ def _range_shape(start: Any, limit: Any, delta: Any) -> TensorShape:
 def _range_length(start: float, limit: float, delta: float) -> int:
     for value in (start, limit, delta):
         if not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise InvalidArgumentError(
-                f"Range takes three finite scalars, got start={start}, limit={limit}, delta={delta}"
-            )
+            raise ArgumentError(f"Range takes three finite scalars, got start={start}, limit={limit}, delta={delta}")
     if delta == 0:
-        raise InvalidArgumentError(f"Requires delta != 0: {delta}")
+        raise ArgumentError(f"Requires delta != 0: {delta}")
     if (limit < start) if delta > 0 else (limit > start):
         sign = "<=" if delta > 0 else ">="
-        raise InvalidArgumentError(
-            f"Requires start {sign} limit when delta {'>' if delta > 0 else '<'} 0: {start}/{limit}"
-        )
+        raise ArgumentError(f"Requires start {sign} limit when delta {'>' if delta > 0 else '<'} 0: {start}/{limit}")
     if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
         return len(builtins.range(start, limit, delta))
     return math.ceil(abs((limit - start) / delta))
@@ -353,13 +349,13 @@ _linspace = op("LinSpace", "start: host, stop: host, num: host -> output: T", T=
 def _linspace_shape(start: Any, stop: Any, num: Any) -> TensorShape:
     for value in (start, stop):
         if value is not None and not isinstance(value, (int, float)):
-            raise InvalidArgumentError(f"linspace takes scalars, got start={start!r}, stop={stop!r}")
+            raise ArgumentError(f"linspace takes scalars, got start={start!r}, stop={stop!r}")
     return TensorShape([None if num is None else _as_num(num)])
 
 
 def _as_num(num: Any) -> int:
     if not isinstance(num, int) or isinstance(num, bool) or num <= 0:
-        raise InvalidArgumentError(f"Requires num > 0: {num}")
+        raise ArgumentError(f"Requires num > 0: {num}")
     return num
 
 

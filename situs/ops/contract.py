@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from situs.dtype import COMPLEX, FLOATING, INDEX, int32
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.array import as_integers, rank, reshape, transpose
 from situs.ops.array import shape as sizes_op
 from situs.ops.attribute import is_plain, plain
@@ -77,7 +77,7 @@ def parse_equation(text: str) -> Equation:
 def _check_term(term: str, text: str) -> None:
     letters = term.replace(ELLIPSIS, "", 1)
     if any(c not in LETTERS for c in letters):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Subscripts have incorrect format: {text!r}. An equation consists of letters and '...', separated by ',', "
             "and at most one '->': 'ij,jk->ik'."
         )
@@ -86,9 +86,9 @@ def _check_term(term: str, text: str) -> None:
 def _check_result(result: str, letters: Counter[str], text: str) -> None:
     for letter, times in Counter(result.replace(ELLIPSIS, "")).items():
         if times > 1:
-            raise InvalidArgumentError(f"Output subscripts contain the label {letter} more than once: {text!r}")
+            raise ArgumentError(f"Output subscripts contain the label {letter} more than once: {text!r}")
         if letter not in letters:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Output subscripts contain the label {letter} not present in the input subscripts: {text!r}"
             )
 
@@ -97,7 +97,7 @@ def _equation_for(count: int, text: str) -> Equation:
     """Reads an einsum equation that must be one of `count` operands."""
     parsed = parse_equation(text)
     if count != len(parsed.operands):
-        raise InvalidArgumentError(f'Got {count} inputs for equation "{text}", expecting {len(parsed.operands)}')
+        raise ArgumentError(f'Got {count} inputs for equation "{text}", expecting {len(parsed.operands)}')
     return parsed
 
 
@@ -125,12 +125,12 @@ def _bind_letters(number: int, term: str, shape: TensorShape, sizes: dict[str, D
     rank, letters = len(shape), before + after
     if rank < len(letters) or (rank > len(letters) and not ellipsis):
         least = "at least " if ellipsis else ""
-        raise InvalidArgumentError(f"Expected input {number} to have rank {least}{len(letters)} but got: {rank}")
+        raise ArgumentError(f"Expected input {number} to have rank {least}{len(letters)} but got: {rank}")
     axes = [*range(len(before)), *range(rank - len(after), rank)]
     for axis, letter in zip(axes, letters, strict=True):
         known, size = sizes.get(letter), shape[axis]
         if known is not None and size is not None and known != size:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Expected dimension {known} at axis {axis} of the input shaped {brackets(shape)} but got dimension "
                 f"{size}: label {letter!r} must mean the same size everywhere."
             )
@@ -141,7 +141,7 @@ def _bind_letters(number: int, term: str, shape: TensorShape, sizes: dict[str, D
 def _result_shape(result: str, sizes: dict[str, Dim], shared: TensorShape) -> TensorShape:
     before, ellipsis, after = result.partition(ELLIPSIS)
     if shared.rank and not ellipsis:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Output contains {shared.rank} broadcasting dimension(s) but no ellipsis (...) was found in the output "
             "subscripts."
         )
@@ -258,7 +258,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = "Tensordot") -> Tens
 def _tensordot_equation(rank_a: int, rank_b: int, pairs: dict[int, int]) -> str:
     """The equation for pairs of axes, given as those of `b` with those of `a`."""
     if rank_a + rank_b > len(LETTERS):
-        raise InvalidArgumentError(f"tensordot takes {len(LETTERS)} axes in all, got {rank_a} and {rank_b}.")
+        raise ArgumentError(f"tensordot takes {len(LETTERS)} axes in all, got {rank_a} and {rank_b}.")
     letters_a = LETTERS[:rank_a]
     letters_b = [letters_a[pairs[i]] if i in pairs else LETTERS[rank_a + i] for i in range(rank_b)]
     kept_a = [c for i, c in enumerate(letters_a) if i not in pairs.values()]
@@ -270,17 +270,17 @@ def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> dict[int, int]:
     """For each contracted axis of `b`, that of `a`."""
     if isinstance(axes, int):
         if axes < 0:
-            raise InvalidArgumentError(f"`axes` must be at least 0. Received: {axes}.")
+            raise ArgumentError(f"`axes` must be at least 0. Received: {axes}.")
         if axes > min(rank_a, rank_b):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"`axes` must not be larger than the number of dimensions. Received {axes}, vs. {rank_a} and {rank_b}."
             )
         return {i: rank_a - axes + i for i in range(axes)}
     if not isinstance(axes, tuple) or len(axes) != 2:
-        raise InvalidArgumentError(f"`axes` must be an integer or have length 2. Received {axes!r}.")
+        raise ArgumentError(f"`axes` must be an integer or have length 2. Received {axes!r}.")
     axes_a, axes_b = _positions(axes[0], rank_a), _positions(axes[1], rank_b)
     if len(axes_a) != len(axes_b):
-        raise InvalidArgumentError(f"Different number of contraction axes `a` and `b`, {len(axes_a)} != {len(axes_b)}.")
+        raise ArgumentError(f"Different number of contraction axes `a` and `b`, {len(axes_a)} != {len(axes_b)}.")
     return dict(zip(axes_b, axes_a, strict=True))
 
 
@@ -288,10 +288,10 @@ def _positions(axes: Any, rank: int) -> list[int]:
     positions = []
     for axis in as_integers(axes, "`axes`"):
         if not -rank <= axis < rank:
-            raise InvalidArgumentError(f"Axis {axis} in `axes` is out of range [{-rank}, {rank}).")
+            raise ArgumentError(f"Axis {axis} in `axes` is out of range [{-rank}, {rank}).")
         positions.append(axis % rank)
     if len(set(positions)) != len(positions):
-        raise InvalidArgumentError(f"`axes` names an axis twice: {axes!r}.")
+        raise ArgumentError(f"`axes` names an axis twice: {axes!r}.")
     return positions
 
 
@@ -310,11 +310,11 @@ def _axes_later(axes: Any, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tens
     if not isinstance(axes, (list, tuple)):
         axes = cast(axes, int32)
         if axes.shape.rank is None:
-            raise InvalidArgumentError("The rank of `axes` must be known when the graph is built: 0, 1 or 2.")
+            raise ArgumentError("The rank of `axes` must be known when the graph is built: 0, 1 or 2.")
         if axes.shape.rank == 0:
             return range_(subtract(rank_a, axes), rank_a), range_(axes)
     elif len(axes) != 2:
-        raise InvalidArgumentError(f"`axes` must be an integer or have length 2. Received {axes!r}.")
+        raise ArgumentError(f"`axes` must be an integer or have length 2. Received {axes!r}.")
     return _positions_later(axes[0], rank_a), _positions_later(axes[1], rank_b)
 
 

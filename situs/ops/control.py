@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.ops.attribute import as_name
@@ -174,7 +174,7 @@ def _checked_pairs(pairs: Any) -> list[tuple[Any, Branch]]:
         raise DTypeError(f"'pred_fn_pairs' must be a list, tuple, or dict. Received: {type(pairs)}")
     found = list(pairs.items() if isinstance(pairs, dict) else pairs)
     if not found:
-        raise InvalidArgumentError("case() needs at least one (predicate, function) pair.")
+        raise ArgumentError("case() needs at least one (predicate, function) pair.")
     for pair in found:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DTypeError(f"Each entry in 'pred_fn_pairs' must be a 2-tuple. Received {shown(pair)}.")
@@ -248,7 +248,7 @@ def _checked_functions(branch_fns: Any) -> list[Branch]:
     if not isinstance(branch_fns, (list, tuple, dict)):
         raise DTypeError(f"'branch_fns' must be a list, tuple, or dict. Received: {type(branch_fns)}")
     if not branch_fns:
-        raise InvalidArgumentError("Must provide at least one item in 'branch_fns'")
+        raise ArgumentError("Must provide at least one item in 'branch_fns'")
     if not isinstance(branch_fns, dict) and all(callable(function) for function in branch_fns):
         return list(branch_fns)
     return _by_number(list(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns))
@@ -264,7 +264,7 @@ def _by_number(pairs: Sequence[Any]) -> list[Branch]:
     numbers = sorted(pair[0] for pair in pairs)
     if numbers != list(range(len(pairs))):
         found = ",".join(map(str, numbers))
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"branch indices (keys) must form contiguous range of [0 to {len(pairs)}) but found {{{found}}}"
         )
     return [function for _, function in sorted(pairs, key=lambda pair: pair[0])]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.graph.node import Operation
 from situs.ops import control
 from situs.ops.constant import constant
@@ -70,7 +70,7 @@ def _returning(function: Branch, name: str, strict: bool) -> Branch:
     def run() -> Any:
         made = function()
         if made is None:
-            raise InvalidArgumentError(f"'{name}' must have a return value: a tensor or an operation.")
+            raise ArgumentError(f"'{name}' must have a return value: a tensor or an operation.")
         made = _with_tensors(made)
         return made if strict else _unpacked(made)
 

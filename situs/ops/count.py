@@ -9,7 +9,7 @@ import torch
 from situs.dtype import FIXED, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DType, as_dtype, float32, float64, int32, int64
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_tensor
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import as_attribute, as_integer, reshape
 from situs.ops.attribute import as_bool
 from situs.ops.cast import cast
@@ -46,13 +46,13 @@ def _histogram_bins_shape(values: TensorShape, value_range: TensorShape, nbins: 
 
 def _check_range_shape(value_range: TensorShape) -> None:
     if not value_range.is_compatible_with([2]):
-        raise InvalidArgumentError(f"value_range should be a vector of 2 elements, got shape {brackets(value_range)}")
+        raise ArgumentError(f"value_range should be a vector of 2 elements, got shape {brackets(value_range)}")
 
 
 def _as_nbins(nbins: Any) -> int:
     count = as_integer(nbins, "nbins")
     if count <= 0:
-        raise InvalidArgumentError(f"nbins should be a positive number, but got '{count}'")
+        raise ArgumentError(f"nbins should be a positive number, but got '{count}'")
     return count
 
 
@@ -60,11 +60,9 @@ def _checked_range(values: torch.Tensor, value_range: torch.Tensor) -> tuple[Any
     _check_range_shape(TensorShape(value_range.shape))
     low, high = value_range.tolist()
     if not low < high:
-        raise InvalidArgumentError(
-            f"value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'"
-        )
+        raise ArgumentError(f"value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'")
     if values.is_floating_point() and bool(values.isnan().any()):
-        raise InvalidArgumentError("Histogram values must not contain NaN")
+        raise ArgumentError("Histogram values must not contain NaN")
     return low, high
 
 
@@ -127,14 +125,14 @@ def _bincount_shape(
     input: TensorShape, weights: TensorShape, minlength: Any, maxlength: Any, *, binary_output: bool, per_row: bool
 ) -> TensorShape:
     if weights != [0] and not weights.is_compatible_with(input):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights "
             f"equal to 1. Received {brackets(weights)} for arr of shape {brackets(input)}"
         )
     if not per_row or input.rank == 1:
         return TensorShape([None])
     if input.rank not in (2, None):
-        raise InvalidArgumentError(f"Counting along axis -1 takes arr of rank at most 2, got {brackets(input)}")
+        raise ArgumentError(f"Counting along axis -1 takes arr of rank at most 2, got {brackets(input)}")
     return UNKNOWN if input.rank is None else TensorShape([input[0], None])
 
 
@@ -167,7 +165,7 @@ def _bincount_size(rows: torch.Tensor, minlength: Any, maxlength: Any) -> int:
     if rows.numel():
         low, high = (int(each) for each in rows.aminmax())
         if low < 0:
-            raise InvalidArgumentError("Input arr must be non-negative!")
+            raise ArgumentError("Input arr must be non-negative!")
         size = high + 1
     if minlength is not None:
         size = max(size, as_integer(minlength, "minlength"))
@@ -175,7 +173,7 @@ def _bincount_size(rows: torch.Tensor, minlength: Any, maxlength: Any) -> int:
         return size
     largest = as_integer(maxlength, "maxlength")
     if largest < 0:
-        raise InvalidArgumentError(f"maxlength ({largest}) must be non-negative")
+        raise ArgumentError(f"maxlength ({largest}) must be non-negative")
     return min(size, largest)
 
 
@@ -203,12 +201,10 @@ def bincount(
     """
     place = 0 if axis is None else as_attribute(axis, "axis")
     if place not in (0, -1):
-        raise InvalidArgumentError(
-            f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported."
-        )
+        raise ArgumentError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     binary_output = as_bool(binary_output, "binary_output")
     if binary_output and weights is not None:
-        raise InvalidArgumentError("Arguments `binary_output` and `weights` are mutually exclusive.")
+        raise ArgumentError("Arguments `binary_output` and `weights` are mutually exclusive.")
     attrs: dict[str, Any] = {"binary_output": binary_output, "per_row": place == -1}
     each = to_tensor([], as_dtype(dtype)) if weights is None else weights
     return _bincount(arr, each, minlength, maxlength, name=name, **attrs)
@@ -245,14 +241,14 @@ def _confusion_matrix_shape(
 
 def _check_classified(labels: TensorShape, predictions: TensorShape, weights: TensorShape) -> None:
     if not labels.is_compatible_with(predictions):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "labels and predictions must have one shape: "
             f"labels.shape = {brackets(labels)} != predictions.shape = {brackets(predictions)}"
         )
     if labels.rank not in (1, None):
-        raise InvalidArgumentError(f"labels and predictions must be vectors, got shape {brackets(labels)}")
+        raise ArgumentError(f"labels and predictions must be vectors, got shape {brackets(labels)}")
     if weights != [0] and not weights.is_compatible_with(labels):
-        raise InvalidArgumentError(f"Shapes {labels} and {weights} are incompatible: give one weight for each label")
+        raise ArgumentError(f"Shapes {labels} and {weights} are incompatible: give one weight for each label")
 
 
 def _squeezed_shapes(labels: TensorShape, predictions: TensorShape) -> tuple[TensorShape, TensorShape]:
@@ -267,7 +263,7 @@ def _squeezed_shapes(labels: TensorShape, predictions: TensorShape) -> tuple[Ten
 def _as_classes(num_classes: Any) -> int:
     count = as_integer(num_classes, "num_classes")
     if count < 0:
-        raise InvalidArgumentError(f"num_classes must not be negative, got {count}")
+        raise ArgumentError(f"num_classes must not be negative, got {count}")
     return count
 
 
@@ -283,7 +279,7 @@ def _confusion_matrix_kernel(
     count = max(largest.values()) + 1 if num_classes is None else _as_classes(num_classes)
     for what, number in largest.items():
         if number >= count:
-            raise InvalidArgumentError(f"`{what}` out of bound: {number} for {count} classes")
+            raise ArgumentError(f"`{what}` out of bound: {number} for {count} classes")
     kind = TORCH_DTYPE[dtype]
     added = weights.to(kind) if weights.shape == rows.shape else torch.ones_like(rows, dtype=kind)
     output = torch.zeros(count * count, dtype=kind, device=labels.device)
@@ -296,7 +292,7 @@ def _largest_class(numbers: torch.Tensor, what: str) -> int:
         return -1
     low, high = (int(each) for each in numbers.aminmax())
     if low < 0:
-        raise InvalidArgumentError(f"`{what}` contains negative values.")
+        raise ArgumentError(f"`{what}` contains negative values.")
     return high
 
 

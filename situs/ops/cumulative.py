@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype, int32
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs.ops.attribute import as_bool
 from situs.ops.cast import as_index, cast
@@ -74,9 +74,9 @@ def _scan_shape(x: TensorShape, axis: Any, *, exclusive: bool, reverse: bool) ->
 
 def _scan_axis(axis: Any, rank: int) -> int:
     if not isinstance(axis, int):
-        raise InvalidArgumentError(f"ScanOp: axis must be a scalar integer, not {axis!r}")
+        raise ArgumentError(f"ScanOp: axis must be a scalar integer, not {axis!r}")
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
+        raise ArgumentError(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
     return axis % rank
 
 
@@ -168,7 +168,7 @@ def _add_n_shape(inputs: Sequence[TensorShape]) -> TensorShape:
     merged = inputs[0]
     for number, shape in enumerate(inputs):
         if not merged.is_compatible_with(shape):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Inputs to operation AddN must have the same size and shape. "
                 f"Input 0: {brackets(inputs[0])} != input {number}: {brackets(shape)}"
             )
@@ -219,7 +219,7 @@ def _tensors(inputs: Any) -> list[Any]:
     )
     listed = list(inputs) if sequence else []
     if not listed or any(item is None for item in listed):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Inputs must be an iterable of at least one Tensor with the same dtype and shape, got {inputs!r}."
         )
     return listed
@@ -237,7 +237,7 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
     tensors = [convert_to_tensor(x) for x in _tensors(inputs)]
     for x in tensors if shape is not None else []:
         if not x.shape.is_compatible_with(shape):
-            raise InvalidArgumentError(f"Shapes {TensorShape(shape)} and {x.shape} are not compatible")
+            raise ArgumentError(f"Shapes {TensorShape(shape)} and {x.shape} are not compatible")
     if tensor_dtype is not None and tensors[0].dtype is not as_dtype(tensor_dtype):
         raise DTypeError(
             f"The `tensor_dtype` argument is {as_dtype(tensor_dtype)}, but `input` is of type {tensors[0].dtype}. "
@@ -369,13 +369,13 @@ def _segment(name: str, kernel: SegmentKernel, wide: SegmentKernel, types: DType
 
 def _segment_shape(data: TensorShape, segment_ids: TensorShape) -> TensorShape:
     if segment_ids.rank not in (None, 1):
-        raise InvalidArgumentError(f"segment_ids should be a vector, got shape {brackets(segment_ids)}.")
+        raise ArgumentError(f"segment_ids should be a vector, got shape {brackets(segment_ids)}.")
     if data.rank is None:
         return UNKNOWN
     if data.rank == 0:
-        raise InvalidArgumentError("input must be at least rank 1, got a scalar")
+        raise ArgumentError("input must be at least rank 1, got a scalar")
     if not segment_ids[:1].is_compatible_with(data[:1]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"segment_ids should be the same size as dimension 0 of input, got {brackets(segment_ids)} "
             f"for input {brackets(data)}."
         )
@@ -397,9 +397,9 @@ def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
         numbers = ids.numpy() if ids.device.type == "cpu" else ids
         in_order = not (numbers[1:] < numbers[:-1]).any()
     if not in_order:
-        raise InvalidArgumentError("segment ids are not increasing. Sort them, or use an unsorted_segment function.")
+        raise ArgumentError("segment ids are not increasing. Sort them, or use an unsorted_segment function.")
     if numbers[0] < 0:
-        raise InvalidArgumentError(f"segment ids must be >= 0, got {int(numbers[0])}")
+        raise ArgumentError(f"segment ids must be >= 0, got {int(numbers[0])}")
     return int(numbers[-1]) + 1
 
 
@@ -645,7 +645,7 @@ def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: A
     if data.rank is None or segment_ids.rank is None:
         return UNKNOWN
     if not data[: segment_ids.rank].is_compatible_with(segment_ids):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"data.shape = {brackets(data)} does not start with segment_ids.shape = {brackets(segment_ids)}"
         )
     return TensorShape([count]) + data[segment_ids.rank :]
@@ -656,9 +656,9 @@ _unsorted_sizes_of = of_sizes(_unsorted_shape)
 
 def _num_segments(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidArgumentError(f"num_segments should be a scalar integer, got {value!r}")
+        raise ArgumentError(f"num_segments should be a scalar integer, got {value!r}")
     if value < 0:
-        raise InvalidArgumentError(f"Input num_segments == {value} must not be negative.")
+        raise ArgumentError(f"Input num_segments == {value} must not be negative.")
     return value
 
 
@@ -684,7 +684,7 @@ def _checked_ids(ids: torch.Tensor, count: int) -> torch.Tensor:
     if highest >= count:
         where = tuple((ids >= count).nonzero()[0].tolist())
         place = ",".join(map(str, where))
-        raise InvalidArgumentError(f"segment_ids[{place}] = {int(ids[where])} is out of range [0, {count})")
+        raise ArgumentError(f"segment_ids[{place}] = {int(ids[where])} is out of range [0, {count})")
     return ids if lowest >= 0 else torch.where(ids < 0, count, ids)
 
 

@@ -21,7 +21,7 @@ from situs.dtype import FLOATING, NUMERIC, DType, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_tensor
 from situs.eager.tensor import EagerTensor, to_numpy
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array
 from situs.ops.attribute import as_int, as_word, is_plain, plain
@@ -48,17 +48,17 @@ _assert = op("Assert", "condition: bool, data: any* ->", stateful=True, summariz
 @_assert.shape
 def _assert_op_shape(condition: TensorShape, data: list[TensorShape], *, summarize: int) -> list[TensorShape]:
     if condition.num_elements() not in (None, 1):
-        raise InvalidArgumentError(f"The condition of an assertion is a scalar, got shape {condition}.")
+        raise ArgumentError(f"The condition of an assertion is a scalar, got shape {condition}.")
     return []
 
 
 @_assert.kernel(CPU, GPU)
 def _assert_kernel(condition: torch.Tensor, data: list[Any], *, summarize: int) -> tuple[()]:
     if condition.numel() != 1:
-        raise InvalidArgumentError(f"condition must be a scalar, got shape {list(condition.shape)}")
+        raise ArgumentError(f"condition must be a scalar, got shape {list(condition.shape)}")
     if not condition.item():
         texts = [text_of(item, summarize, OLD).decode(errors="backslashreplace") for item in data]
-        raise InvalidArgumentError(f"assertion failed: {' '.join(f'[{text}]' for text in texts)}")
+        raise ArgumentError(f"assertion failed: {' '.join(f'[{text}]' for text in texts)}")
     return ()
 
 
@@ -98,7 +98,7 @@ def _assert_later(condition: Any, data: list[Any], summarize: int | None, name: 
 
 def _truth(condition: Any) -> bool:
     if isinstance(condition, (EagerTensor, np.ndarray)) and np.size(condition) != 1:
-        raise InvalidArgumentError(f"The condition of an assertion is a scalar, got {condition!r}. Use tf.reduce_all.")
+        raise ArgumentError(f"The condition of an assertion is a scalar, got {condition!r}. Use tf.reduce_all.")
     return bool(condition)
 
 
@@ -424,7 +424,7 @@ def _check_numerics_kernel(tensor: torch.Tensor, *, message: str) -> torch.Tenso
     if not all_finite(tensor):
         found = [("Inf", torch.isinf), ("NaN", torch.isnan)]
         names = " and ".join(name for name, test in found if test(tensor).any())
-        raise InvalidArgumentError(f"{message} : Tensor had {names} values")
+        raise ArgumentError(f"{message} : Tensor had {names} values")
     return tensor
 
 
@@ -484,7 +484,7 @@ def _assert_rank(
         given = [] if data is None else _listed(data, "data")
         return Assert(reduce_any(stack(holds)), [*said, *given], summarize, last)
     if not any(_STATIC[compare](rank, each) for each in wanted):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{_prefix(message)}Tensor  must have rank {words}.  Received rank {rank}, shape {tensor.shape}"
         )
     return no_op(last and _DETERMINED)
@@ -499,7 +499,7 @@ def _as_rank(rank: Any) -> Any:
     rank = read(rank)
     number = plain(rank, "rank") if is_plain(rank) else rank
     if isinstance(number, (list, tuple)):
-        raise InvalidArgumentError(f"Rank must be a scalar, got {rank!r}.")
+        raise ArgumentError(f"Rank must be a scalar, got {rank!r}.")
     if isinstance(number, Tensor) and number.dtype.is_integer:
         return number
     if not isinstance(number, int) or isinstance(number, bool):
@@ -566,7 +566,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
     """Raises ``ValueError`` unless a tensor is known to be a scalar."""
     found = _static(tensor).shape
     if found.rank != 0:
-        raise InvalidArgumentError(f"{_prefix(message)}Expected scalar shape, saw shape: {found}.")
+        raise ArgumentError(f"{_prefix(message)}Expected scalar shape, saw shape: {found}.")
 
 
 def assert_scalar_v1(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
@@ -618,7 +618,7 @@ def _listed(values: Any, name: str) -> list[Any]:
 
 def _as_pair(value: Any) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise InvalidArgumentError(f"Expected pairs of a tensor and its shape, got {shown(value)}.")
+        raise ArgumentError(f"Expected pairs of a tensor and its shape, got {shown(value)}.")
     return value[0], value[1]
 
 
@@ -660,14 +660,14 @@ def _last_sizes(tensor: Tensor, count: int) -> list[Any]:
 
 def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
     if not isinstance(wanted, Iterable):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{_prefix(message)}Tensor {_description(tensor)}.  Specified shape must be an iterable.  "
             f"Received specified shape: {wanted}"
         )
     symbols = tuple(_as_symbol(each) for each in wanted)
     for index, symbol in enumerate(symbols[1:], start=1):
         if _is_rest(symbol):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{_prefix(message)}Tensor {_description(tensor)} specified shape index {index}.  Symbol `...` or `*` "
                 "for a variable number of unspecified dimensions is only allowed as the first entry"
             )
@@ -681,7 +681,7 @@ def _as_symbol(symbol: Any) -> Any:
         return operator.index(int(symbol) if is_float and symbol.is_integer() else symbol)
     except TypeError:
         if is_float or is_tensor(symbol) or not isinstance(symbol, Hashable):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"A shape consists of integers, words, None and `...`, got the entry {shown(symbol)}."
             ) from None
     return symbol
@@ -706,7 +706,7 @@ def _assert_size(
         shown = [said, wanted, "Received shape: ", array.shape(tensor)]
         return Assert(equal(size, wanted), shown)
     if size != wanted:
-        raise InvalidArgumentError(f"{said} {wanted}.  Received size {size}, shape {tensor.shape}")
+        raise ArgumentError(f"{said} {wanted}.  Received size {size}, shape {tensor.shape}")
     return None
 
 

@@ -15,7 +15,7 @@ import torch
 from situs import dtype as dt
 from situs.dtype import DType
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import as_attribute
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, op
@@ -50,12 +50,12 @@ def _decode_kernel(bytes: Any, *, out_type: DType, little_endian: bool) -> torch
     size = len(items[0]) if items else 0
     for number, item in enumerate(items):
         if len(item) != size:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"DecodeRaw requires input strings to all be the same size, but element {number} has size {size} != "
                 f"{len(item)}"
             )
     if size % out_type.size:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Input to DecodeRaw has length {size} that is not a multiple of {out_type.size}, the size of "
             f"{out_type.name}"
         )
@@ -65,7 +65,7 @@ def _decode_kernel(bytes: Any, *, out_type: DType, little_endian: bool) -> torch
 @_padded.kernel(CPU)
 def _padded_kernel(input_bytes: Any, *, out_type: DType, little_endian: bool, fixed_length: int) -> torch.Tensor:
     if fixed_length <= 0 or fixed_length % out_type.size:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"fixed_length ({fixed_length}) must be greater than zero, and a multiple of the size of out_type "
             f"({out_type.size})"
         )

@@ -19,7 +19,7 @@ from situs.dtype import DType
 from situs.eager.bridge import Value, host, place_of
 from situs.eager.convert import host_to_value
 from situs.eager.tensor import EagerTensor, copy_to, wrap
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.function import graph_of
 from situs.graph.graph import Graph
 from situs.ops.attribute import as_bool, as_int, as_word
@@ -76,7 +76,7 @@ def decode_csv(
         raise DTypeError(f"Expected list for 'record_defaults' argument to 'decode_csv' Op, not {record_defaults!r}.")
     delimiter = as_word(field_delim, "field_delim")
     if len(delimiter) != 1:
-        raise InvalidArgumentError(f"field_delim should be only 1 char, got {delimiter!r}")
+        raise ArgumentError(f"field_delim should be only 1 char, got {delimiter!r}")
     columns = () if select_cols is None else tuple(as_int(column, "select_cols") for column in select_cols)
     _check_columns(columns, len(record_defaults), select_cols is not None)
     lines = convert_to_tensor(records, dt.string)
@@ -98,13 +98,11 @@ def decode_csv(
 
 def _check_columns(columns: tuple[int, ...], count: int, given: bool) -> None:
     if any(column < 0 for column in columns):
-        raise InvalidArgumentError("select_cols contains negative values.")
+        raise ArgumentError("select_cols contains negative values.")
     if list(columns) != sorted(set(columns)):
-        raise InvalidArgumentError("select_cols is not strictly increasing.")
+        raise ArgumentError("select_cols is not strictly increasing.")
     if given and len(columns) != count:
-        raise InvalidArgumentError(
-            f"Length of select_cols and record_defaults do not match. {len(columns)} and {count}"
-        )
+        raise ArgumentError(f"Length of select_cols and record_defaults do not match. {len(columns)} and {count}")
 
 
 def _default(value: Any) -> Tensor:
@@ -113,7 +111,7 @@ def _default(value: Any) -> Tensor:
         names = ", ".join(dtype.name for dtype in _TYPES)
         raise DTypeError(f"The dtype of a record default is one of {names}, got {tensor.dtype.name}.")
     if tensor.shape.rank is not None and tensor.shape.rank > 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Each record default should be at most rank 1: Shape must be at most rank 1 but is rank "
             f"{tensor.shape.rank}"
         )
@@ -155,11 +153,11 @@ def _kernel(
         if select_cols:
             fields = [field for place, field in enumerate(fields) if place in chosen]
         if len(fields) != len(OUT_TYPE):
-            raise InvalidArgumentError(f"Expect {len(OUT_TYPE)} fields but have {len(fields)} in record {number}")
+            raise ArgumentError(f"Expect {len(OUT_TYPE)} fields but have {len(fields)} in record {number}")
         for place, (field, dtype) in enumerate(zip(fields, OUT_TYPE, strict=True)):
             if field in (b"", empty):
                 if len(defaults[place]) != 1:
-                    raise InvalidArgumentError(f"Field {place} is required but missing in record {number}!")
+                    raise ArgumentError(f"Field {place} is required but missing in record {number}!")
                 columns[place].append(defaults[place][0])
             else:
                 columns[place].append(_number(field, dtype, place, number))
@@ -187,7 +185,7 @@ def _number(field: bytes, dtype: DType, place: int, record: int) -> Any:
             raise ValueError(text)
         return number
     except ValueError:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Field {place} in record {record} is not a valid {_NAMES[dtype]}: {field.decode(errors='replace')}"
         ) from None
 
@@ -206,7 +204,7 @@ def _fields(line: bytes, delimiter: bytes, quotes: bool) -> Iterator[bytes]:
             end = size if end < 0 else end
             field, place = line[place:end], end + 1
             if quotes and any(mark in field for mark in (b'"', b"\n", b"\r")):
-                raise InvalidArgumentError(f"Unquoted fields cannot have quotes/CRLFs inside: {shown(field)}")
+                raise ArgumentError(f"Unquoted fields cannot have quotes/CRLFs inside: {shown(field)}")
         yield field
     if line.endswith(delimiter):
         yield b""
@@ -218,7 +216,7 @@ def _quoted(line: bytes, place: int, delimiter: bytes) -> tuple[bytes, int]:
     while True:
         end = line.find(b'"', place)
         if end < 0:
-            raise InvalidArgumentError("Quoted field has to end with quote followed by delim or end")
+            raise ArgumentError("Quoted field has to end with quote followed by delim or end")
         parts.append(line[place:end])
         after = line[end + 1 : end + 2]
         if after == b'"':
@@ -227,4 +225,4 @@ def _quoted(line: bytes, place: int, delimiter: bytes) -> tuple[bytes, int]:
         elif after in (b"", delimiter):
             return b"".join(parts), end + 2
         else:
-            raise InvalidArgumentError("Quoted field has to end with quote followed by delim or end")
+            raise ArgumentError("Quoted field has to end with quote followed by delim or end")

@@ -16,7 +16,7 @@ import torch
 
 from situs.dtype import COMPLEX, INDEX, DType, as_dtype, float32, float64, int32
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops import decompose_gradient as rules
 from situs.ops.array import expand_dims, shape
 from situs.ops.attribute import as_bool
@@ -45,7 +45,7 @@ def _matrix(input: TensorShape) -> tuple[TensorShape, Dim, Dim]:
     if input.rank is None:
         return UNKNOWN, None, None
     if input.rank < 2:
-        raise InvalidArgumentError(f"Input tensor 0 must have rank >= 2, got {input.rank}: {brackets(input)}")
+        raise ArgumentError(f"Input tensor 0 must have rank >= 2, got {input.rank}: {brackets(input)}")
     return input[:-2], input[-2], input[-1]
 
 
@@ -53,7 +53,7 @@ def _square(input: TensorShape) -> tuple[TensorShape, Dim]:
     """The batch and the size of square matrices."""
     batch, rows, columns = _matrix(input)
     if rows is not None and columns is not None and rows != columns:
-        raise InvalidArgumentError(f"Input matrix must be square, got {brackets(input)}.")
+        raise ArgumentError(f"Input matrix must be square, got {brackets(input)}.")
     return batch, columns if rows is None else rows
 
 
@@ -84,7 +84,7 @@ def _explained(what: str, x: torch.Tensor) -> Iterator[None]:
 
     NaN and infinity are refused beforehand: LAPACK makes finite eigenvalues of them, or crashes.
     """
-    failure = InvalidArgumentError(f"{what} was not successful. The input might not be valid.")
+    failure = ArgumentError(f"{what} was not successful. The input might not be valid.")
     if not all_finite(x):
         raise failure
     try:
@@ -104,7 +104,7 @@ def _inverse_kernel(input: torch.Tensor, adjoint: bool = False) -> Any:
     _check_square(input)
     inverse, info = torch.linalg.inv_ex(input.mH if adjoint else input)
     if _failed(info):
-        raise InvalidArgumentError("Input is not invertible.")
+        raise ArgumentError("Input is not invertible.")
     return inverse
 
 
@@ -179,7 +179,7 @@ def _cholesky_kernel(input: torch.Tensor) -> Any:
     _check_square(input)
     factor, info = torch.linalg.cholesky_ex(input)
     if bool(info.any()):
-        raise InvalidArgumentError("Cholesky decomposition was not successful. The input might not be valid.")
+        raise ArgumentError("Cholesky decomposition was not successful. The input might not be valid.")
     return factor
 
 
@@ -214,16 +214,16 @@ def _solve_shape(matrix: TensorShape, rhs: TensorShape, *, adjoint: bool) -> Ten
     if rhs.rank is None or matrix.rank is None:
         return UNKNOWN
     if matrix.rank != rhs.rank:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"All input tensors must have the same rank: {brackets(matrix)} and {brackets(rhs)}. "
             "A vector is a matrix of one column: tf.expand_dims(rhs, -1)."
         )
     if not batch.is_compatible_with(rhs[:-2]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"All input tensors must have the same outer dimensions: {brackets(matrix)} and {brackets(rhs)}."
         )
     if size is not None and rhs[-2] not in (None, size):
-        raise InvalidArgumentError(f"Input matrix and rhs are incompatible: {brackets(matrix)} and {brackets(rhs)}.")
+        raise ArgumentError(f"Input matrix and rhs are incompatible: {brackets(matrix)} and {brackets(rhs)}.")
     return batch.merge_with(rhs[:-2]).concatenate([size, rhs[-1]])
 
 
@@ -235,7 +235,7 @@ def _solve_kernel(matrix: torch.Tensor, rhs: torch.Tensor, adjoint: bool = False
     _solve_sizes(matrix.shape, rhs.shape, adjoint=adjoint)
     solution, info = torch.linalg.solve_ex(matrix.mH if adjoint else matrix, rhs)
     if _failed(info):
-        raise InvalidArgumentError("Input matrix is not invertible.")
+        raise ArgumentError("Input matrix is not invertible.")
     return solution
 
 
@@ -258,15 +258,13 @@ _triangular_solve = op("MatrixTriangularSolve", "matrix: T, rhs: T -> output: T"
 def _triangular_shape(matrix: TensorShape, rhs: TensorShape, *, lower: bool, adjoint: bool) -> TensorShape:
     size = _square(matrix)[1]
     if rhs.rank is not None and rhs.rank < 2:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"In[1] ndims must be >= 2: {rhs.rank}. A vector is a matrix of one column: tf.expand_dims(rhs, -1)."
         )
     if rhs.rank is None or matrix.rank is None:
         return UNKNOWN
     if size is not None and rhs[-2] not in (None, size):
-        raise InvalidArgumentError(
-            f"In[0] mismatch In[1] shape: {size} vs. {rhs[-2]}: {brackets(matrix)} {brackets(rhs)}"
-        )
+        raise ArgumentError(f"In[0] mismatch In[1] shape: {size} vs. {rhs[-2]}: {brackets(matrix)} {brackets(rhs)}")
     return batch_shape(matrix, rhs).concatenate([size, rhs[-1]])
 
 
@@ -311,7 +309,7 @@ def _least_squares_shape(matrix: TensorShape, rhs: TensorShape) -> TensorShape:
     _, rows, columns = _matrix(matrix)
     _, height, width = _matrix(rhs)
     if rows is not None and height is not None and rows != height:
-        raise InvalidArgumentError(f"Matrix size-incompatible: In[0]: {brackets(matrix)}, In[1]: {brackets(rhs)}")
+        raise ArgumentError(f"Matrix size-incompatible: In[0]: {brackets(matrix)}, In[1]: {brackets(rhs)}")
     if matrix.rank is None or rhs.rank is None:
         return UNKNOWN
     return batch_shape(matrix, rhs).concatenate([columns, width])
@@ -434,7 +432,7 @@ def _lu_kernel(input: torch.Tensor, *, output_idx_type: DType) -> tuple[torch.Te
     _check_square(input)
     factors, pivots, info = torch.linalg.lu_factor_ex(input)
     if bool(info.any()):
-        raise InvalidArgumentError("Input is not invertible.")
+        raise ArgumentError("Input is not invertible.")
     if not input.numel():
         return factors, pivots.to(TORCH_DTYPE[output_idx_type])
     swaps, _, _ = torch.lu_unpack(factors, pivots, unpack_data=False)
@@ -546,7 +544,7 @@ def _floats(a: Any) -> Tensor:
     if not (tensor.dtype.is_floating or tensor.dtype.is_complex):
         raise DTypeError(f"Input `a` must have `float`-like `dtype` (saw {tensor.dtype.name}).")
     if tensor.shape.rank is not None and tensor.shape.rank < 2:
-        raise InvalidArgumentError(f"Input `a` must have at least 2 dimensions (saw: {tensor.shape.rank}).")
+        raise ArgumentError(f"Input `a` must have at least 2 dimensions (saw: {tensor.shape.rank}).")
     return tensor
 
 

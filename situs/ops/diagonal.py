@@ -18,7 +18,7 @@ import torch
 
 from situs.dtype import FIXED, NUMERIC, WIDE_UNSIGNED, DType, as_dtype, float32
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs.ops.array import as_integer, as_sizes, by_bits, partly
 from situs.ops.attribute import as_word
 from situs.ops.constant import zeros
@@ -37,9 +37,9 @@ def _band(k: Any) -> tuple[int, int]:
     """The lowest and the highest diagonal that a host value names."""
     low, high = (k if len(k) == 2 else k * 2) if isinstance(k, tuple) and len(k) in (1, 2) else (k, k)
     if not isinstance(low, int) or not isinstance(high, int):
-        raise InvalidArgumentError(f"k must be an integer or a pair of integers, got {k!r}")
+        raise ArgumentError(f"k must be an integer or a pair of integers, got {k!r}")
     if low > high:
-        raise InvalidArgumentError(f"lower_diag_index must not be larger than upper_diag_index: {low} > {high}")
+        raise ArgumentError(f"lower_diag_index must not be larger than upper_diag_index: {low} > {high}")
     return low, high
 
 
@@ -54,9 +54,7 @@ def _longest(rows: int, columns: int, low: int, high: int) -> int:
 def _check_band(rows: int, columns: int, low: int, high: int) -> None:
     for word, k in (("lower", low), ("upper", high)):
         if k != 0 and not -rows < k < columns:
-            raise InvalidArgumentError(
-                f"{word}_diag_index is out of bound: {k}. It must be between {-rows} and {columns}"
-            )
+            raise ArgumentError(f"{word}_diag_index is out of bound: {k}. It must be between {-rows} and {columns}")
 
 
 def _check_align(align: Any) -> None:
@@ -101,9 +99,9 @@ def _diag_shape(
     low, high = _band(k)
     needed = 1 if low == high else 2
     if diagonal.rank < needed:
-        raise InvalidArgumentError(f"diagonal must be at least {needed}-dim, received shape: {brackets(diagonal)}")
+        raise ArgumentError(f"diagonal must be at least {needed}-dim, received shape: {brackets(diagonal)}")
     if needed == 2 and diagonal[-2] not in (None, high - low + 1):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The number of diagonals provided in the input does not match the lower_diag_index and upper_diag_index "
             f"range: {diagonal[-2]} for k = {(low, high)}."
         )
@@ -121,12 +119,12 @@ def _matrix_size(length: int, low: int, high: int, num_rows: Any, num_cols: Any)
     rows = least_rows if rows == -1 else rows
     columns = least_columns if columns == -1 else columns
     if rows < least_rows or columns < least_columns:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The number of {'rows' if rows < least_rows else 'columns'} is too small: "
             f"a matrix with these diagonals is at least {least_rows} x {least_columns}, not {rows} x {columns}."
         )
     if rows != least_rows and columns != least_columns:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal: "
             f"{rows} x {columns} where one of them should be the least possible, {least_rows} x {least_columns}."
         )
@@ -196,11 +194,11 @@ _diag_part = op(
 def _diag_part_shape(input: TensorShape, k: Any, padding_value: Any, *, align: str) -> TensorShape:
     _check_align(align)
     if isinstance(padding_value, tuple):
-        raise InvalidArgumentError(f"padding_value must be a scalar, got {padding_value!r}")
+        raise ArgumentError(f"padding_value must be a scalar, got {padding_value!r}")
     if input.rank is None or k is None:
         return UNKNOWN
     if input.rank < 2:
-        raise InvalidArgumentError(f"input must be at least 2-dim, received shape: {brackets(input)}")
+        raise ArgumentError(f"input must be at least 2-dim, received shape: {brackets(input)}")
     low, high = _band(k)
     rows, columns = input[-2], input[-1]
     several = [] if low == high else [high - low + 1]
@@ -252,10 +250,10 @@ _set_diag = op("MatrixSetDiagV3", "input: T, diagonal: T, k: host -> output: T",
 @_set_diag.shape
 def _set_diag_shape(input: TensorShape, diagonal: TensorShape, k: Any, *, align: str) -> TensorShape:
     if diagonal.rank == 0:
-        raise InvalidArgumentError("diagonal must be at least 1-dim, received shape: []")
+        raise ArgumentError("diagonal must be at least 1-dim, received shape: []")
     expected = _diag_part_shape(input, k, 0, align=align)
     if not expected.is_compatible_with(diagonal):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The diagonal does not fit the input. Input shape: {brackets(input)} Diagonal shape: "
             f"{brackets(diagonal)} Expected diagonal shape: {brackets(expected)}"
         )
@@ -301,7 +299,7 @@ _tensor_diag_part = op("DiagPart", "input: T -> diagonal: T", T=NUMERIC)
 @_tensor_diag.shape
 def _tensor_diag_shape(diagonal: TensorShape) -> TensorShape:
     if diagonal.rank == 0:
-        raise InvalidArgumentError("Input must be at least rank 1, got 0")
+        raise ArgumentError("Input must be at least rank 1, got 0")
     return diagonal + diagonal
 
 
@@ -317,10 +315,10 @@ def _tensor_diag_part_shape(input: TensorShape) -> TensorShape:
         return UNKNOWN
     half = input.rank // 2
     if input.rank == 0 or input.rank % 2:
-        raise InvalidArgumentError(f"The rank of the tensor should be even and positive, got shape {brackets(input)}")
+        raise ArgumentError(f"The rank of the tensor should be even and positive, got shape {brackets(input)}")
     for i in range(half):
         if not input[i : i + 1].is_compatible_with(input[i + half : i + half + 1]):
-            raise InvalidArgumentError(f"Invalid shape {brackets(input)}: dimensions {i} and {i + half} do not match.")
+            raise ArgumentError(f"Invalid shape {brackets(input)}: dimensions {i} and {i + half} do not match.")
     return input[:half].merge_with(input[half:])
 
 
@@ -355,17 +353,15 @@ def _band_part_shape(input: TensorShape, num_lower: Any, num_upper: Any) -> Tens
     if input.rank is None:
         return UNKNOWN
     if input.rank < 2:
-        raise InvalidArgumentError(f"input must be at least 2-dim, received shape: {brackets(input)}")
+        raise ArgumentError(f"input must be at least 2-dim, received shape: {brackets(input)}")
     for number, size, word, what in (
         (num_lower, input[-2], "num_lower", "rows"),
         (num_upper, input[-1], "num_upper", "columns"),
     ):
         if number is not None and not isinstance(number, int):
-            raise InvalidArgumentError(f"{word} must be a scalar integer, got {number!r}")
+            raise ArgumentError(f"{word} must be a scalar integer, got {number!r}")
         if number is not None and size is not None and number > size:
-            raise InvalidArgumentError(
-                f"{word} must be negative or less or equal to number of {what} ({size}) got: {number}"
-            )
+            raise ArgumentError(f"{word} must be negative or less or equal to number of {what} ({size}) got: {number}")
     return input
 
 
@@ -409,9 +405,7 @@ def _eye_shape(num_rows: Any, num_columns: Any, batch_shape: Any) -> TensorShape
 
 def _eye_size(size: Any) -> int:
     if not isinstance(size, int) or size < 0:
-        raise InvalidArgumentError(
-            f"Arguments `num_rows` and `num_columns` must be integers of at least 0, got {size!r}"
-        )
+        raise ArgumentError(f"Arguments `num_rows` and `num_columns` must be integers of at least 0, got {size!r}")
     return size
 
 

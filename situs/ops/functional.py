@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.graph.context import name_scope
 from situs.graph.graph import Graph
 from situs.ops.attribute import as_bool
@@ -228,7 +228,7 @@ def _first(rows: Elems, initializer: Any, reverse: bool) -> Any:
     """What a fold begins with, as tensors."""
     if initializer is None:
         if rows.known == 0:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Tried to read from index 0 but array size is: 0. There are no rows to begin with; pass an initializer."
             )
         return rows.row(-1 if reverse else 0)
@@ -258,7 +258,7 @@ def _leaves(made: Any, form: Any) -> list[Any]:
     found, leaves = take_apart(made)
     same = found == form or (isinstance(form, Form) and form.matches(found))
     if not same and not (form is LEAF and isinstance(made, list)):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The two structures don't have the same nested structure: fn must return {form}, it returned {found}. "
             "Say what it returns in fn_output_signature."
         )

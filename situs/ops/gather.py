@@ -30,7 +30,7 @@ from situs.dtype import (
 )
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, CallError, DTypeError, InvalidArgumentError, UnimplementedError
 from situs.ops.array import as_attribute, as_integer, by_bits, host_shape, squeeze
 from situs.ops.array import rank as rank_op
 from situs.ops.attribute import as_word, is_plain, plain
@@ -63,7 +63,7 @@ def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch
     place, batch = _gather_axes(params.rank, indices.rank, axis, batch_dims)
     for dim in range(batch):
         if not params[dim : dim + 1].is_compatible_with(indices[dim : dim + 1]):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"params.shape[{dim}]: {params[dim]} should be equal to indices.shape[{dim}]: {indices[dim]}"
             )
     return TensorShape([*params[:place], *indices[batch:], *params[place + 1 :]])
@@ -72,18 +72,18 @@ def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch
 def _gather_axes(params: int, indices: int, axis: Any, batch_dims: int) -> tuple[int, int]:
     """The axis and the number of batch dimensions for these ranks, counted from the front."""
     if isinstance(axis, tuple):
-        raise InvalidArgumentError(f"axis must be scalar, got {list(axis)}")
+        raise ArgumentError(f"axis must be scalar, got {list(axis)}")
     if params == 0:
-        raise InvalidArgumentError("params must be at least 1 dimensional")
+        raise ArgumentError("params must be at least 1 dimensional")
     place = as_integer(axis, "The axis of gather")
     if not -params <= place < params:
         need = place + 1 if place >= 0 else -place
-        raise InvalidArgumentError(f"Shape must be at least rank {need} but is rank {params}: axis is {place}")
+        raise ArgumentError(f"Shape must be at least rank {need} but is rank {params}: axis is {place}")
     if not -indices <= batch_dims <= indices:
-        raise InvalidArgumentError(f"Expected batch_dims in the range [{-indices}, {indices}], but got {batch_dims}")
+        raise ArgumentError(f"Expected batch_dims in the range [{-indices}, {indices}], but got {batch_dims}")
     place, batch = place % params, batch_dims + indices if batch_dims < 0 else batch_dims
     if batch > place:
-        raise InvalidArgumentError(f"batch_dims ({batch}) must be less than or equal to axis ({place}).")
+        raise ArgumentError(f"batch_dims ({batch}) must be less than or equal to axis ({place}).")
     return place, batch
 
 
@@ -134,7 +134,7 @@ def _check_in_range(indices: torch.Tensor, size: int) -> None:
         where = bad[0].tolist()
         value = int(indices[tuple(where)])
         subscript = brackets(where) if where else ""
-        raise InvalidArgumentError(f"indices{subscript} = {value} is not in [0, {size})")
+        raise ArgumentError(f"indices{subscript} = {value} is not in [0, {size})")
 
 
 @_gather.kernel(CPU, Tparams=STRING)
@@ -213,19 +213,19 @@ def _gather_nd_shape(params: TensorShape, indices: TensorShape, *, batch_dims: i
     if params.rank is None or indices.rank is None or (indices.rank > 0 and indices[-1] is None):
         return UNKNOWN
     if indices.rank == 0:
-        raise InvalidArgumentError("indices must be at least a vector")
+        raise ArgumentError("indices must be at least a vector")
     batch = batch_dims
     if batch < 0:
-        raise InvalidArgumentError(f"tf.gather_nd does not allow negative batch_dims, got {batch}")
+        raise ArgumentError(f"tf.gather_nd does not allow negative batch_dims, got {batch}")
     if batch >= indices.rank:
-        raise InvalidArgumentError(f"batch_dims = {batch_dims} must be less than rank(indices) = {indices.rank}")
+        raise ArgumentError(f"batch_dims = {batch_dims} must be less than rank(indices) = {indices.rank}")
     depth = indices[-1] or 0
     if depth > params.rank - batch:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"index innermost dimension length must be <= params rank; saw: {depth} vs. {params.rank - batch}"
         )
     if not params[:batch].is_compatible_with(indices[:batch]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The first {batch} dimensions of params {brackets(params)} and indices {brackets(indices)} must be equal"
         )
     return TensorShape([*indices[:-1], *params[batch + depth :]])
@@ -330,7 +330,7 @@ _select = op("Select", "condition: bool, t: T, e: T -> output: T")
 @_where.shape
 def _where_shape(condition: TensorShape) -> TensorShape:
     if condition.rank == 0:
-        raise InvalidArgumentError("WhereOp : Unhandled input dimensions: 0")
+        raise ArgumentError("WhereOp : Unhandled input dimensions: 0")
     return TensorShape([None, condition.rank])
 
 
@@ -351,7 +351,7 @@ def _select_v2_shape(condition: TensorShape, t: TensorShape, e: TensorShape) -> 
     try:
         return broadcast(condition, broadcast(t, e))
     except InvalidArgumentError:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"condition {brackets(condition)}, then {brackets(t)}, and else {brackets(e)} must be broadcastable"
         ) from None
 
@@ -359,17 +359,17 @@ def _select_v2_shape(condition: TensorShape, t: TensorShape, e: TensorShape) -> 
 @_select.shape
 def _select_shape(condition: TensorShape, t: TensorShape, e: TensorShape) -> TensorShape:
     if not t.is_compatible_with(e):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"'then' and 'else' must have the same size.  but received: {brackets(t)} vs. {brackets(e)}"
         )
     if condition.rank == 1 and t.rank == 0:
-        raise InvalidArgumentError(f"'then' must be at least a vector, but saw shape: {brackets(t)}")
+        raise ArgumentError(f"'then' must be at least a vector, but saw shape: {brackets(t)}")
     if condition.rank == 1 and not condition.is_compatible_with(t[:1]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Number of batches of 'then' must match size of 'cond', but saw: {t[0]} vs. {condition[0]}"
         )
     if condition.rank not in (0, 1, None) and not condition.is_compatible_with(t):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Inputs to operation Select of type Select must have the same size and shape.  "
             f"Input 0: {brackets(condition)} != input 1: {brackets(t)}"
         )
@@ -452,7 +452,7 @@ def where_v1(condition: Any, x: Any = None, y: Any = None, name: str | None = No
 
 def _both(x: Any, y: Any) -> tuple[Any, Any]:
     if x is None or y is None:
-        raise InvalidArgumentError("x and y must both be non-None or both be None.")
+        raise ArgumentError("x and y must both be non-None or both be None.")
     return x, y
 
 
@@ -464,15 +464,13 @@ _boolean_mask = op("BooleanMask", "tensor: T, mask: Tmask, axis: host -> output:
 @_boolean_mask.shape
 def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: Any) -> TensorShape:
     if mask.rank == 0:
-        raise InvalidArgumentError("mask cannot be scalar.")
+        raise CallError("mask cannot be scalar.")
     if tensor.rank is None or mask.rank is None or axis is None:
         return UNKNOWN
     place = normalize_axis(as_integer(axis, "The axis of boolean_mask"), max(tensor.rank, 1))
     masked = tensor[place : place + mask.rank]
     if not masked.is_compatible_with(mask):
-        raise InvalidArgumentError(
-            f"Shapes {masked} and {mask} are incompatible: the mask must fit the tensor {tensor}"
-        )
+        raise CallError(f"Shapes {masked} and {mask} are incompatible: the mask must fit the tensor {tensor}")
     return TensorShape([*tensor[:place], None, *tensor[place + mask.rank :]])
 
 
@@ -535,21 +533,21 @@ def _one_hot_shape(indices: TensorShape, depth: Any, on_value: Any, off_value: A
 def _check_scalars(on_value: Any, off_value: Any) -> None:
     for what, each in (("on_value", on_value), ("off_value", off_value)):
         if isinstance(each, tuple):
-            raise InvalidArgumentError(f"{what} must be a scalar, but got: {brackets(host_shape(each))}")
+            raise ArgumentError(f"{what} must be a scalar, but got: {brackets(host_shape(each))}")
 
 
 def _as_depth(depth: Any) -> int:
     if isinstance(depth, tuple):
-        raise InvalidArgumentError(f"depth must be a scalar, but got: {brackets(host_shape(depth))}")
+        raise ArgumentError(f"depth must be a scalar, but got: {brackets(host_shape(depth))}")
     size = as_integer(depth, "The depth of one_hot")
     if size < 0:
-        raise InvalidArgumentError(f"depth must be non-negative, got: {size}")
+        raise ArgumentError(f"depth must be non-negative, got: {size}")
     return size
 
 
 def _one_hot_axis(axis: int, rank: int) -> int:
     if not -1 <= axis <= rank:
-        raise InvalidArgumentError(f"Expected axis to be -1 or between [0, {rank + 1}).  But received: {axis}")
+        raise ArgumentError(f"Expected axis to be -1 or between [0, {rank + 1}).  But received: {axis}")
     return rank if axis == -1 else axis
 
 

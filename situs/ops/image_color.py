@@ -12,7 +12,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.array import broadcast_to, identity
 from situs.ops.array import shape as shape_of
 from situs.ops.attribute import as_bool, as_float
@@ -112,7 +112,7 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
     """
     max_delta = as_float(max_delta, "max_delta")
     if max_delta < 0:
-        raise InvalidArgumentError(f"max_delta must be non-negative, got {max_delta}.")
+        raise ArgumentError(f"max_delta must be non-negative, got {max_delta}.")
     return adjust_brightness(image, uniform([], -max_delta, max_delta, seed=seed))
 
 
@@ -127,9 +127,9 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
     """
     lower, upper = as_float(lower, "lower"), as_float(upper, "upper")
     if upper <= lower:
-        raise InvalidArgumentError(f"upper must be > lower, got {upper} and {lower}.")
+        raise ArgumentError(f"upper must be > lower, got {upper} and {lower}.")
     if lower < 0:
-        raise InvalidArgumentError(f"lower must be non-negative, got {lower}.")
+        raise ArgumentError(f"lower must be non-negative, got {lower}.")
     return adjust_contrast(image, uniform([], lower, upper, seed=seed))
 
 
@@ -185,6 +185,6 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
 def _check_channels(images: Tensor, count: int) -> None:
     check_image(images)
     if images.shape[-1] not in (None, count):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The last dimension of an image must have {count} channels here, got shape {images.shape}."
         )

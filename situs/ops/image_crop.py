@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.array import as_attribute
 from situs.ops.attribute import as_float, is_plain
 from situs.ops.cast import cast
@@ -76,7 +76,7 @@ def _require(value: Any, holds: Callable[[Any], bool], message: str) -> None:
     """Raises unless something holds of numbers that are known already; otherwise the op checks them when it runs."""
     numbers = value if isinstance(value, tuple) else (value,)
     if all(isinstance(number, int) for number in numbers) and not holds(value):
-        raise InvalidArgumentError(f"{message} Got {', '.join(map(str, numbers))}.")
+        raise ArgumentError(f"{message} Got {', '.join(map(str, numbers))}.")
 
 
 def pad_to_bounding_box(
@@ -154,7 +154,7 @@ def central_crop(image: Any, central_fraction: Any) -> Tensor:
     """
     given, fraction = _image(image), as_float(central_fraction, "central_fraction")
     if not 0.0 < fraction <= 1.0:
-        raise InvalidArgumentError(f"central_fraction must be within (0, 1], got {fraction}")
+        raise ArgumentError(f"central_fraction must be within (0, 1], got {fraction}")
     if fraction == 1.0:
         return given
     (top, rows), (left, columns) = (_central(size, fraction) for size in sizes(given))

@@ -20,7 +20,7 @@ import torch
 
 from situs import dtype as dt
 from situs.dtype import FLOATING
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs.ops.array import as_integers, host_shape, partly, squeeze
 from situs.ops.attribute import as_bool
 from situs.ops.cast import cast
@@ -40,26 +40,26 @@ _ATTRS = {"align_corners": False, "half_pixel_centers": False}
 
 def _resized_shape(images: TensorShape, size: Any, **ways: bool) -> TensorShape:
     if images.rank not in (None, 4):
-        raise InvalidArgumentError(f"input must be 4-dimensional {brackets(images)}")
+        raise ArgumentError(f"input must be 4-dimensional {brackets(images)}")
     batch, channels = (None, None) if images.rank is None else (images[0], images[3])
     if size is None:
         return TensorShape([batch, None, None, channels])
     if host_shape(size) != (2,):
-        raise InvalidArgumentError(f"shape_t must have two elements {brackets(host_shape(size))}")
+        raise ArgumentError(f"shape_t must have two elements {brackets(host_shape(size))}")
     return TensorShape([batch, *partly(_positive, size), channels])
 
 
 def _positive(size: Any) -> tuple[int, ...]:
     found = as_integers(size, "size")
     if not all(each > 0 for each in found):
-        raise InvalidArgumentError(f"output dimensions must be positive, got size {brackets(found)}")
+        raise ArgumentError(f"output dimensions must be positive, got size {brackets(found)}")
     return found
 
 
 def _check(images: torch.Tensor, size: Any) -> None:
     _resized_shape(TensorShape(images.shape), size)
     if not (images.shape[1] and images.shape[2]):
-        raise InvalidArgumentError(f"input image must be of non-zero size, got shape {brackets(list(images.shape))}")
+        raise ArgumentError(f"input image must be of non-zero size, got shape {brackets(list(images.shape))}")
 
 
 def _scale(before: int, after: int, align_corners: bool) -> torch.Tensor:
@@ -229,7 +229,7 @@ def _ways(align_corners: Any, half_pixel_centers: Any) -> dict[str, bool]:
         "half_pixel_centers": as_bool(half_pixel_centers, "half_pixel_centers"),
     }
     if all(ways.values()):
-        raise InvalidArgumentError("If half_pixel_centers is True, align_corners must be False.")
+        raise ArgumentError("If half_pixel_centers is True, align_corners must be False.")
     return ways
 
 
@@ -341,7 +341,7 @@ def _are_known(sizes: Any) -> bool:
 def _method(method: Any) -> str:
     word = _V1.get(method) if isinstance(method, int) else str(method) if isinstance(method, str) else None
     if word not in list(ResizeMethod):
-        raise InvalidArgumentError(f"Resize method is not implemented: {shown(method)}")
+        raise ArgumentError(f"Resize method is not implemented: {shown(method)}")
     return str(word)
 
 
@@ -349,7 +349,7 @@ def _target(images: Tensor, size: Any, keeps_ratio: Any) -> Any:
     """The new height and width: a list of two, integers where they are known, or a tensor."""
     given = convert_to_tensor(size, name="size")
     if not given.shape.is_compatible_with([2]):
-        raise InvalidArgumentError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+        raise ArgumentError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
     if not given.dtype.is_integer:
         raise DTypeError(f"'size' must consist of integers, got {shown(size)}")
     known = _known(size)
@@ -368,7 +368,7 @@ def _known(size: Any) -> list[int] | None:
 def _within(most: list[Any], image: list[Any]) -> list[Any]:
     """The largest height and width in the proportions of an image."""
     if 0 in [size for size in image if isinstance(size, int)]:
-        raise InvalidArgumentError(f"input image must be of non-zero size, got height and width {image}")
+        raise ArgumentError(f"input image must be of non-zero size, got height and width {image}")
     if _are_known([*most, *image]):
         factor = min(most[0] / image[0], most[1] / image[1])
         return [round(n * factor) for n in image]

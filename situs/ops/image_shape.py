@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import expand_dims
 from situs.ops.array import shape as shape_of
 from situs.shapes import brackets
@@ -22,9 +22,9 @@ def with_batch(images: Tensor, what: str = "image") -> tuple[Tensor, bool]:
     """
     rank = images.shape.rank
     if rank is None:
-        raise InvalidArgumentError(f"'{what}' contains no shape: it must be known to be an image or a batch of images.")
+        raise ArgumentError(f"'{what}' contains no shape: it must be known to be an image or a batch of images.")
     if rank not in (3, 4):
-        raise InvalidArgumentError(f"'{what}' must have either 3 or 4 dimensions, got shape {brackets(images.shape)}.")
+        raise ArgumentError(f"'{what}' must have either 3 or 4 dimensions, got shape {brackets(images.shape)}.")
     return (expand_dims(images, 0), True) if rank == 3 else (images, False)
 
 
@@ -36,7 +36,7 @@ def check_image(image: Tensor) -> int:
     """
     rank = image.shape.rank
     if rank is None or rank < 3:
-        raise InvalidArgumentError(f"'image' (shape {image.shape}) must be at least three-dimensional.")
+        raise ArgumentError(f"'image' (shape {image.shape}) must be at least three-dimensional.")
     return rank
 
 

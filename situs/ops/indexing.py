@@ -29,7 +29,7 @@ from situs.dtype import COMPLEX, FIXED, FLOATING, STRING, WIDE_UNSIGNED, int16, 
 from situs.dtype import bool as bool_
 from situs.eager.binding import host_value
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_integer, as_integers, by_bits, host_shape, partly
 from situs.ops.attribute import as_int
@@ -55,7 +55,7 @@ def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[Dim
     """For each dimension, the first element and how many there are."""
     rank = len(dims)
     if host_shape(begin) != (rank,) or host_shape(size) != (rank,):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Expected begin and size arguments to be 1-D tensors of size {rank}, but got shapes "
             f"{brackets(host_shape(begin))} and {brackets(host_shape(size))} instead."
         )
@@ -67,9 +67,9 @@ def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[Dim
             yield start, None if length == -1 else length
             continue
         if not 0 <= start <= dim:
-            raise InvalidArgumentError(f"Expected begin[{number}] in [0, {dim}], but got {start}")
+            raise ArgumentError(f"Expected begin[{number}] in [0, {dim}], but got {start}")
         if not -1 <= length <= dim - start:
-            raise InvalidArgumentError(f"Expected size[{number}] in [0, {dim - start}], but got {length}")
+            raise ArgumentError(f"Expected size[{number}] in [0, {dim - start}], but got {length}")
         yield start, dim - start if length == -1 else length
 
 
@@ -140,7 +140,7 @@ def _as_index(
 ) -> list[Any]:
     """The index as Python writes it: integers, slices, None and Ellipsis."""
     if ellipsis_mask & (ellipsis_mask - 1):
-        raise InvalidArgumentError("Multiple ellipses in slice spec not allowed")
+        raise ArgumentError("Multiple ellipses in slice spec not allowed")
     index: list[Any] = []
     bit = 1
     for low, high, stride in zip(begin, end, strides, strict=True):
@@ -150,7 +150,7 @@ def _as_index(
             index.append(None)
         elif shrink_axis_mask & bit:
             if stride is not _ANY and stride <= 0:
-                raise InvalidArgumentError("only stride 1 allowed on non-range indexing.")
+                raise ArgumentError("only stride 1 allowed on non-range indexing.")
             index.append(low if low is _ANY else operator.index(low))
         else:
             index.append(builtins.slice(None if begin_mask & bit else low, None if end_mask & bit else high, stride))
@@ -163,7 +163,7 @@ def _checked(begin: Any, end: Any, strides: Any) -> list[Any]:
     shapes = [host_shape(each) for each in (begin, end, strides)]
     if len(shapes[0]) != 1 or shapes[1:] != [shapes[0]] * 2:
         found = [brackets(each) for each in shapes]
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {found[0]}, {found[1]}, and "
             f"{found[2]} instead."
         )
@@ -171,7 +171,7 @@ def _checked(begin: Any, end: Any, strides: Any) -> list[Any]:
         as_integers(tuple(each for each in values if each is not None), what)
     for number, stride in enumerate(strides):
         if stride == 0:
-            raise InvalidArgumentError(f"strides[{number}] must be non-zero")
+            raise ArgumentError(f"strides[{number}] must be non-zero")
     return [tuple(_ANY if each is None else each for each in values) for values in (begin, end, strides)]
 
 
@@ -200,7 +200,7 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
     """What one integer or slice leaves of a dimension: nothing, or its new size."""
     rank = len(input)
     if axis >= rank:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Index out of range using input dim {axis}; input has only {rank} dims"
             if rank
             else "Attempting to slice scalar input."
@@ -210,9 +210,7 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
         unknown = size is None or _ANY in (entry.start, entry.stop, entry.step)
         return [None if unknown else len(range(*entry.indices(size)))]  # type: ignore[arg-type]
     if size is not None and entry is not _ANY and not -size <= entry < size:
-        raise InvalidArgumentError(
-            f"slice index {entry + size if entry < 0 else entry} of dimension {axis} out of bounds."
-        )
+        raise ArgumentError(f"slice index {entry + size if entry < 0 else entry} of dimension {axis} out of bounds.")
     return []
 
 

@@ -15,7 +15,7 @@ import torch
 from situs import dispatch
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED
 from situs.eager.tensor import EagerTensor
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, CallError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, partly, reshape
 from situs.ops.attribute import is_plain
@@ -46,10 +46,10 @@ def _concat_shape(values: list[TensorShape], axis: Any) -> TensorShape:
     if first.rank is None:
         return UNKNOWN
     if first.rank == 0:
-        raise InvalidArgumentError("ConcatOp : Can't concatenate scalars (use tf.stack instead)")
+        raise ArgumentError("ConcatOp : Can't concatenate scalars (use tf.stack instead)")
     for number, each in enumerate(values):
         if each.rank not in (first.rank, None):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "ConcatOp : Ranks of all input tensors should match: "
                 f"shape[0] = {brackets(first)} vs. shape[{number}] = {brackets(each)}"
             )
@@ -61,12 +61,10 @@ def _concat_shape(values: list[TensorShape], axis: Any) -> TensorShape:
 
 def _concat_axis(axis: Any, rank: int) -> int:
     if isinstance(axis, tuple) and len(axis) != 1:
-        raise InvalidArgumentError(
-            f"axis tensor should be a scalar integer, but got shape {brackets(host_shape(axis))}"
-        )
+        raise ArgumentError(f"axis tensor should be a scalar integer, but got shape {brackets(host_shape(axis))}")
     place = as_integer(axis, "The axis of concat")
     if not -rank <= place < rank:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"ConcatOp : Expected concatenating dimensions in the range [-{rank}, {rank}), but got {place}"
         )
     return place % rank
@@ -79,7 +77,7 @@ def _concat_dim(values: list[TensorShape], dim: int, summed: bool) -> Dim:
     known = [(number, size) for number, size in enumerate(sizes) if size is not None]
     for number, size in known:
         if size != known[0][1]:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"ConcatOp : Dimension {dim} in both shapes must be equal: shape[{known[0][0]}] = "
                 f"{brackets(values[known[0][0]])} vs. shape[{number}] = {brackets(values[number])}"
             )
@@ -125,7 +123,7 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     if not isinstance(values, (list, tuple)):
         values = [values]
     if not values:
-        raise InvalidArgumentError("concat needs at least one tensor, got an empty list.")
+        raise ArgumentError("concat needs at least one tensor, got an empty list.")
     if len(values) == 1:  # which needs no axis, and may be a scalar
         if is_plain(axis):
             as_attribute(axis, "The axis of concat")
@@ -148,7 +146,7 @@ def _pack_shape(values: list[TensorShape], *, axis: int) -> TensorShape:
     merged = values[0]
     for number, each in enumerate(values):
         if not merged.is_compatible_with(each):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Shapes of all inputs must match: values[0].shape = {brackets(values[0])} "
                 f"!= values[{number}].shape = {brackets(each)}"
             )
@@ -161,7 +159,7 @@ def _pack_shape(values: list[TensorShape], *, axis: int) -> TensorShape:
 
 def _pack_axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
+        raise CallError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
     return axis % rank
 
 
@@ -187,7 +185,7 @@ def _pack_gradient(grad: Tensor, values_shape: list[Any], *, axis: int) -> list[
 def _checked_count(count: int) -> int:
     """How many results an op has, which is no number that fills the memory with tensors."""
     if not 0 <= count <= MAX_RESULTS:
-        raise InvalidArgumentError(f"An op has 0 to {MAX_RESULTS} results, but {count} were asked for.")
+        raise ArgumentError(f"An op has 0 to {MAX_RESULTS} results, but {count} were asked for.")
     return count
 
 
@@ -195,14 +193,14 @@ def _checked_count(count: int) -> int:
 def _unpack_shape(value: TensorShape, *, num: int | None, axis: int) -> list[TensorShape]:
     if value.rank is None:
         if num is None:
-            raise InvalidArgumentError("Cannot infer argument `num` from shape <unknown>")
+            raise ArgumentError("Cannot infer argument `num` from shape <unknown>")
         return [UNKNOWN] * _checked_count(num)
     place = _pack_axis(axis, value.rank)
     found = value[place]
     if num is None and found is None:
-        raise InvalidArgumentError(f"Cannot infer argument `num` from shape {value}")
+        raise ArgumentError(f"Cannot infer argument `num` from shape {value}")
     if num is not None and found not in (num, None):
-        raise InvalidArgumentError(f"Input shape axis {place} must equal {num}, got shape {brackets(value)}")
+        raise ArgumentError(f"Input shape axis {place} must equal {num}, got shape {brackets(value)}")
     return [TensorShape([*value[:place], *value[place + 1 :]])] * _checked_count(num if found is None else found)  # type: ignore[arg-type]
 
 
@@ -251,7 +249,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     if not isinstance(values, (list, tuple)):
         values = unstack(values)
     if not values:
-        raise InvalidArgumentError(f"stack along axis {place} needs at least one tensor, got an empty list.")
+        raise ArgumentError(f"stack along axis {place} needs at least one tensor, got an empty list.")
     return _pack(list(values), axis=place, name=name)
 
 
@@ -288,20 +286,20 @@ _split_v = op("SplitV", "value: T, size_splits: host, axis: host -> output: T*",
 def _split_axis(axis: Any, rank: int) -> int:
     place = as_integer(axis, "The axis of split")
     if not -rank <= place < rank:
-        raise InvalidArgumentError(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {place}")
+        raise ArgumentError(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {place}")
     return place % rank
 
 
 @_split.shape
 def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[TensorShape]:
     if num_split < 1:
-        raise InvalidArgumentError(f"Value for attr 'num_split' of {num_split} must be at least minimum 1")
+        raise ArgumentError(f"Value for attr 'num_split' of {num_split} must be at least minimum 1")
     if value.rank is None or axis is None:
         return [UNKNOWN] * _checked_count(num_split)
     place = _split_axis(axis, value.rank)
     found = value[place]
     if found is not None and found % num_split:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Number of ways to split should evenly divide the split dimension, "
             f"but got split_dim {place} (size = {found}) and num_split {num_split}"
         )
@@ -322,21 +320,21 @@ def _split_v_shape(value: TensorShape, size_splits: Any, axis: Any, *, num_split
 def _split_sizes(whole: Dim, size_splits: Any, num_split: int) -> list[Dim]:
     """The sizes of the parts, with -1 worked out; None for one that is not known."""
     if host_shape(size_splits) != (num_split,):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"size of the split_tensor must be 1-D and have the same elements as outputs ({num_split}), "
             f"got shape {brackets(host_shape(size_splits))}"
         )
     sizes = partly(partial(as_integers, what="size_splits"), size_splits)
     for number, each in enumerate(sizes):
         if each is not None and each < -1:
-            raise InvalidArgumentError(f"Split size at index {number} must be >= 0. Got: {each}")
+            raise ArgumentError(f"Split size at index {number} must be >= 0. Got: {each}")
     if sizes.count(-1) > 1:
-        raise InvalidArgumentError("There can only be one -1 in the input.")
+        raise ArgumentError("There can only be one -1 in the input.")
     if whole is None or None in sizes:
         return [None if each == -1 else each for each in sizes]
     rest = whole - sum(each for each in sizes if each is not None and each >= 0)
     if rest < 0 or (rest and -1 not in sizes):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
             "than the size of the input along split_dim if not fully specified.  "
             f"Got: {whole - rest}, for a size of {whole}"
@@ -404,12 +402,12 @@ def split(
 def _number_of_sizes(sizes: Any) -> int:
     if isinstance(sizes, SymbolicTensor) and sizes.shape.rank != 0:
         if sizes.shape[0] is None:
-            raise InvalidArgumentError(f"Cannot infer argument `num` from shape {sizes.shape} of num_or_size_splits.")
+            raise ArgumentError(f"Cannot infer argument `num` from shape {sizes.shape} of num_or_size_splits.")
         return sizes.shape[0]
     try:
         return len(sizes)
     except TypeError:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Give a Python integer or a "
             f"list of sizes. Argument provided: {sizes!r}"
         ) from None
@@ -431,14 +429,14 @@ def _tile_shape(input: TensorShape, multiples: Any) -> TensorShape:
 
 def _multiples(multiples: Any, rank: int) -> tuple[Any, ...]:
     if not isinstance(multiples, tuple):
-        raise InvalidArgumentError("Expected multiples to be 1-D, but got shape []")
+        raise ArgumentError("Expected multiples to be 1-D, but got shape []")
     if len(multiples) != rank:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Expected multiples argument to be a vector of length {rank} but got length {len(multiples)}"
         )
     for number, each in enumerate(multiples):
         if each is not None and as_integer(each, "Each entry of multiples") < 0:
-            raise InvalidArgumentError(f"Expected multiples[{number}] >= 0, but got {each}")
+            raise ArgumentError(f"Expected multiples[{number}] >= 0, but got {each}")
     return multiples
 
 
@@ -466,17 +464,15 @@ def _repeat_shape(input: TensorShape, repeats: Any, axis: Any) -> TensorShape:
 def _repeats(repeats: Any, size: Dim) -> int | tuple[int, ...]:
     """One count for all, or one for each element."""
     if len(host_shape(repeats)) > 1:
-        raise InvalidArgumentError(f"repeats of shape {brackets(host_shape(repeats))} must have rank at most 1")
+        raise ArgumentError(f"repeats of shape {brackets(host_shape(repeats))} must have rank at most 1")
     counts = as_integers(repeats, "repeats")
     for each in counts:
         if each < 0:
-            raise InvalidArgumentError(f"Expected repeats >= 0, but got {each}")
+            raise ArgumentError(f"Expected repeats >= 0, but got {each}")
     if len(counts) == 1:
         return counts[0]
     if size not in (len(counts), None):
-        raise InvalidArgumentError(
-            f"Dimensions {size} and {len(counts)} are not compatible: give one count, or {size}."
-        )
+        raise ArgumentError(f"Dimensions {size} and {len(counts)} are not compatible: give one count, or {size}.")
     return counts
 
 
@@ -536,13 +532,13 @@ def _pairs(paddings: Any, rank: int) -> tuple[tuple[int, int], ...]:
     shape = host_shape(paddings)
     if shape not in ((rank, 2), (0,) if rank == 0 else None):
         if len(shape) != 2 or shape[1] != 2:
-            raise InvalidArgumentError(f"paddings must be a matrix with 2 columns: {brackets(shape)}")
-        raise InvalidArgumentError(
+            raise ArgumentError(f"paddings must be a matrix with 2 columns: {brackets(shape)}")
+        raise ArgumentError(
             f"The first dimension of paddings must be the rank of inputs: {brackets(shape)} for an input of rank {rank}"
         )
     for pair in paddings:
         if any(as_integer(each, "Each entry of paddings") < 0 for each in pair):
-            raise InvalidArgumentError(f"Paddings must be non-negative: {pair[0]} {pair[1]}")
+            raise ArgumentError(f"Paddings must be non-negative: {pair[0]} {pair[1]}")
     return tuple(paddings)
 
 
@@ -557,7 +553,7 @@ def _pad_shape(input: TensorShape, paddings: Any) -> TensorShape:
 @_pad_v2.shape
 def _pad_v2_shape(input: TensorShape, paddings: Any, constant_values: TensorShape) -> TensorShape:
     if constant_values.rank not in (0, None):
-        raise InvalidArgumentError(f"constant_values must be a scalar. Found: {brackets(constant_values)}")
+        raise ArgumentError(f"constant_values must be a scalar. Found: {brackets(constant_values)}")
     return _pad_shape(input, paddings)
 
 
@@ -573,9 +569,7 @@ def _mirror_pad_shape(input: TensorShape, paddings: Any, *, mode: str) -> Tensor
 def _check_mirror(size: Dim, pair: tuple[int, int], mode: str) -> None:
     limit = "less than" if mode == "REFLECT" else "no greater than"
     if size is not None and max(pair) > (size - 1 if mode == "REFLECT" else size) and max(pair) > 0:
-        raise InvalidArgumentError(
-            f"paddings must be {limit} the dimension size: {pair[0]}, {pair[1]} for a size of {size}"
-        )
+        raise ArgumentError(f"paddings must be {limit} the dimension size: {pair[0]}, {pair[1]} for a size of {size}")
 
 
 @_pad.kernel(CPU)
@@ -667,7 +661,7 @@ def pad(
     if kind in ("REFLECT", "SYMMETRIC"):
         return _mirror_pad(tensor, paddings, mode=kind, name=name)
     if kind != "CONSTANT":
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
             f"Received `mode` = {mode}"
         )

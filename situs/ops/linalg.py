@@ -15,7 +15,7 @@ import torch
 from situs import dispatch
 from situs import dtype as dt
 from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, WIDE_UNSIGNED, as_dtype
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import expand_dims, matrix_transpose, reshape, squeeze
 from situs.ops.array import shape as sizes_op
@@ -50,7 +50,7 @@ def _matmul_shape(
 ) -> TensorShape:
     for number, shape in enumerate((a, b)):
         if shape.rank is not None and shape.rank < 2:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"In[{number}] ndims must be >= 2: In[0]: {brackets(a)}, In[1]: {brackets(b)}. "
                 "tf.linalg.matvec multiplies a matrix by a vector."
             )
@@ -60,7 +60,7 @@ def _matmul_shape(
     inner_b, columns = (b[-1], b[-2]) if transpose_b or adjoint_b else (b[-2], b[-1])
     if inner_a is not None and inner_b is not None and inner_a != inner_b:
         flags = {"transpose_a": transpose_a, "transpose_b": transpose_b, "adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Matrix size-incompatible: In[0]: {brackets(a)}, In[1]: {brackets(b)}"
             + "".join(f", {name}=True" for name, is_set in flags.items() if is_set)
         )
@@ -72,7 +72,7 @@ def batch_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     try:
         return broadcast(a[:-2], b[:-2])
     except InvalidArgumentError:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"In[0] and In[1] must have compatible batch dimensions: {brackets(a)} vs. {brackets(b)}"
         ) from None
 
@@ -294,7 +294,7 @@ def matmul(
 
 def _refuse_both(which: str, transposed: bool, adjoint: bool) -> None:
     if transposed and adjoint:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. "
             f"Received `transpose_{which}`={transposed}, `adjoint_{which}`={adjoint}."
         )
@@ -312,7 +312,7 @@ def matvec(
     """Multiplies matrix `a` by vector `b`, or batches of them; the arguments are those of `matmul`."""
     b = convert_to_tensor(b)
     if b.shape.rank == 0:
-        raise InvalidArgumentError("In[1] ndims must be >= 1: matvec multiplies by a vector, got a scalar.")
+        raise ArgumentError("In[1] ndims must be >= 1: matvec multiplies by a vector, got a scalar.")
     with Composed(name, "MatVec", "Squeeze") as last:
         product = matmul(a, expand_dims(b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
         return squeeze(product, [-1], last)
@@ -331,10 +331,10 @@ _cross = op("Cross", "a: T, b: T -> product: T", T=REAL)
 @_cross.shape
 def _cross_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     if not a.is_compatible_with(b):
-        raise InvalidArgumentError(f"Both inputs must be of same shape: {brackets(a)} vs. {brackets(b)}")
+        raise ArgumentError(f"Both inputs must be of same shape: {brackets(a)} vs. {brackets(b)}")
     merged = a.merge_with(b)
     if merged.rank == 0 or (merged.rank is not None and merged[-1] not in (None, 3)):
-        raise InvalidArgumentError(f"Cross-products are only defined for 3-element vectors, got {brackets(merged)}.")
+        raise ArgumentError(f"Cross-products are only defined for 3-element vectors, got {brackets(merged)}.")
     return merged
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_name
@@ -144,7 +144,7 @@ def check_loop(cond: Any, body: Any, loop_vars: Any, parallel_iterations: Any) -
     if parallel_iterations < 1:
         raise DTypeError(f"'parallel_iterations' must be a positive integer, got {parallel_iterations!r}.")
     if loop_vars is None or (isinstance(loop_vars, (list, tuple, dict)) and not loop_vars):
-        raise InvalidArgumentError("'loop_vars' must be provided: No loop variables provided.")
+        raise ArgumentError("'loop_vars' must be provided: No loop variables provided.")
 
 
 class Parts(NamedTuple):
@@ -179,7 +179,7 @@ class Loop:
         wanted = invariants if isinstance(invariants, (list, tuple)) else [invariants]
         shapes = _matched(self.form, wanted)
         if shapes is None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"shape_invariants must have the form of loop_vars, {self.form}, with a TensorShape for each; got "
                 f"{invariants!r}."
             )
@@ -210,7 +210,7 @@ class Loop:
         """
         self.body_form, leaves = take_apart(as_sequence(returned))
         if not _is_like(self.form, self.body_form):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "The two structures don't have the same nested structure: the body of a while_loop() must return as "
                 f"many values as there are loop variables, in the same form. The loop variables are {self.form}, it "
                 f"returned {self.body_form}."
@@ -270,7 +270,7 @@ class Loop:
         shapes = [TensorShape([]), *self.invariants] if counted else self.invariants
         for tensor, shape in zip(start, shapes, strict=True):
             if common(shape, tensor.shape) != shape:
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"The shape invariant specified for {tensor.name} is not compatible with the initial shape of the "
                     f"loop variable. It enters the loop with shape {tensor.shape}, but the specified shape invariant "
                     f"is {shape}."
@@ -294,7 +294,7 @@ def _as_count(maximum: Any) -> Any:
     if not value.dtype.is_integer:
         raise DTypeError(f"maximum_iterations: Expected int32, but got {maximum!r} of type '{value.dtype.name}'.")
     if value.shape.rank not in (0, None):
-        raise InvalidArgumentError(f"'maximum_iterations' must be a scalar. Received shape: {value.shape}")
+        raise ArgumentError(f"'maximum_iterations' must be a scalar. Received shape: {value.shape}")
     return cast(value, "int32")
 
 
@@ -368,7 +368,7 @@ def _check_invariants(start: Sequence[SymbolicTensor], shapes: Sequence[TensorSh
     """Raises if a turn breaks what was said of a shape. What a turn leaves unknown may still hold."""
     for tensor, shape, (_, made) in zip(start, shapes, step.kinds, strict=True):
         if not shape.is_compatible_with(made):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Input tensor `{tensor.name}` enters the loop with shape {shape}, but has shape {made} after one "
                 "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
                 "tf.while_loop to specify a less-specific shape."

@@ -38,7 +38,7 @@ from situs.dtype import (
     DTypes,
 )
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.cast import cast, dtype_of, real
 from situs.ops.compare import equal, greater, greater_equal, less_equal, not_equal
 from situs.ops.constant import ones_like, zeros_like
@@ -189,7 +189,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """
     shape = _shape_of(scalar)
     if shape.rank not in (None, 0):
-        raise InvalidArgumentError(f"The input scalar must be a 0-D value. Received shape {shape}.")
+        raise ArgumentError(f"The input scalar must be a 0-D value. Received shape {shape}.")
     return scaled(x, scalar) if isinstance(x, IndexedSlices) else multiply(x, scalar, name)
 
 
@@ -263,7 +263,7 @@ def _refusing_zero(kernel: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
 
     def checked(x: Any, y: Any) -> Any:
         if 0 not in x.shape and not has_no_zero(y):
-            raise InvalidArgumentError("Integer division by zero")
+            raise ArgumentError("Integer division by zero")
         return kernel(x, y)
 
     return checked
@@ -322,7 +322,7 @@ mod = floormod
 
 def _integer_pow(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     if 0 not in x.shape and (y < 0).any():
-        raise InvalidArgumentError("Integers to negative integer powers are not allowed")
+        raise ArgumentError("Integers to negative integer powers are not allowed")
     return torch.pow(x, y)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array
 from situs.ops.array import expand_dims, transpose
@@ -49,7 +49,7 @@ def norm(
         ValueError: there is no such norm.
     """
     if not isinstance(ord, (str, *NUMBERS)):
-        raise InvalidArgumentError(f"'ord' must be a number or the name of a norm, got {shown(ord)}")
+        raise ArgumentError(f"'ord' must be a number or the name of a norm, got {shown(ord)}")
     axis = plain(axis, "axis") if is_plain(axis) else axis
     keep = as_bool(keepdims, "keepdims")
     x = convert_to_tensor(tensor)
@@ -59,16 +59,14 @@ def norm(
         if axis is None or isinstance(axis, (int, SymbolicTensor)):
             return _vector_norm(x, ord, axis, keep, last)
         if not _is_pair(axis):
-            raise InvalidArgumentError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
+            raise ArgumentError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
         return _matrix_norm(x, ord, (axis[0], axis[1]), keep, last)
 
 
 def _entries(axis: SymbolicTensor) -> Any:
     """A computed axis, or a pair of them."""
     if axis.shape.rank is None or axis.shape not in ([], [1], [2]):
-        raise InvalidArgumentError(
-            f"The shape of 'axis' must be known when the graph is built: [] or [2], got {axis!r}"
-        )
+        raise ArgumentError(f"The shape of 'axis' must be known when the graph is built: [] or [2], got {axis!r}")
     return (axis[0], axis[1]) if axis.shape == [2] else axis
 
 
@@ -86,7 +84,7 @@ def _vector_norm(x: Tensor, ord: Any, axis: Any, keep: bool, name: str | None) -
     if ord in ("euclidean", 2):
         return _euclidean(x, axis, keep, name)
     if isinstance(ord, str) or not ord > 0:
-        raise InvalidArgumentError(f"'ord' must be a supported vector norm, got {ord}")
+        raise ArgumentError(f"'ord' must be a supported vector norm, got {ord}")
     if ord == 1:
         return reduce_sum(abs_(x), axis, keep, name)
     if ord == math.inf:
@@ -100,9 +98,7 @@ def _matrix_norm(x: Tensor, ord: Any, axis: tuple[Any, Any], keep: bool, name: s
     if ord == 2:
         return _spectral_norm(x, axis, keep, name)
     if ord not in (1, math.inf):
-        raise InvalidArgumentError(
-            f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, 2, inf], got {ord}"
-        )
+        raise ArgumentError(f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, 2, inf], got {ord}")
     inner, outer = axis if ord == 1 else axis[::-1]
     sums = reduce_sum(abs_(x), inner, keepdims=True)
     if keep:

@@ -20,7 +20,7 @@ from situs.dtype import DType, as_dtype
 from situs.eager.bridge import Value, host, place_of
 from situs.eager.convert import host_to_value
 from situs.eager.tensor import EagerTensor, copy_to, wrap
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.function import graph_of
 from situs.graph.graph import Graph
 from situs.ops.array import reshape
@@ -82,7 +82,7 @@ def parse_single_example(serialized: Any, features: Any, example_names: Any = No
     """
     given = convert_to_tensor(serialized, dt.string)
     if given.shape.rank not in (0, None):
-        raise InvalidArgumentError(f"Input serialized must be a scalar, got shape {given.shape}")
+        raise ArgumentError(f"Input serialized must be a scalar, got shape {given.shape}")
     if given.shape.rank is None:
         given = reshape(given, [])
     return _parse(given, features, name)
@@ -122,7 +122,7 @@ def parse_example_v1(serialized: Any, features: Any, name: str | None = None, ex
 def _specs(features: Any) -> list[_Spec]:
     if not isinstance(features, Mapping) or not features:
         found = "empty" if isinstance(features, Mapping) else shown(features)
-        raise InvalidArgumentError(f"Invalid argument: features cannot be {found}. Give a dictionary of features.")
+        raise ArgumentError(f"Invalid argument: features cannot be {found}. Give a dictionary of features.")
     return [_spec(key, features[key]) for key in sorted(features, key=_name_of)]
 
 
@@ -140,12 +140,12 @@ def _spec(key: Any, feature: Any) -> _Spec:
             "FixedLenFeature, or store the values as one string and tf.io.decode_raw()."
         )
     if not isinstance(feature, FixedLenFeature):
-        raise InvalidArgumentError(f"Unsupported {type(feature).__name__} {shown(feature)} for key {key!r}")
+        raise ArgumentError(f"Unsupported {type(feature).__name__} {shown(feature)} for key {key!r}")
     dtype, shape = as_dtype(feature.dtype), TensorShape(feature.shape)
     if dtype not in _LISTS:
         raise DTypeError(f"Feature {key!r} is {dtype.name}; an Example has int64, float and string.")
     if not shape.is_fully_defined():
-        raise InvalidArgumentError(f"Shape {shape} of feature {key!r} is not known. Give all dimensions.")
+        raise ArgumentError(f"Shape {shape} of feature {key!r} is not known. Give all dimensions.")
     sizes = tuple(shape.as_list())
     return _Spec(key, dtype, sizes, _default(feature, dtype, sizes))  # type: ignore[arg-type]
 
@@ -177,7 +177,7 @@ def _parsed_shapes(
     dense_shapes: Sequence[TensorShape],
 ) -> list[TensorShape]:
     if serialized.rank is not None and serialized.rank > 1:
-        raise InvalidArgumentError(f"serialized must be a scalar or a vector, got shape {brackets(serialized)}")
+        raise ArgumentError(f"serialized must be a scalar or a vector, got shape {brackets(serialized)}")
     return [UNKNOWN if serialized.rank is None else serialized + shape for shape in dense_shapes]
 
 
@@ -254,13 +254,13 @@ def _row(found: tuple[int, list[Any]] | None, key: str, dtype: DType, sizes: tup
         return given
     which, parts = found
     if which != _LISTS[dtype]:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Key: {key}.  Data types don't match. Data type: {_NAMES[which]} but expected type: "
             f"{_NAMES[_LISTS[dtype]]}"
         )
     values = _values(which, parts)
     if len(values) != count:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Key: {key}.  Number of {_NAMES[which]} values != expected.  Values size: {len(values)} but output shape: "
             f"{brackets(sizes)}"
         )

@@ -8,7 +8,7 @@ from typing import Any
 from situs.devices.scope import device as device_scope
 from situs.devices.scope import here
 from situs.dtype import FIXED, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import control_dependencies, name_scope
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -68,7 +68,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 def _need_graph(what: str) -> None:
     if here.graph is None:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"tf.{what}() is not compatible with eager execution: it belongs to a graph. Use `import situs.compat.v1 "
             "as tf`, or call it under `with tf.Graph().as_default():`."
         )
@@ -87,7 +87,7 @@ def no_op(name: str | None = None) -> Operation | None:
 def group(*inputs: Any, name: str | None = None, **kwargs: Any) -> Operation | None:
     """An operation that is over when all of `inputs` are: operations, tensors, or lists of them."""
     if kwargs:
-        raise InvalidArgumentError(f"group() got unexpected keyword arguments {sorted(kwargs)}.")
+        raise ArgumentError(f"group() got unexpected keyword arguments {sorted(kwargs)}.")
     if here.graph is None:
         return None
     operations = [_operation(item) for item in _flat(inputs)]
@@ -138,7 +138,7 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
         return [None if tensor is None else convert_to_tensor(tensor) for tensor in tensors]
     given = [tensor for tensor in tensors if tensor is not None]
     if not given:
-        raise InvalidArgumentError(f"Must have at least one Tensor in tf.tuple, got {tensors!r}.")
+        raise ArgumentError(f"Must have at least one Tensor in tf.tuple, got {tensors!r}.")
     with name_scope(name, "tuple"):
         gate = group(*given, *([] if control_inputs is None else listed(control_inputs, "operations")))
         with control_dependencies([gate]):

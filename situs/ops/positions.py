@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.shapes import brackets
 
 
@@ -34,7 +34,7 @@ def linear_indices(indices: torch.Tensor, shape: Sequence[int], what: str) -> to
         where = np.unravel_index(flat, indices.shape[:-1]) if indices.ndim > 1 else ()
         subscript = brackets([int(each) for each in where]) if where else ""
         value = indices.reshape(-1, indices.shape[-1])[flat].tolist()
-        raise InvalidArgumentError(f"indices{subscript} = {value} does not index into {what} {brackets(list(shape))}")
+        raise ArgumentError(f"indices{subscript} = {value} does not index into {what} {brackets(list(shape))}")
     return rows
 
 

@@ -25,7 +25,13 @@ import torch
 from situs import dtype as dt
 from situs.devices import scope
 from situs.dtype import FIXED, STRING
-from situs.errors import DTypeError, InvalidArgumentError, NotFoundError, PermissionDeniedError, UnknownError
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnknownError,
+)
 from situs.ops import strings
 from situs.ops.attribute import as_int, as_word
 from situs.ops.define import CPU, GPU, op, same_shape
@@ -154,7 +160,7 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
     tensors = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     pieces = template.split(placeholder)
     if len(pieces) - 1 != len(tensors):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The template expects {len(pieces) - 1} tensors, but the inputs only has {len(tensors)}. Please ensure "
             "the number of placeholders in template matches inputs length."
         )
@@ -238,7 +244,7 @@ def _stream(output_stream: Any) -> Any:
         return "stderr"
     if callable(output_stream) or (isinstance(output_stream, str) and output_stream.startswith("file://")):
         return output_stream
-    raise InvalidArgumentError(
+    raise ArgumentError(
         f"Unsupported output stream, logging level, or file.{output_stream}. Supported streams are sys.stdout, "
         "sys.stderr, and functions such as logging.info. File needs to be in the form of 'file://<filepath>'."
     )
@@ -268,7 +274,7 @@ def _pieces(value: Any, summarize: int) -> list[Any]:
     try:
         shown = pprint.pformat(_with_holes(value, tensors))
     except RecursionError:
-        raise InvalidArgumentError("Cannot print a structure that contains itself, or is nested without end.") from None
+        raise ArgumentError("Cannot print a structure that contains itself, or is nested without end.") from None
     texts = iter(_HOLE.split(shown))
     pieces: list[Any] = [next(texts)]
     for number, text in zip(texts, texts, strict=True):  # in turn the number of a tensor and the text behind it

@@ -27,6 +27,7 @@ from situs.eager.bridge import Value, host, place_of
 from situs.eager.convert import host_to_value, to_array, to_tensor
 from situs.eager.tensor import EagerTensor, copy_to, to_numpy_value, wrap
 from situs.errors import (
+    ArgumentError,
     DTypeError,
     InvalidArgumentError,
     OpError,
@@ -143,7 +144,7 @@ def _decorator(call: Callable[[Function, tuple[Any, ...]], Any]) -> Callable[[Fu
 
 def _check_callable(func: Any) -> None:
     if not callable(func):
-        raise InvalidArgumentError(f"Expected func to be callable. Received func={func!r} of type {type(func)}.")
+        raise ArgumentError(f"Expected func to be callable. Received func={func!r} of type {type(func)}.")
 
 
 def _as_inputs(inp: Any) -> list[Any]:
@@ -229,7 +230,7 @@ def _results(returned: Any, wanted: int, who: str) -> list[Any]:
         returned = [] if returned is None else [returned]
     results = list(returned)
     if len(results) != wanted:
-        raise InvalidArgumentError(f"{who} returns {len(results)} values, but expects to see {wanted} values.")
+        raise ArgumentError(f"{who} returns {len(results)} values, but expects to see {wanted} values.")
     return results
 
 
@@ -237,9 +238,9 @@ def _checked_value(number: int, result: Any, wanted: DType, who: str) -> Value:
     try:
         array, found = to_array(np.asarray(read(result)))
     except Exception as error:  # whatever an object of the program raises while it becomes an array
-        raise InvalidArgumentError(f"{number}-th value returned by {who} is no tensor: {error}") from None
+        raise ArgumentError(f"{number}-th value returned by {who} is no tensor: {error}") from None
     if found is not wanted:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{number}-th value returned by {who} is {found.proto_name}, but expects {wanted.proto_name}"
         )
     return host_to_value(array, found)
@@ -290,7 +291,7 @@ def _as_eager(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
     try:
         return to_tensor(value, wanted)
     except Exception as error:  # as above
-        raise InvalidArgumentError(f"{number}-th value returned by {who} is no {wanted.name} tensor: {error}") from None
+        raise ArgumentError(f"{number}-th value returned by {who} is no {wanted.name} tensor: {error}") from None
 
 
 # Calling.

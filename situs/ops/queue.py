@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from situs import dtype as dt
 from situs.devices.scope import device, here
 from situs.dtype import DType, as_dtype
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.context import init_scope
 from situs.ops import queue_ops
 from situs.ops.attribute import as_int, as_name, as_word
@@ -166,12 +166,12 @@ class _Form(NamedTuple):
         sizes = None if shapes is None else _as_shapes(shapes)
         if sizes is not None:
             if len(sizes) != len(kinds):
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"Queue shapes must have the same length as dtypes, received len(shapes)={len(sizes)}, "
                     f"len(dtypes)={len(kinds)}"
                 )
             if not all(shape.is_fully_defined() for shape in sizes):
-                raise InvalidArgumentError(f"All shapes must be fully defined: {sizes}")
+                raise ArgumentError(f"All shapes must be fully defined: {sizes}")
         return cls(kinds, sizes, _as_names(names, len(kinds)))
 
     @classmethod
@@ -180,9 +180,9 @@ class _Form(NamedTuple):
         kinds = _as_dtypes(dtypes)
         sizes = None if shapes is None else _as_shapes(shapes)
         if sizes is None or any(shape.rank is None for shape in sizes):
-            raise InvalidArgumentError("When providing partial shapes, a list of shapes must be provided.")
+            raise ArgumentError("When providing partial shapes, a list of shapes must be provided.")
         if len(sizes) != len(kinds):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Shapes must be provided for all components, but received {len(kinds)} dtypes and {len(sizes)} shapes."
             )
         return cls(kinds, sizes, _as_names(names, len(kinds)))
@@ -208,7 +208,7 @@ def _as_names(names: Any, count: int) -> list[str] | None:
     if not given:
         return None
     if len(given) != count:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"List of names must have the same length as the list of dtypes, received len(names)={len(given)},"
             f"len(dtypes)={count}"
         )
@@ -225,7 +225,7 @@ def _make(
 ) -> Any:
     """The handle of a new queue: a tensor of the graph being built, or a buffer."""
     if not form.dtypes:
-        raise InvalidArgumentError("A queue needs at least one dtype: its elements have at least one component.")
+        raise ArgumentError("A queue needs at least one dtype: its elements have at least one component.")
     given = {
         "component_types": tuple(form.dtypes),
         "shapes": tuple(form.shapes or ()),
@@ -242,7 +242,7 @@ def _make(
 def _as_capacity(capacity: Any) -> int:
     number = as_int(capacity, "capacity")
     if number > dt.int32.max:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The capacity of a queue is at most {dt.int32.max}, or negative for any number; got {number}."
         )
     return number

@@ -22,7 +22,7 @@ from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
 from situs.eager.bridge import host, place
 from situs.eager.tensor import copy_to, wrap
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.execution.buffer import Buffer
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
@@ -57,7 +57,7 @@ class QueueBase:
         given = [UNKNOWN] * len(self._dtypes) if shapes is None else listed(shapes, "shapes")
         self._shapes = [TensorShape(shape) for shape in given]
         if len(self._shapes) != len(self._dtypes):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Queue shapes must have the same length as dtypes, received len(shapes)={len(self._shapes)}, "
                 f"len(dtypes)={len(self._dtypes)}"
             )
@@ -147,24 +147,22 @@ class QueueBase:
         """The components of what is to be put in, as tensors of the queue's dtypes."""
         listed = self._as_list(vals)
         if len(listed) != len(self._dtypes):
-            raise InvalidArgumentError(
-                f"Wrong number of components in tuple. Expected {len(self._dtypes)}, got {len(listed)}"
-            )
+            raise ArgumentError(f"Wrong number of components in tuple. Expected {len(self._dtypes)}, got {len(listed)}")
         pairs = zip(listed, self._dtypes, strict=True)
         return [_as_component(value, dtype, f"component_{i}") for i, (value, dtype) in enumerate(pairs)]
 
     def _as_list(self, vals: Any) -> list[Any]:
         if isinstance(vals, dict):
             if self._names is None:
-                raise InvalidArgumentError("Queue must have names to enqueue a dictionary")
+                raise ArgumentError("Queue must have names to enqueue a dictionary")
             if sorted(self._names, key=str) != sorted(vals, key=str):
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     "Keys in dictionary to enqueue do not match names of Queue.  "
                     f"Dictionary: {sorted(vals, key=str)},Queue: {sorted(self._names, key=str)}"
                 )
             return [vals[name] for name in self._names]
         if self._names is not None:
-            raise InvalidArgumentError("You must enqueue a dictionary in a Queue with names")
+            raise ArgumentError("You must enqueue a dictionary in a Queue with names")
         return list(vals) if isinstance(vals, (list, tuple)) else [vals]
 
     # Elements out.
@@ -308,7 +306,7 @@ def _as_tensor(value: Any, dtype: DType) -> Any:
 
 def _same_rows(a: TensorShape, b: TensorShape) -> TensorShape:
     if not a.is_compatible_with(b):
-        raise InvalidArgumentError(f"Dimensions {a[0]} and {b[0]} are not compatible")
+        raise ArgumentError(f"Dimensions {a[0]} and {b[0]} are not compatible")
     return a.merge_with(b)
 
 
@@ -318,7 +316,7 @@ def _checked_count(n: Any) -> Any:
             raise DTypeError(f"Expected int32 passed to parameter 'n' of a dequeue, got {n!r}.")
         return n
     if as_int(n, "n") < 0:
-        raise InvalidArgumentError(f"Input 'n' must be >= 0, but is {n}: so many elements cannot be dequeued.")
+        raise ArgumentError(f"Input 'n' must be >= 0, but is {n}: so many elements cannot be dequeued.")
     return n
 
 

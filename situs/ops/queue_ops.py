@@ -18,7 +18,7 @@ import torch
 from situs import dtype as dt
 from situs.dtype import DType
 from situs.eager.bridge import TORCH_DTYPE, Value
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.execution.buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
 from situs.ops.define import CPU, op
 from situs.registry.op import Op
@@ -74,7 +74,7 @@ def _check_shared(found: Buffer, kind: str, asked: dict[str, Any]) -> None:
     has = {**found.form.asked, "type": found.kind}
     for what, value in {"type": kind, **asked}.items():
         if value != has.get(what) and what != "seed2":
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Shared queue '{found.name}' has {what} {_spelled(has.get(what))} but requested {what} was "
                 f"{_spelled(value)}"
             )
@@ -109,9 +109,7 @@ queue_select.shape(lambda index, handles: SCALAR)
 def select_kernel(index: int, handles: list[Buffer]) -> Buffer:
     """The queue of a list that has the number `index`."""
     if not 0 <= index < len(handles):
-        raise InvalidArgumentError(
-            f"index = {index} is not in [0, {len(handles)}): there is no such queue in the list."
-        )
+        raise ArgumentError(f"index = {index} is not in [0, {len(handles)}): there is no such queue in the list.")
     return handles[index]
 
 
@@ -145,7 +143,7 @@ def enqueue_many_kernel(handle: Buffer, components: list[Value], *, timeout_ms: 
 def _check_number(queue: Buffer, components: list[Value]) -> None:
     wanted = len(queue.form.dtypes)
     if len(components) != wanted:
-        raise InvalidArgumentError(f"Wrong number of components in tuple. Expected {wanted}, got {len(components)}")
+        raise ArgumentError(f"Wrong number of components in tuple. Expected {wanted}, got {len(components)}")
 
 
 def _check_shapes(queue: Buffer, found: list[tuple[int, ...]], batch: TensorShape) -> None:
@@ -154,11 +152,11 @@ def _check_shapes(queue: Buffer, found: list[tuple[int, ...]], batch: TensorShap
         wanted = batch + (queue.form.shapes[number] if queue.form.shapes else UNKNOWN)
         if len(shape) < len(batch) or not wanted.is_compatible_with(shape):
             expected = "rank at least 1" if wanted.rank is None else brackets(wanted)
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Shape mismatch in tuple component {number}. Expected {expected}, got {brackets(shape)}"
             )
         if len(batch) and shape[0] != found[0][0]:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"All input tensors must have the same size in the 0th dimension. Component {number} has {shape[0]}, "
                 f"and should have {found[0][0]}"
             )
@@ -205,9 +203,9 @@ def dequeue_up_to_kernel(
 
 def _taken(queue: Buffer, n: int, run: Any, fewer: bool) -> list[Value]:
     if n < 0:
-        raise InvalidArgumentError(f"Dequeue{'UpTo' if fewer else 'Many'}Op requested {n} < 0 elements")
+        raise ArgumentError(f"Dequeue{'UpTo' if fewer else 'Many'}Op requested {n} < 0 elements")
     if not queue.form.shapes:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{queue.kind}'s DequeueMany and DequeueUpTo require the components to have specified shapes."
         )
     elements = queue.take(n, run, fewer)

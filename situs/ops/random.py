@@ -15,7 +15,7 @@ import torch
 from situs import dtype as dt
 from situs.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.array import by_bits, partly
 from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.define import CPU, GPU, all_finite, of_sizes, op, same_shape
@@ -41,14 +41,14 @@ def checked_sizes(shape: Any) -> tuple[int, ...]:
     """
     if not isinstance(shape, tuple) or any(isinstance(size, tuple) for size in shape):
         found = np.shape(shape) if isinstance(shape, tuple) else ()
-        raise InvalidArgumentError(f"shape must be a vector of {{int32,int64}}, got shape {brackets(found)}: {shape!r}")
+        raise ArgumentError(f"shape must be a vector of {{int32,int64}}, got shape {brackets(found)}: {shape!r}")
     for size in shape:
         if not isinstance(size, int) or isinstance(size, bool):
-            raise InvalidArgumentError(f"shape must be a vector of {{int32,int64}}, got {shape!r}")
+            raise ArgumentError(f"shape must be a vector of {{int32,int64}}, got {shape!r}")
         if size < 0:
-            raise InvalidArgumentError(f"Dimension {size} must be >= 0")
+            raise ArgumentError(f"Dimension {size} must be >= 0")
     if math.prod(shape) > _MOST_ELEMENTS:
-        raise InvalidArgumentError(f"Shape {brackets(shape)} would have more than 2**63 - 1 elements")
+        raise ArgumentError(f"Shape {brackets(shape)} would have more than 2**63 - 1 elements")
     return shape
 
 
@@ -256,11 +256,11 @@ def check_int_bounds(minval: Any, maxval: Any, dtype: DType) -> None:
     """Raises unless [minval, maxval) is a range of integers of that dtype, and not empty."""
     for what, value in (("minval", minval), ("maxval", maxval)):
         if isinstance(value, tuple):
-            raise InvalidArgumentError(f"{what} must be 0-D, got shape {brackets(np.shape(value))}")
+            raise ArgumentError(f"{what} must be 0-D, got shape {brackets(np.shape(value))}")
         if not isinstance(value, int) or isinstance(value, bool) or not dtype.min <= value <= dtype.max:
             raise DTypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}: it is the {what}.")
     if minval >= maxval:
-        raise InvalidArgumentError(f"Need minval < maxval, got {minval} >= {maxval}")
+        raise ArgumentError(f"Need minval < maxval, got {minval} >= {maxval}")
 
 
 def uniform(
@@ -284,7 +284,7 @@ def uniform(
     dtype = check_choice(dtype, FLOATING | INDEX)
     if maxval is None:
         if dtype.is_integer:
-            raise InvalidArgumentError(f"Must specify maxval for integer dtype {dtype!r}")
+            raise ArgumentError(f"Must specify maxval for integer dtype {dtype!r}")
         maxval = 1
     own = _is_number(minval, 0) and _is_number(maxval, 1) and not dtype.is_integer  # nothing follows the draw
     with Composed(name, "random_uniform", "RandomUniform" if own else None) as last:
@@ -354,13 +354,11 @@ def _crop_shape(image: TensorShape, size: Any, *, seed: int) -> TensorShape:
         return UNKNOWN if image.rank is None else TensorShape([None] * image.rank)
     sizes = partly(checked_sizes, size)
     if image.rank not in (None, len(sizes)):
-        raise InvalidArgumentError(
-            f"Need a size for each dimension of value, got {brackets(image)} and {brackets(sizes)}"
-        )
+        raise ArgumentError(f"Need a size for each dimension of value, got {brackets(image)} and {brackets(sizes)}")
     if image.rank is not None and any(
         have is not None and want is not None and have < want for have, want in zip(image, sizes, strict=True)
     ):
-        raise InvalidArgumentError(f"Need value.shape >= size, got {brackets(image)} and {brackets(sizes)}")
+        raise ArgumentError(f"Need value.shape >= size, got {brackets(image)} and {brackets(sizes)}")
     return TensorShape(sizes)
 
 
@@ -402,15 +400,15 @@ _multinomial = op(
 def categories_shape(logits: TensorShape, num_samples: Any, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops that draw classes for rows of logits."""
     if logits.rank not in (None, 2):
-        raise InvalidArgumentError(f"logits should be a matrix, got shape {brackets(logits)}")
+        raise ArgumentError(f"logits should be a matrix, got shape {brackets(logits)}")
     if logits[1] == 0 and logits[0] != 0:
-        raise InvalidArgumentError("num_classes should be positive, got 0")
+        raise ArgumentError("num_classes should be positive, got 0")
     if num_samples is None:
         return TensorShape([logits[0], None])
     if not isinstance(num_samples, int) or isinstance(num_samples, bool):
-        raise InvalidArgumentError(f"num_samples should be an integer scalar, got {num_samples!r}")
+        raise ArgumentError(f"num_samples should be an integer scalar, got {num_samples!r}")
     if num_samples < 0:
-        raise InvalidArgumentError(f"num_samples should be non-negative, got {num_samples}")
+        raise ArgumentError(f"num_samples should be non-negative, got {num_samples}")
     return TensorShape([logits[0], num_samples])
 
 

@@ -15,7 +15,7 @@ import torch
 from situs.devices.scope import here
 from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED, int32
 from situs.eager.convert import to_tensor
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
 from situs.ops.attribute import is_plain, plain
 from situs.ops.constant import convert_to_tensor, zeros_like
@@ -44,13 +44,13 @@ def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
     if rank == 0:
         return ()  # TensorFlow does not look at the axes of a scalar
     if not isinstance(axis, tuple):
-        raise InvalidArgumentError(f"'dims' must be 1-dimension, not {len(host_shape(axis))}")
+        raise ArgumentError(f"'dims' must be 1-dimension, not {len(host_shape(axis))}")
     places: list[int] = []
     for number, each in enumerate(as_integers(axis, "the axes of reverse")):
         if not -rank <= each < rank:
-            raise InvalidArgumentError(f"'axis'[{number}] = {each} is out of valid range [{-rank}, {rank})")
+            raise ArgumentError(f"'axis'[{number}] = {each} is out of valid range [{-rank}, {rank})")
         if each % rank in places:
-            raise InvalidArgumentError(f"axis {each % rank} specified more than once.")
+            raise ArgumentError(f"axis {each % rank} specified more than once.")
         places.append(each % rank)
     return tuple(places)
 
@@ -80,17 +80,17 @@ def _roll_shape(input: TensorShape, shift: Any, axis: Any) -> TensorShape:
 def _rolls(shift: Any, axis: Any, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The shifts and the axes they go along, checked."""
     if rank == 0:
-        raise InvalidArgumentError("input must be 1-D or higher")
+        raise ArgumentError("input must be 1-D or higher")
     for what, value in (("shift", shift), ("axis", axis)):
         if len(host_shape(value)) > 1:
             found = brackets(host_shape(value))
-            raise InvalidArgumentError(f"{what} must be a scalar or a 1-D vector. Found: {found}")
+            raise ArgumentError(f"{what} must be a scalar or a 1-D vector. Found: {found}")
     shifts, axes = as_integers(shift, "shift"), as_integers(axis, "axis")
     if len(shifts) != len(axes):
-        raise InvalidArgumentError(f"shift and axis must have the same size, got {len(shifts)} and {len(axes)}")
+        raise ArgumentError(f"shift and axis must have the same size, got {len(shifts)} and {len(axes)}")
     for each in axes:
         if not -rank <= each < rank:
-            raise InvalidArgumentError(f"axis {each} is out of range [-{rank}, {rank})")
+            raise ArgumentError(f"axis {each} is out of range [-{rank}, {rank})")
     return shifts, axes
 
 
@@ -149,11 +149,11 @@ def _reverse_sequence_shape(
         return input
     for what, axis in (("seq_dim", seq_dim), ("batch_dim", batch_dim)):
         if not 0 <= axis < input.rank:
-            raise InvalidArgumentError(f"{what} must be >= 0 and < input rank ({axis} vs. {input.rank})")
+            raise ArgumentError(f"{what} must be >= 0 and < input rank ({axis} vs. {input.rank})")
     if seq_dim == batch_dim:
-        raise InvalidArgumentError(f"batch_dim == seq_dim == {seq_dim}")
+        raise ArgumentError(f"batch_dim == seq_dim == {seq_dim}")
     if not seq_lengths.is_compatible_with([input[batch_dim]]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"seq_lengths must have one entry for each of input.dims({batch_dim}), "
             f"got shapes {brackets(seq_lengths)} and {brackets(input)}"
         )
@@ -170,7 +170,7 @@ def _reverse_sequence_kernel(
     lengths, limit = seq_lengths.to(torch.int64)[:, None], input.shape[seq_dim]
     if bool(((lengths < 0) | (lengths > limit)).any()):
         found = seq_lengths.tolist()
-        raise InvalidArgumentError(f"seq_lens must be in [0, input.dims({seq_dim})] = [0, {limit}], got {found}")
+        raise ArgumentError(f"seq_lens must be in [0, input.dims({seq_dim})] = [0, {limit}], got {found}")
     places = torch.arange(limit, device=input.device)
     source = torch.where(places < lengths, lengths - 1 - places, places)
     rows = torch.arange(len(lengths), device=input.device)[:, None]
@@ -207,7 +207,7 @@ def reverse_sequence(
         name: A name for the op.
     """
     if seq_axis is None:
-        raise InvalidArgumentError("reverse_sequence needs `seq_axis`, the axis to reverse along.")
+        raise ArgumentError("reverse_sequence needs `seq_axis`, the axis to reverse along.")
     seq_dim = as_attribute(seq_axis, "seq_axis")
     batch_dim = 0 if batch_axis is None else as_attribute(batch_axis, "batch_axis")
     return _reverse_sequence(input, seq_lengths, seq_dim=seq_dim, batch_dim=batch_dim, name=name)
@@ -239,7 +239,7 @@ def _space_to_depth_shape(input: TensorShape, *, block_size: int, data_format: s
     batch, height, width, depth = _image_dims(input, block_size, data_format)
     for size in (height, width):
         if size is not None and size % block_size:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Image width {width} and height {height} should be divisible by block_size: {block_size}"
             )
     cut = [None if size is None else size // block_size for size in (height, width)]
@@ -250,7 +250,7 @@ def _space_to_depth_shape(input: TensorShape, *, block_size: int, data_format: s
 def _depth_to_space_shape(input: TensorShape, *, block_size: int, data_format: str) -> TensorShape:
     batch, height, width, depth = _image_dims(input, block_size, data_format)
     if depth is not None and depth % block_size**2:
-        raise InvalidArgumentError(f"Input depth dimension {depth} should be divisible by: {block_size**2}")
+        raise ArgumentError(f"Input depth dimension {depth} should be divisible by: {block_size**2}")
     grown = [None if size is None else size * block_size for size in (height, width)]
     return _image_shape(batch, grown[0], grown[1], None if depth is None else depth // block_size**2, data_format)
 
@@ -258,13 +258,13 @@ def _depth_to_space_shape(input: TensorShape, *, block_size: int, data_format: s
 def _image_dims(input: TensorShape, block_size: int, data_format: str) -> tuple[Dim, Dim, Dim, Dim]:
     """Batch, height, width and channels, after checking what all ops on images check."""
     if block_size < 2:
-        raise InvalidArgumentError(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
+        raise ArgumentError(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
     if not isinstance(data_format, str) or data_format not in ("NHWC", "NCHW"):
         raise InvalidArgumentError(
             f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: 'NHWC', 'NCHW'"
         )
     if input.rank not in (4, None):
-        raise InvalidArgumentError(f"Input rank should be 4 instead of {input.rank}")
+        raise ArgumentError(f"Input rank should be 4 instead of {input.rank}")
     dims = [None] * 4 if input.rank is None else input.as_list()
     places = (0, 1, 2, 3) if data_format == "NHWC" else (0, 2, 3, 1)
     batch, height, width, depth = (dims[place] for place in places)
@@ -338,17 +338,15 @@ def _blocks(rank: int, block_shape: Any, margins: Any, what: str) -> tuple[tuple
     """The block sizes, and the two margins of each dimension of space, checked."""
     blocks = as_integers(block_shape, "block_shape")
     if host_shape(margins) != (len(blocks), 2):
-        raise InvalidArgumentError(
-            f"{what} should have shape [{len(blocks)}, 2] instead of {brackets(host_shape(margins))}"
-        )
+        raise ArgumentError(f"{what} should have shape [{len(blocks)}, 2] instead of {brackets(host_shape(margins))}")
     if rank < 1 + len(blocks):
-        raise InvalidArgumentError(f"input rank should be >= {1 + len(blocks)} instead of {rank}")
+        raise ArgumentError(f"input rank should be >= {1 + len(blocks)} instead of {rank}")
     for number, size in enumerate(blocks):
         if size < 1:
-            raise InvalidArgumentError(f"block_shape[{number}]={size} must be positive")
+            raise ArgumentError(f"block_shape[{number}]={size} must be positive")
     pairs = [(as_integer(low, what), as_integer(high, what)) for low, high in margins]
     if any(low < 0 or high < 0 for low, high in pairs):
-        raise InvalidArgumentError(f"{what} must be non-negative, got {pairs}")
+        raise ArgumentError(f"{what} must be non-negative, got {pairs}")
     return blocks, pairs
 
 
@@ -364,9 +362,7 @@ def _space_to_batch_shape(input: TensorShape, block_shape: Any, paddings: Any) -
             continue
         padded += low + high
         if padded % size:
-            raise InvalidArgumentError(
-                f"padded_shape[{number}]={padded} is not divisible by block_shape[{number}]={size}"
-            )
+            raise ArgumentError(f"padded_shape[{number}]={padded} is not divisible by block_shape[{number}]={size}")
         rest[number] = padded // size
     return TensorShape([None if batch is None else batch * math.prod(blocks), *rest])
 
@@ -378,7 +374,7 @@ def _batch_to_space_shape(input: TensorShape, block_shape: Any, crops: Any) -> T
     blocks, pairs = _blocks(input.rank, block_shape, crops, "crops")
     batch, *rest = input.as_list()
     if batch is not None and batch % math.prod(blocks):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Input batch dimension ({batch}) is not divisible by product of block sizes ({math.prod(blocks)})"
         )
     for number, (size, (low, high)) in enumerate(zip(blocks, pairs, strict=True)):
@@ -387,7 +383,7 @@ def _batch_to_space_shape(input: TensorShape, block_shape: Any, crops: Any) -> T
             continue
         rest[number] = whole * size - low - high
         if whole * size < low + high:
-            raise InvalidArgumentError(f"cropped_shape[{number}]={rest[number]} must be non-negative")
+            raise ArgumentError(f"cropped_shape[{number}]={rest[number]} must be non-negative")
     return TensorShape([None if batch is None else batch // math.prod(blocks), *rest])
 
 
@@ -482,7 +478,7 @@ def _required_paddings(input_shape: Any, block_shape: Any, base_paddings: Any) -
     blocks = as_integers(plain(block_shape, "block_shape"), "block_shape")
     base = ((0, 0),) * len(blocks) if base_paddings is None else plain(base_paddings, "base_paddings")
     if len(sizes) != len(blocks):
-        raise InvalidArgumentError(f"input_shape has {len(sizes)} dimensions, but block_shape has {len(blocks)}")
+        raise ArgumentError(f"input_shape has {len(sizes)} dimensions, but block_shape has {len(blocks)}")
     _, pairs = _blocks(1 + len(sizes), blocks, base, "base_paddings")
     ends = [-(size + low + high) % block for size, block, (low, high) in zip(sizes, blocks, pairs, strict=True)]
     paddings = [[low, high + end] for (low, high), end in zip(pairs, ends, strict=True)]

@@ -36,7 +36,7 @@ from situs.dtype import (
     as_dtype,
 )
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops.attribute import as_bool
 from situs.ops.cast import real
 from situs.ops.constant import convert_to_tensor, ones_like
@@ -76,7 +76,7 @@ def reduction_axes(axis: Any, rank: int) -> Axes:
     axes = tuple(_position(item, rank) for item in _flat(axis))
     if len(set(axes)) != len(axes):
         twice = next(item for item in axes if axes.count(item) > 1)
-        raise InvalidArgumentError(f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}")
+        raise ArgumentError(f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}")
     return tuple(sorted(axes))
 
 
@@ -88,7 +88,7 @@ def _position(axis: Any, rank: int) -> int:
     if not isinstance(axis, int):
         raise DTypeError(f"A reduction axis is an integer, got {axis!r} of type {type(axis).__name__!r}")
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(f"Invalid reduction dimension ({axis} for input with {rank} dimension(s))")
+        raise ArgumentError(f"Invalid reduction dimension ({axis} for input with {rank} dimension(s))")
     return axis % rank
 
 
@@ -508,9 +508,9 @@ def _arg_axis(dimension: Any, shape: Any) -> int:
     if not isinstance(dimension, int):
         raise DTypeError(f"axis must be an integer or a scalar integer tensor, got {dimension!r}")
     if not -rank <= dimension < rank:
-        raise InvalidArgumentError(f"Expected dimension in the range [{-rank}, {rank}), but got {dimension}")
+        raise ArgumentError(f"Expected dimension in the range [{-rank}, {rank}), but got {dimension}")
     if shape[dimension] == 0:
-        raise InvalidArgumentError(f"Reduction axis {dimension} is empty in shape {brackets(list(shape))}")
+        raise ArgumentError(f"Reduction axis {dimension} is empty in shape {brackets(list(shape))}")
     return dimension % rank
 
 

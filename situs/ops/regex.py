@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, op
 from situs.ops.strings import Array, each, strings_of
@@ -74,7 +74,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(translated(pattern), re.ASCII)
     except (re.error, _RefusedError, OverflowError, RecursionError) as error:  # the last is of nested groups
-        raise InvalidArgumentError(f"Invalid pattern: {pattern}, error: {error}") from None
+        raise ArgumentError(f"Invalid pattern: {pattern}, error: {error}") from None
 
 
 def translated(pattern: str) -> str:
@@ -197,7 +197,7 @@ def _scalar_text(value: Any, what: str) -> str:
     if isinstance(value, bytes):
         return _decode(value)
     if not isinstance(value, str):
-        raise InvalidArgumentError(f"{what} must be scalar, but received {brackets(np.shape(value))}")
+        raise ArgumentError(f"{what} must be scalar, but received {brackets(np.shape(value))}")
     return value
 
 
@@ -259,7 +259,7 @@ def _rewrite_pieces(rewrite: str, regex: re.Pattern[str]) -> list[str | int]:
         elif part[0] != "\\":
             pieces.append(part)
         elif not re.fullmatch(r"\\[0-9]", part) or int(part[1]) > regex.groups:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Invalid rewrite pattern: {rewrite}. A backslash stands before a backslash or the number of a group, "
                 f"here 0 to {regex.groups}"
             )

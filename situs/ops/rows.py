@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from situs.dtype import DType
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.graph.graph import Graph
 from situs.ops.array import shape as shape_of
 from situs.ops.constant import convert_to_tensor
@@ -34,7 +34,7 @@ class Elems:
     def __init__(self, elems: Any) -> None:
         self.form, leaves = take_apart(elems)
         if not leaves:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"elems must be a Tensor or (possibly nested) sequence of Tensors. Got {elems!r}, which does not "
                 "contain any Tensors."
             )
@@ -48,10 +48,10 @@ class Elems:
         known: int | None = None
         for tensor in self.tensors:
             if tensor.shape.rank == 0:
-                raise InvalidArgumentError("Elements in elems must be 1+ dimensional Tensors, not scalars")
+                raise ArgumentError("Elements in elems must be 1+ dimensional Tensors, not scalars")
             size = tensor.shape[0]
             if None not in (known, size) and known != size:
-                raise InvalidArgumentError(f"Dimensions {known} and {size} are not compatible")
+                raise ArgumentError(f"Dimensions {known} and {size} are not compatible")
             known = size if known is None else known
         return known
 
@@ -117,7 +117,7 @@ class Walk:
                     f"fn_output_signature=tf.{tensor.dtype.name}, or cast the result to tf.{dtype.name}."
                 )
             if not shape.is_compatible_with(tensor.shape):
-                raise InvalidArgumentError(f"Incompatible shape for value ({tensor.shape}), expected ({shape})")
+                raise ArgumentError(f"Incompatible shape for value ({tensor.shape}), expected ({shape})")
             kept.append(tensor)
         self.shapes = [tensor.shape.merge_with(shape) for tensor, (_, shape) in zip(kept, self.wanted, strict=True)]
         return kept

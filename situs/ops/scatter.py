@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from situs.dtype import ALL, BOOL, COMPLEX, FIXED, FLOATING, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DTypes
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import as_attribute, as_sizes, by_bits, partly, sizes_of
 from situs.ops.cast import cast
 from situs.ops.compare import equal
@@ -97,17 +97,17 @@ def _check_updates(indices: TensorShape, updates: TensorShape, output: TensorSha
     """Raises unless the updates have the shape of the slices that the indices name."""
     if updates.rank == 0 or indices.rank == 0:
         what, found = ("Updates", updates) if updates.rank == 0 else ("Indices", indices)
-        raise InvalidArgumentError(f"{what} shape must have rank at least one. Found:{brackets(found)}")
+        raise ArgumentError(f"{what} shape must have rank at least one. Found:{brackets(found)}")
     if indices.rank is None or updates.rank is None or output.rank is None or indices[-1] is None:
         return
     outer, depth = indices.rank - 1, indices[-1]
     if not updates[:outer].is_compatible_with(indices[:-1]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Dimensions [0,{outer}) of indices[shape={brackets(indices)}] must match "
             f"dimensions [0,{outer}) of updates[shape={brackets(updates)}]"
         )
     if depth > output.rank or not updates[outer:].is_compatible_with(output[depth:]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Dimensions [{depth},{output.rank}) of input[shape={brackets(output)}] must match "
             f"dimensions [{outer},{updates.rank}) of updates[shape={brackets(updates)}]"
         )
@@ -356,11 +356,11 @@ _stitch = op("DynamicStitch", "indices: int32*, data: T* -> merged: T")
 @_partition.shape
 def _partition_shape(data: TensorShape, partitions: TensorShape, *, num_partitions: int) -> list[TensorShape]:
     if num_partitions < 1:
-        raise InvalidArgumentError(f"Value for attr 'num_partitions' of {num_partitions} must be at least minimum 1")
+        raise ArgumentError(f"Value for attr 'num_partitions' of {num_partitions} must be at least minimum 1")
     if data.rank is None or partitions.rank is None:
         return [UNKNOWN] * num_partitions
     if not data[: partitions.rank].is_compatible_with(partitions):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "data.shape must start with partitions.shape, got "
             f"data.shape = {brackets(data)}, partitions.shape = {brackets(partitions)}"
         )
@@ -377,7 +377,7 @@ def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) 
     if bool(bad.any()):
         where = bad.nonzero()[0].tolist()
         value = int(partitions[tuple(where)])
-        raise InvalidArgumentError(f"partitions{brackets(where)} = {value} is not in [0, {num_partitions})")
+        raise ArgumentError(f"partitions{brackets(where)} = {value} is not in [0, {num_partitions})")
     flat = partitions.reshape(-1).to(torch.int64)
     rows, order = data.reshape([len(flat), *data.shape[partitions.ndim :]]), flat.argsort(stable=True)
     sizes = torch.bincount(flat, minlength=num_partitions).tolist()
@@ -406,7 +406,7 @@ _partition.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_partition_kernel))
 @_stitch.shape
 def _stitch_shape(indices: list[TensorShape], data: list[TensorShape]) -> TensorShape:
     if len(indices) != len(data) or not indices:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"dynamic_stitch needs lists of one length, at least 1; got {len(indices)} indices and {len(data)} data"
         )
     inner = UNKNOWN
@@ -414,12 +414,12 @@ def _stitch_shape(indices: list[TensorShape], data: list[TensorShape]) -> Tensor
         if index.rank is None or part.rank is None:
             continue
         if not part[: index.rank].is_compatible_with(index):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"data[{number}].shape = {brackets(part)} does not start with "
                 f"indices[{number}].shape = {brackets(index)}"
             )
         if not inner.is_compatible_with(part[index.rank :]):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"All data must have slices of one shape, got {brackets(inner)} and, "
                 f"in data[{number}] of shape {brackets(part)}, {brackets(part[index.rank :])}"
             )
@@ -433,7 +433,7 @@ def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
     _stitch_shape([TensorShape(each.shape) for each in indices], [TensorShape(each.shape) for each in data])
     rows = torch.cat([each.reshape(-1) for each in indices]).to(torch.int64)
     if bool((rows < 0).any()):
-        raise InvalidArgumentError(f"indices must not be negative, got {int(rows.min())}")
+        raise ArgumentError(f"indices must not be negative, got {int(rows.min())}")
     last = _last_of_each(rows, int(rows.max()) + 1 if len(rows) else 0)
     inner = data[0].shape[indices[0].ndim :]
     parts = [part.reshape([index.numel(), *inner]) for index, part in zip(indices, data, strict=True)]

@@ -14,7 +14,7 @@ import torch
 
 from situs.dtype import FLOATING, INDEX, REAL, WIDE_UNSIGNED, DType, as_dtype, int16, int32
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import SIGNED_TWIN, as_integer, as_sizes, partly
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, GPU, of_sizes, op
@@ -116,7 +116,7 @@ def argsort(
 
 def _as_direction(direction: str) -> str:
     if not isinstance(direction, str) or direction not in (ASCENDING, DESCENDING):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction={direction}"
         )
     return direction
@@ -150,20 +150,20 @@ def _top_k_shape(input: TensorShape, k: Any, *, sorted: bool) -> list[TensorShap
     if input.rank is None:
         return [UNKNOWN] * 2
     if input.rank == 0:
-        raise InvalidArgumentError("input must be >= 1-D, got shape []")
+        raise ArgumentError("input must be >= 1-D, got shape []")
     size = input[-1]
     count = None if k is None else _as_k(k)
     if count is not None and size is not None and count > size:
-        raise InvalidArgumentError(f"input must have at least k columns. Had {size}, needed {count}")
+        raise ArgumentError(f"input must have at least k columns. Had {size}, needed {count}")
     return [TensorShape([*input[:-1], count])] * 2
 
 
 def _as_k(k: Any) -> int:
     if isinstance(k, tuple):
-        raise InvalidArgumentError(f"k must be scalar, got {list(k)}")
+        raise ArgumentError(f"k must be scalar, got {list(k)}")
     count = as_integer(k, "k")
     if count < 0:
-        raise InvalidArgumentError(f"Need k >= 0, got {count}")
+        raise ArgumentError(f"Need k >= 0, got {count}")
     return count
 
 
@@ -203,11 +203,11 @@ def _top_k_gradient(grads: list[Any], input_shape: Any, indices: Tensor) -> Tens
 @_in_top_k.shape
 def _in_top_k_shape(predictions: TensorShape, targets: TensorShape, k: Any) -> TensorShape:
     if predictions.rank not in (2, None):
-        raise InvalidArgumentError("predictions must be 2-dimensional")
+        raise ArgumentError("predictions must be 2-dimensional")
     if targets.rank not in (1, None):
-        raise InvalidArgumentError("targets must be 1-dimensional")
+        raise ArgumentError("targets must be 1-dimensional")
     if not predictions[:1].is_compatible_with(targets):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"First dimension of predictions {predictions[0]} must match length of targets {targets[0]}"
         )
     return predictions[:1].merge_with(targets)
@@ -286,12 +286,12 @@ _upper_bound = op("UpperBound", "sorted_inputs: T, values: T -> output: out_type
 @_upper_bound.shape
 def _bound_shape(sorted_inputs: TensorShape, values: TensorShape) -> TensorShape:
     if sorted_inputs.rank == 0 or values.rank == 0:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "searchsorted needs tensors of at least one dimension, got shapes "
             f"{brackets(sorted_inputs)} and {brackets(values)}"
         )
     if sorted_inputs.rank not in (1, None) and not sorted_inputs[:-1].is_compatible_with(values[:-1]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Leading dim_size of both tensors must match: "
             f"sorted_sequence is {brackets(sorted_inputs)}, values {brackets(values)}"
         )
@@ -334,7 +334,7 @@ def searchsorted(
         name: A name for the op.
     """
     if not isinstance(side, str) or side not in ("left", "right"):
-        raise InvalidArgumentError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = {side!r}.")
+        raise ArgumentError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = {side!r}.")
     bound = _lower_bound if side == "left" else _upper_bound
     return bound(sorted_sequence, values, out_type=as_dtype(out_type), name=name)
 
@@ -377,7 +377,7 @@ def _unique_shape(x: TensorShape) -> list[TensorShape]:
 @_unique_with_counts.shape
 def _unique_with_counts_shape(x: TensorShape) -> list[TensorShape]:
     if x.rank not in (1, None):
-        raise InvalidArgumentError("unique expects a 1D vector.")
+        raise ArgumentError("unique expects a 1D vector.")
     return [TensorShape([None]), x.with_rank(1), TensorShape([None])]
 
 
@@ -385,7 +385,7 @@ def _unique_with_counts_shape(x: TensorShape) -> list[TensorShape]:
 def _list_diff_shape(x: TensorShape, y: TensorShape) -> list[TensorShape]:
     for what, each in (("x", x), ("y", y)):
         if each.rank not in (1, None):
-            raise InvalidArgumentError(f"{what} should be a 1D vector.")
+            raise ArgumentError(f"{what} should be a 1D vector.")
     return [TensorShape([None])] * 2
 
 
@@ -452,7 +452,7 @@ _unravel_index = op("UnravelIndex", "indices: T, dims: host -> output: T", T=IND
 @_invert_permutation.shape
 def _invert_permutation_shape(x: TensorShape) -> TensorShape:
     if x.rank not in (1, None):
-        raise InvalidArgumentError("invert_permutation expects a 1D vector.")
+        raise ArgumentError("invert_permutation expects a 1D vector.")
     return x
 
 
@@ -463,10 +463,10 @@ def _invert_permutation_kernel(x: torch.Tensor) -> torch.Tensor:
     size = len(x)
     bad = x[(x < 0) | (x >= size)]
     if len(bad):
-        raise InvalidArgumentError(f"{int(bad[0])} is not between 0 and {size}")
+        raise ArgumentError(f"{int(bad[0])} is not between 0 and {size}")
     counts = torch.bincount(x, minlength=size)
     if size and int(counts.max()) > 1:
-        raise InvalidArgumentError(f"{int(counts.argmax())} is duplicated in the input.")
+        raise ArgumentError(f"{int(counts.argmax())} is duplicated in the input.")
     places = torch.arange(size, dtype=x.dtype, device=x.device)
     return torch.empty_like(x).scatter_(0, x.to(torch.int64), places)
 
@@ -479,7 +479,7 @@ def _unravel_index_shape(indices: TensorShape, dims: Any) -> TensorShape:
 def _as_dims(dims: Any) -> tuple[int, ...]:
     sizes = as_sizes(dims)
     if any(size < 0 for size in sizes):
-        raise InvalidArgumentError(f"dims must not be negative, got {list(sizes)}")
+        raise ArgumentError(f"dims must not be negative, got {list(sizes)}")
     return sizes
 
 
@@ -487,7 +487,7 @@ def _as_dims(dims: Any) -> tuple[int, ...]:
 def _unravel_index_kernel(indices: torch.Tensor, dims: Any) -> torch.Tensor:
     sizes = _as_dims(dims)
     if bool(((indices < 0) | (indices >= math.prod(sizes))).any()):
-        raise InvalidArgumentError(f"index is out of bound as with dims {list(sizes)}")
+        raise ArgumentError(f"index is out of bound as with dims {list(sizes)}")
     if not sizes:
         return indices.new_empty((0, *indices.shape))
     return torch.stack(torch.unravel_index(indices, sizes)).to(indices.dtype)

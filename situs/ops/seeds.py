@@ -26,7 +26,7 @@ import torch
 from situs import locks
 from situs.devices.scope import here
 from situs.eager import determinism
-from situs.errors import DTypeError, FailedPreconditionError
+from situs.errors import DTypeError, StateError
 from situs.graph.context import get_default_graph
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
@@ -72,7 +72,7 @@ class SeedSource:
 
 def _check_determinism() -> None:
     if determinism.is_required():
-        raise FailedPreconditionError(
+        raise StateError(
             "Random ops require a seed to be set when determinism is enabled. Please set a seed before running the op, "
             "e.g. by calling tf.random.set_seed(1)."
         )

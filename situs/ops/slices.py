@@ -17,7 +17,7 @@ import numpy as np
 
 from situs.dtype import DType, int32
 from situs.eager.binding import host_value
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, UnimplementedError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant, convert_to_tensor
 from situs.registry.op import find_op
@@ -123,7 +123,7 @@ class IndexedSlices:
 
     def __tensor__(self) -> Tensor:
         if self._dense_shape is None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Tensor conversion requested for IndexedSlices without dense_shape: {self}. Give the shape of the "
                 "whole tensor as `dense_shape`."
             )

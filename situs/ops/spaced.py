@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import expand_dims, reshape
 from situs.ops.attribute import as_int
 from situs.ops.cast import cast
@@ -38,12 +38,12 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
         normalize_axis(place, 1)
         return linspace_of_numbers(start, stop, num, name)
     if not is_tensor(num) and num < 1:
-        raise InvalidArgumentError(f"Requires num > 0: {num}")
+        raise ArgumentError(f"Requires num > 0: {num}")
     with Composed(name, "linspace") as last:
         first, final = _alike(start, stop)
         step = subtract(final, first)
         if step.shape.rank is None:
-            raise InvalidArgumentError("linspace takes tensors whose rank is known before the graph runs.")
+            raise ArgumentError("linspace takes tensors whose rank is known before the graph runs.")
         place, beside = normalize_axis(place, step.shape.rank + 1), [1] * (step.shape.rank + 1)
         beside[place] = -1
         end = maximum(subtract(convert_to_tensor(num), 1), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 
 
 def renamed(new_name: str, new: Any, old_name: str, old: Any, required: bool = False) -> Any:
@@ -14,7 +14,7 @@ def renamed(new_name: str, new: Any, old_name: str, old: Any, required: bool = F
         ValueError: both were given, or neither of a required one.
     """
     if new is not None and old is not None:
-        raise InvalidArgumentError(f"Cannot specify both '{old_name}' and '{new_name}'.")
+        raise ArgumentError(f"Cannot specify both '{old_name}' and '{new_name}'.")
     if required and new is None and old is None:
-        raise InvalidArgumentError(f"Give '{new_name}', or '{old_name}', its old name.")
+        raise ArgumentError(f"Give '{new_name}', or '{old_name}', its old name.")
     return old if new is None else new

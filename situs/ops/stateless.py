@@ -13,7 +13,7 @@ import torch
 from situs import dtype as dt
 from situs.dtype import FLOATING, INDEX, DType, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.mixing import mix
 from situs.ops import random
 from situs.ops.array import partly
@@ -33,7 +33,7 @@ def _source(seed: Any, device: torch.device) -> torch.Generator:
     """The generator for a seed given on the host."""
     if not isinstance(seed, tuple) or len(seed) != 2:
         found = brackets([len(seed)]) if isinstance(seed, tuple) else "[]"
-        raise InvalidArgumentError(f"seed must have shape [2], not {found}: {seed!r}")
+        raise ArgumentError(f"seed must have shape [2], not {found}: {seed!r}")
     if not all(isinstance(part, int) and not isinstance(part, bool) for part in seed):
         raise DTypeError(f"A seed consists of two integers (int32 or int64), got {seed!r}")
     return generator(mix((3, *seed)), device)
@@ -174,7 +174,7 @@ def stateless_uniform(
 
 def _integers(shape: Any, seed: Any, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
     if (minval is None) != (maxval is None):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"For integer `dtype` argument {dtype}, argument `minval` and `maxval` must be both None or not None. "
             f"Got `minval`={minval} and `maxval`={maxval}."
         )
@@ -229,7 +229,7 @@ def _ending_in_parameter_shape(shape: Any, seed: Any, parameter: TensorShape) ->
     if parameter.rank is not None:
         tail = sizes[len(sizes) - parameter.rank :] if parameter.rank <= len(sizes) else None
         if tail is None or not tail.is_compatible_with(parameter):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Shape passed in must end with broadcasted shape: got {brackets(sizes)} for parameters of "
                 f"shape {brackets(parameter)}"
             )
@@ -329,6 +329,6 @@ def check_algorithm(alg: Any) -> None:
     """Raises ``ValueError`` unless `alg` is one of TensorFlow's algorithms."""
     name = getattr(alg, "value", alg)
     if not isinstance(name, (str, int)) or name not in (*_ALGORITHMS, 1, 2, 3):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Argument `alg` got unsupported value {alg!r}. Supported values are {', '.join(_ALGORITHMS)}."
         )

@@ -20,7 +20,7 @@ import torch
 
 from situs import dtype as dt
 from situs.dtype import INDEX, STRING, DType, as_dtype
-from situs.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
+from situs.errors import ArgumentError, InvalidArgumentError, OutOfRangeError, UnimplementedError
 from situs.ops.array import reshape
 from situs.ops.attribute import as_bool, as_int, as_word
 from situs.ops.constant import convert_to_tensor, kept_number
@@ -98,7 +98,7 @@ def _as_string_kernel(
     _check_fill(fill)
     _check_lengths(precision, width)
     if scientific and shortest:
-        raise InvalidArgumentError("Cannot select both scientific and shortest notation")
+        raise ArgumentError("Cannot select both scientific and shortest notation")
     if not (input.is_floating_point() or input.is_complex()):
         _check_whole_number_format(input, precision, scientific or shortest)
     if input.dtype is torch.bool:
@@ -110,22 +110,22 @@ def _as_string_kernel(
 
 def _check_fill(fill: str) -> None:
     if len(fill) > 1:
-        raise InvalidArgumentError(f"Fill string must be one or fewer characters, got {fill!r}")
+        raise ArgumentError(f"Fill string must be one or fewer characters, got {fill!r}")
     if fill not in ("", " ", "0", "+", "-"):
-        raise InvalidArgumentError(f'Fill argument not supported: "{fill}"')
+        raise ArgumentError(f'Fill argument not supported: "{fill}"')
 
 
 def _check_lengths(precision: int, width: int) -> None:
     if max(precision, width) > LONGEST:
-        raise InvalidArgumentError(f"precision {precision} and width {width} must not be more than {LONGEST}.")
+        raise ArgumentError(f"precision {precision} and width {width} must not be more than {LONGEST}.")
 
 
 def _check_whole_number_format(input: torch.Tensor, precision: int, notation: bool) -> None:
     kind = str(input.dtype).removeprefix("torch.")
     if notation:
-        raise InvalidArgumentError(f"scientific and shortest format not supported for datatype {kind}")
+        raise ArgumentError(f"scientific and shortest format not supported for datatype {kind}")
     if precision >= 0:
-        raise InvalidArgumentError(f"precision not supported for datatype {kind}")
+        raise ArgumentError(f"precision not supported for datatype {kind}")
 
 
 def _number_texts(input: torch.Tensor, fill: str, width: str, kind: str) -> list[bytes]:
@@ -315,7 +315,7 @@ def _parse_whole(item: bytes, out_type: DType) -> int:
 
 
 def _no_number(item: bytes) -> InvalidArgumentError:
-    return InvalidArgumentError(
+    return ArgumentError(
         f"StringToNumberOp could not correctly convert string: {item.decode(errors='backslashreplace')}"
     )
 
@@ -353,7 +353,7 @@ def _join_shape(inputs: list[TensorShape], *, separator: str) -> TensorShape:
         if shape.rank == 0:
             continue
         if not result.is_compatible_with(shape) and result.rank != 0:
-            raise InvalidArgumentError(f"Input shapes do not match: {brackets(result)} vs. {brackets(shape)}")
+            raise ArgumentError(f"Input shapes do not match: {brackets(result)} vs. {brackets(shape)}")
         result = shape if result.rank == 0 else result.merge_with(shape)
     return result
 
@@ -408,7 +408,7 @@ def _joined_axes(indices: Any, rank: int) -> list[int]:
         if not isinstance(index, int) or not -rank <= index < rank:
             raise OutOfRangeError(f"Invalid reduction dimension {index} for input with {rank} dimension(s)")
         if index % rank in joined:
-            raise InvalidArgumentError(f"Duplicate reduction dimension {index}")
+            raise ArgumentError(f"Duplicate reduction dimension {index}")
         joined.append(index % rank)
     return joined
 
@@ -504,7 +504,7 @@ def _decoded(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
 def _case_kernel(in_bytes: Callable[[bytes], bytes], in_text: Callable[[str], str]) -> Callable[..., Array]:
     def kernel(input: Array, *, encoding: str) -> Array:
         if as_word(encoding, "encoding") not in ("", "utf-8"):
-            raise InvalidArgumentError(f"only utf-8 or '' (no encoding) is supported, received {encoding}")
+            raise ArgumentError(f"only utf-8 or '' (no encoding) is supported, received {encoding}")
         return each(_decoded(in_text) if encoding else in_bytes, input)
 
     return kernel
@@ -550,9 +550,7 @@ _substr = op("Substr", "input: string, pos: T, len: T -> output: string", T=INDE
 @_substr.shape
 def _substr_shape(input: TensorShape, pos: TensorShape, length: TensorShape, *, unit: str) -> TensorShape:
     if not pos.is_compatible_with(length):
-        raise InvalidArgumentError(
-            f"pos and len should have the same shape, got: {brackets(pos)} vs. {brackets(length)}"
-        )
+        raise ArgumentError(f"pos and len should have the same shape, got: {brackets(pos)} vs. {brackets(length)}")
     return broadcast(input, pos)
 
 
@@ -587,7 +585,7 @@ def _part(start: int, count: int) -> slice:
 
 def _cut_bytes(item: bytes, start: int, count: int, index: int) -> bytes:
     if not -len(item) <= start <= len(item):
-        raise InvalidArgumentError(f"pos {start} out of range for string {item!r} at index {index}")
+        raise ArgumentError(f"pos {start} out of range for string {item!r} at index {index}")
     return item[_part(start, count)]
 
 
@@ -595,7 +593,7 @@ def _cut_characters(item: bytes, start: int, count: int, index: int) -> bytes:
     starts = [at for at, byte in enumerate(item) if byte & 0xC0 != 0x80] + [len(item)]
     characters = len(starts) - 1
     if not -characters <= start <= characters:
-        raise InvalidArgumentError(f"pos {start} out of range for string at index {index}: {item!r}")
+        raise ArgumentError(f"pos {start} out of range for string at index {index}: {item!r}")
     start = start + characters if start < 0 else start
     end = characters if count < 0 else min(start + count, characters)
     return item[starts[start] : starts[end]]
@@ -627,9 +625,9 @@ _split = op("StringSplitV2", "input: string, sep: string -> indices: int64, valu
 @_split.shape
 def _split_shape(input: TensorShape, sep: TensorShape, *, maxsplit: int) -> list[TensorShape]:
     if input.rank not in (None, 1):
-        raise InvalidArgumentError(f"input must be a vector, got shape: {brackets(input)}")
+        raise ArgumentError(f"input must be a vector, got shape: {brackets(input)}")
     if sep.rank not in (None, 0):
-        raise InvalidArgumentError(f"sep must be a scalar, got shape: {brackets(sep)}")
+        raise ArgumentError(f"sep must be a scalar, got shape: {brackets(sep)}")
     return [TensorShape([None, 2]), TensorShape([None]), TensorShape([2])]
 
 
@@ -719,14 +717,14 @@ _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 def _from_base64(item: bytes) -> bytes:
     bare = item.rstrip(b"=")
     if len(bare) % 4 == 1 and bare == item:
-        raise InvalidArgumentError(f"Base64 string length cannot be 1 modulo 4, got {item!r}")
+        raise ArgumentError(f"Base64 string length cannot be 1 modulo 4, got {item!r}")
     padded = bare + b"=" * (-len(bare) % 4)
     if not re.fullmatch(rb"[A-Za-z0-9_-]*", bare) or item not in (bare, padded):
-        raise InvalidArgumentError(f"Invalid character found in base64: {item!r}")
+        raise ArgumentError(f"Invalid character found in base64: {item!r}")
     try:
         return base64.urlsafe_b64decode(padded)
     except binascii.Error as error:
-        raise InvalidArgumentError(f"Invalid base64 string {item!r}: {error}") from None
+        raise ArgumentError(f"Invalid base64 string {item!r}: {error}") from None
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:

@@ -19,7 +19,7 @@ import numpy as np
 from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.function import graph_of
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import tensor_list
@@ -174,11 +174,9 @@ class TensorArray:
         """Checks the dtype and the shape of a row, and notes what the shape tells of all rows."""
         known = self._known
         if dtype is not known.dtype:
-            raise InvalidArgumentError(
-                f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {dtype.name}"
-            )
+            raise ArgumentError(f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {dtype.name}")
         if not known.shape.is_compatible_with(shape):
-            raise InvalidArgumentError(f"Incompatible shape for value ({shape}), expected ({known.shape})")
+            raise ArgumentError(f"Incompatible shape for value ({shape}), expected ({known.shape})")
         if known.infers:
             known.shape = known.shape.merge_with(shape)
 
@@ -198,7 +196,7 @@ class TensorArray:
         number = _as_number(index, "index")
         tensor_list.check_read(number, len(self._rows))
         if number in self._cleared:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Could not read index {number} twice because it was cleared after a previous read (perhaps try "
                 "setting clear_after_read = false?)"
             )
@@ -213,7 +211,7 @@ class TensorArray:
         if found is not None:
             return found
         if not self._known.shape.is_fully_defined():
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Nothing was written to index {number}, and the shape of the tensors is not known: "
                 f"{self._known.shape}. Give element_shape."
             )
@@ -234,7 +232,7 @@ class TensorArray:
         """The array of the rows of a tensor."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
-            raise InvalidArgumentError("unstack() takes the rows of a tensor; a scalar has none.")
+            raise ArgumentError("unstack() takes the rows of a tensor; a scalar has none.")
         self._note(given.dtype, given.shape[1:])
         if self._flow is not None or here.graph is not None or graph_of([given]) is not None:
             return self._with(tensor_list.from_tensor(given, name=name))
@@ -259,7 +257,7 @@ class TensorArray:
         array, rows = self, unstack(self._as_tensor(value))
         numbers = [indices] if isinstance(indices, (int, np.integer)) else listed(indices, "indices")
         if len(numbers) != len(rows):
-            raise InvalidArgumentError(f"{len(numbers)} indices for {len(rows)} rows.")
+            raise ArgumentError(f"{len(numbers)} indices for {len(rows)} rows.")
         for number, row in zip(numbers, rows, strict=True):
             array = array.write(number, row)
         return array
@@ -268,7 +266,7 @@ class TensorArray:
         """The array of parts of a tensor, of so many rows each."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
-            raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
+            raise ArgumentError("Expected value to be at least a vector, but received shape: []")
         if self._flow is not None or graph_of([given, lengths]) is not None:
             self._note_parts(given, lengths)
             return self._with(tensor_list.split_rows(given, lengths, name=name))
@@ -297,7 +295,7 @@ class TensorArray:
     def _carried(self) -> Any:
         """What a loop or a branch of a graph carries in the place of this array."""
         if self._flow is None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "A TensorArray of eager code cannot be changed by a graph. Make it inside of the function."
             )
         return self._flow

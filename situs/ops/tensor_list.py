@@ -22,7 +22,7 @@ import torch
 from situs.dtype import ALL, FIXED, DType, variant
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.tensor_list import TensorList, add_lists
-from situs.errors import InvalidArgumentError, OutOfRangeError
+from situs.errors import ArgumentError, OutOfRangeError
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -45,7 +45,7 @@ def check_size(size: int) -> int:
         InvalidArgumentError: it is negative.
     """
     if size < 0:
-        raise InvalidArgumentError(f"The num_elements to reserve must be a non negative number, but got {size}")
+        raise ArgumentError(f"The num_elements to reserve must be a non negative number, but got {size}")
     return size
 
 
@@ -155,9 +155,9 @@ def check_lengths(lengths: Any, rows: int) -> list[int]:
         InvalidArgumentError: they are not.
     """
     if not isinstance(lengths, (tuple, list)):
-        raise InvalidArgumentError(f"Expected lengths to be a vector, received shape: []: {lengths}.")
+        raise ArgumentError(f"Expected lengths to be a vector, received shape: []: {lengths}.")
     if sum(lengths) != rows or any(size < 0 for size in lengths):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum(lengths)} and value's "
             f"shape[0] is {rows}."
         )
@@ -284,10 +284,10 @@ def _concat_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DTy
         blank = _zeros(_known_shape(given, row_shape), dtype, device)
     filled = [blank if row is None else row for row in given]
     if any(len(row.shape) == 0 for row in filled):
-        raise InvalidArgumentError("Concat saw a scalar shape at index 0 but requires at least vectors.")
+        raise ArgumentError("Concat saw a scalar shape at index 0 but requires at least vectors.")
     inner = {tuple(row.shape[1:]) for row in filled}
     if len(inner) > 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "TensorArray has inconsistent shapes: the rows must be alike but for their first dimension, they have "
             f"{', '.join(brackets(shape) for shape in sorted(inner))}."
         )
@@ -347,7 +347,7 @@ def _known_shape(rows: list[Any], row_shape: TensorShape) -> tuple[int, ...]:
     if shape is not None:
         return shape
     if not row_shape.is_fully_defined() and rows:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"No row was written, and the shape of rows is not known: it is {row_shape}. Give element_shape."
         )
     return least_sizes(row_shape)
@@ -362,7 +362,7 @@ def shape_of_rows(rows: Iterable[Any]) -> tuple[int, ...] | None:
     shapes = {tuple(row.shape) for row in rows}
     if len(shapes) > 1:
         listed = ", ".join(brackets(shape) for shape in sorted(shapes))
-        raise InvalidArgumentError(f"The rows must have the same shape to become one tensor; they have {listed}.")
+        raise ArgumentError(f"The rows must have the same shape to become one tensor; they have {listed}.")
     return shapes.pop() if shapes else None
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from situs.dtype import DType, as_dtype
 from situs.eager.convert import to_array
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.array_proto import array_from_proto, as_array, values_to_proto
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_bool
@@ -48,7 +48,7 @@ def make_tensor_proto(
     if isinstance(values, SymbolicTensor):
         raise DTypeError("Expected any non-tensor type, got a tensor instead.")
     if values is None:
-        raise InvalidArgumentError("None values not supported.")
+        raise ArgumentError("None values not supported.")
     array, found = _as_array(values, None if dtype is None else as_dtype(dtype))
     if shape is None:
         return values_to_proto(array, found, array.shape)
@@ -70,7 +70,7 @@ def _check_sizes(array: Array, sizes: tuple[int, ...], verify: bool, broadcast: 
     if (verify and array.shape != sizes) or (broadcast and array.size not in (1, count)):
         raise DTypeError(f"Expected Tensor's shape: {sizes}, got {array.shape}.")
     if array.size > count:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Too many elements provided. Takes at most {count}, but got {array.size}: {shown(array.tolist())}."
         )
 

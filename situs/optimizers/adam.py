@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.optimizers.keras_rule import Moment, Rule, Ruled
 from situs.tensor import read
 from situs.variables import apply_ops as ops
@@ -98,7 +98,7 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay=weight_decay, **kwargs)
         if self.weight_decay is None:
-            raise InvalidArgumentError("Argument `weight_decay` must be a float. Received: weight_decay=None")
+            raise ArgumentError("Argument `weight_decay` must be a float. Received: weight_decay=None")
 
 
 class Adamax(Ruled):

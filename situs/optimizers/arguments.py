@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.tensor import is_tensor
 
 
@@ -36,7 +36,7 @@ def as_pairs(grads_and_vars: Any) -> list[tuple[Any, Any]]:
 def check_clipping(clipnorm: Any, clipvalue: Any, global_clipnorm: Any) -> None:
     """Raises if gradients are to be clipped in more than one way."""
     if sum(limit is not None for limit in (clipnorm, clipvalue, global_clipnorm)) > 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
             f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
         )
@@ -48,9 +48,9 @@ def check_averaging(use_ema: bool, momentum: float, frequency: Any) -> None:
         return
     check_number(ema_momentum=momentum)
     if not 0 <= momentum <= 1:
-        raise InvalidArgumentError(f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}")
+        raise ArgumentError(f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}")
     if frequency and (not isinstance(frequency, int) or frequency < 1):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"`ema_overwrite_frequency` must be an integer >= 1 or None. Received: ema_overwrite_frequency={frequency}"
         )
 
@@ -58,7 +58,7 @@ def check_averaging(use_ema: bool, momentum: float, frequency: Any) -> None:
 def check_accumulation(steps: Any) -> None:
     """Raises unless several gradients are to be averaged, or none."""
     if steps and (not isinstance(steps, (int, np.integer)) or steps < 2):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"`gradient_accumulation_steps` must be an integer >= 2. Received: gradient_accumulation_steps={steps}"
         )
 
@@ -68,4 +68,4 @@ def check_rest(kwargs: dict[str, Any]) -> None:
     if kwargs.pop("decay", None) is not None:
         warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
     if kwargs:
-        raise InvalidArgumentError(f"Argument(s) not recognized: {kwargs}")
+        raise ArgumentError(f"Argument(s) not recognized: {kwargs}")

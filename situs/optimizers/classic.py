@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.context import control_dependencies
 from situs.graph.function import outermost
 from situs.ops.math import maximum
@@ -114,7 +114,7 @@ class AdagradOptimizer(RuleOptimizer):
     ) -> None:
         check_number(initial_accumulator_value=initial_accumulator_value)
         if initial_accumulator_value <= 0.0:
-            raise InvalidArgumentError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
+            raise ArgumentError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._initial_accumulator_value = initial_accumulator_value
@@ -368,7 +368,7 @@ class FtrlOptimizer(RuleOptimizer):
         )
         check_number(learning_rate_power=learning_rate_power)
         if learning_rate_power > 0.0:
-            raise InvalidArgumentError(f"learning_rate_power {learning_rate_power:f} needs to be negative or zero")
+            raise ArgumentError(f"learning_rate_power {learning_rate_power:f} needs to be negative or zero")
         self._learning_rate = learning_rate
         self._learning_rate_power = learning_rate_power
         self._initial_accumulator_value = initial_accumulator_value
@@ -416,4 +416,4 @@ def _check_at_least_0(**values: float) -> None:
     check_number(**values)
     for name, value in values.items():
         if value < 0.0:
-            raise InvalidArgumentError(f"{name} {value:f} needs to be positive or zero")
+            raise ArgumentError(f"{name} {value:f} needs to be positive or zero")

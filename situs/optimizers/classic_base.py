@@ -18,7 +18,13 @@ from situs import dtype as dt
 from situs.autodiff.graph import gradients
 from situs.autodiff.tape import GradientTape
 from situs.devices.scope import device, here
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    StateError,
+    UnimplementedError,
+    shown,
+)
 from situs.graph.context import control_dependencies, get_default_graph, init_scope, name_scope
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
@@ -92,7 +98,7 @@ class Optimizer:
             loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
         )
         if all(grad is None for grad, _ in pairs):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "No gradients provided for any variable, check your graph for ops that do not support gradients, "
                 f"between variables {[str(variable) for _, variable in pairs]} and loss {loss}."
             )
@@ -117,11 +123,11 @@ class Optimizer:
             return _by_tape(loss, var_list, grad_loss)
         value = read(loss)
         if not isinstance(value, SymbolicTensor):
-            raise FailedPreconditionError(
+            raise StateError(
                 "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled."
             )
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not "
                 f"{gate_gradients}"
             )
@@ -134,7 +140,7 @@ class Optimizer:
     ) -> list[tuple[Any, Any]]:
         variables = trainable_variables() if var_list is None else flatten(var_list)
         if not variables:
-            raise InvalidArgumentError("No variables to optimize.")
+            raise ArgumentError("No variables to optimize.")
         grads = gradients(loss, variables, grad_loss, colocate_gradients_with_ops=colocated)
         if gate_gradients == self.GATE_GRAPH:  # GATE_OP asks for nothing: what is read is not changed under a reader
             grads = gate(grads)
@@ -163,14 +169,12 @@ class Optimizer:
         """
         pairs = [(_as_gradient(grad), variable) for grad, variable in as_pairs(grads_and_vars)]
         if not pairs:
-            raise InvalidArgumentError("No variables provided.")
+            raise ArgumentError("No variables provided.")
         if global_step is not None and not hasattr(global_step, "assign_add"):
             raise DTypeError(f"`global_step` is a variable, got {shown(global_step)}.")
         present = [(grad, variable) for grad, variable in pairs if grad is not None]
         if not present:
-            raise InvalidArgumentError(
-                f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}."
-            )
+            raise ArgumentError(f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}.")
         with here_or(graph_of(present)):
             with init_scope():
                 self._create_slots([variable for _, variable in present])
@@ -227,7 +231,7 @@ class Optimizer:
         if variable.constraint is None:
             return update
         if isinstance(grad, IndexedSlices):
-            raise FailedPreconditionError("Cannot use a constraint function on a sparse variable.")
+            raise StateError("Cannot use a constraint function on a sparse variable.")
         with control_dependencies([update]):
             return variable.assign(variable.constraint(_as_it_is_now(variable)))
 
@@ -351,7 +355,7 @@ class Optimizer:
             found = getattr(tensor, "dtype", type(tensor))
             if found not in valid:
                 names = [dtype.name for dtype in sorted(valid, key=str)]
-                raise InvalidArgumentError(f"Invalid type {found!r} for {shown(tensor)}, expected: {names}.")
+                raise ArgumentError(f"Invalid type {found!r} for {shown(tensor)}, expected: {names}.")
 
     def _call_if_callable(self, param: Any) -> Any:
         """A parameter, or what it returns if it is a function."""

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 
 
 def serialize_object(value: Any, module: str, known: Mapping[str, type]) -> dict[str, Any]:
@@ -47,20 +47,20 @@ def deserialize_object(config: Any, known: Mapping[str, Any], what: str, custom_
         InvalidArgumentError: the data is malformed, or names an unknown class.
     """
     if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
-        raise InvalidArgumentError(f"Improper config format for a {what}: {shown(config)}.")
+        raise ArgumentError(f"Improper config format for a {what}: {shown(config)}.")
     if custom_objects is not None and not isinstance(custom_objects, Mapping):
         raise DTypeError(f"`custom_objects` is a dictionary of classes by name, got {shown(custom_objects)}.")
     name, arguments = config["class_name"], config.get("config", {})
     classes = {**known, **(custom_objects or {})}
     kind = classes.get(name) or {key.lower(): value for key, value in classes.items()}.get(name.lower())
     if kind is None:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Unknown {what}: '{name}'. Known are {', '.join(sorted(classes))}; name others in `custom_objects`."
         )
     if not hasattr(kind, "from_config"):
         raise DTypeError(f"A {what} is made by the method from_config of its class, which {shown(kind)} has not.")
     if not isinstance(arguments, Mapping):
-        raise InvalidArgumentError(f"The config of {what} '{name}' is a dictionary, got {shown(arguments)}.")
+        raise ArgumentError(f"The config of {what} '{name}' is a dictionary, got {shown(arguments)}.")
     if "custom_objects" in inspect.signature(kind.from_config).parameters:
         return kind.from_config(dict(arguments), custom_objects=custom_objects)
     return kind.from_config(dict(arguments))

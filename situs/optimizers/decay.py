@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import name_scope
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
@@ -45,7 +45,7 @@ def _graph_of(step: Any) -> Graph | None:
 
 def _needs_step(global_step: Any, of: str) -> None:
     if global_step is None:
-        raise InvalidArgumentError(f"global_step is required for {of}.")
+        raise ArgumentError(f"global_step is required for {of}.")
 
 
 def exponential_decay(
@@ -137,7 +137,7 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
         if not isinstance(given, (list, tuple)):
             raise DTypeError(f"The {what} of a piecewise constant are a list, got {shown(given)}.")
     if len(boundaries) != len(values) - 1:
-        raise InvalidArgumentError("The length of boundaries should be 1 less than the length of values")
+        raise ArgumentError("The length of boundaries should be 1 less than the length of values")
     _check_boundaries(x, boundaries)
     arguments = (TENSORS, x, boundaries, values)
     return _decayed(name, "PiecewiseConstant", x, partial(formulas.piecewise, *arguments))
@@ -149,7 +149,7 @@ def _check_boundaries(x: Any, boundaries: Sequence[Any]) -> None:
     is_whole = step.dtype.is_integer if hasattr(step, "dtype") and hasattr(step.dtype, "is_integer") else False
     for boundary in boundaries:
         if is_whole and isinstance(boundary, float):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Boundaries ({boundary}) must have the same dtype as x ({step.dtype.name}): give whole numbers."
             )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.optimizers.adam import Adam, Adamax, AdamW, Nadam
 from situs.optimizers.configuration import deserialize_object, serialize_object
 from situs.optimizers.loss_scale import LossScaleOptimizer
@@ -56,4 +56,4 @@ def get(identifier: Any) -> Any:
         identifier = {"class_name": identifier, "config": {}}
     if isinstance(identifier, dict):
         return deserialize(identifier)
-    raise InvalidArgumentError(f"Could not interpret optimizer identifier: {shown(identifier)}")
+    raise ArgumentError(f"Could not interpret optimizer identifier: {shown(identifier)}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
@@ -67,7 +67,7 @@ def create_global_step(graph: Graph | None = None) -> Any:
     if graph is None:
         return Variable(0, trainable=False, name=GraphKeys.GLOBAL_STEP, dtype=dt.int64)
     if get_global_step(graph) is not None:
-        raise InvalidArgumentError('"global_step" already exists.')
+        raise ArgumentError('"global_step" already exists.')
     with graph.as_default(), graph.name_scope(None):
         return get_variable(
             GraphKeys.GLOBAL_STEP,

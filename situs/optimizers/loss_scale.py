@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.ops.cast import cast
 from situs.ops.compare import equal
 from situs.ops.norms import values_of
@@ -45,12 +45,12 @@ class LossScaleOptimizer(Optimizer):
         **kwargs: Any,
     ) -> None:
         if not kwargs.pop("dynamic", True):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "LossScaleOptimizer no longer supports `dynamic=False`. Instead, simply set `loss_scale_factor` "
                 "directly on the `inner_optimizer`."
             )
         if kwargs:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"LossScaleOptimizer does not support arguments: `{'`, `'.join(kwargs)}`. Instead, set them on the "
                 "`inner_optimizer`."
             )
@@ -150,7 +150,7 @@ class LossScaleOptimizer(Optimizer):
 
         config = dict(config)
         if "inner_optimizer" not in config:
-            raise InvalidArgumentError(f"The config of a LossScaleOptimizer has an `inner_optimizer`, got {config}.")
+            raise ArgumentError(f"The config of a LossScaleOptimizer has an `inner_optimizer`, got {config}.")
         return cls(deserialize(config.pop("inner_optimizer"), custom_objects), **config)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, UnimplementedError
 from situs.graph.context import init_scope
 from situs.ops.attribute import as_float, as_int
 from situs.ops.cast import cast
@@ -67,9 +67,9 @@ class FixedLossScale(LossScale):
 
     def __init__(self, loss_scale_value: float) -> None:
         if not isinstance(loss_scale_value, (int, float)):
-            raise InvalidArgumentError(f"loss_scale_value must be a Python int or float. Got {loss_scale_value!r}")
+            raise ArgumentError(f"loss_scale_value must be a Python int or float. Got {loss_scale_value!r}")
         if loss_scale_value < 1:
-            raise InvalidArgumentError("loss_scale_value must be at least 1")
+            raise ArgumentError("loss_scale_value must be at least 1")
         self._loss_scale_value = as_float(loss_scale_value, "loss_scale_value")
 
     def __call__(self) -> Any:
@@ -145,7 +145,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
 
     def __init__(self, opt: Optimizer, loss_scale: Any) -> None:
         if not isinstance(opt, Optimizer):
-            raise InvalidArgumentError(f'"opt" must be an instance of Optimizer, but got: {type(opt).__name__}')
+            raise ArgumentError(f'"opt" must be an instance of Optimizer, but got: {type(opt).__name__}')
         super().__init__(False, "MixedPrecisionLossScaleOptimizer")
         self._optimizer = opt
         self._loss_scale = _as_scale(loss_scale)
@@ -207,7 +207,7 @@ def _as_scale(value: Any) -> LossScale:
         return DynamicLossScale()
     if isinstance(value, (int, float)):
         return FixedLossScale(value)
-    raise InvalidArgumentError(f"loss_scale is a LossScale, a number or 'dynamic', got {value!r}.")
+    raise ArgumentError(f"loss_scale is a LossScale, a number or 'dynamic', got {value!r}.")
 
 
 def _either(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:

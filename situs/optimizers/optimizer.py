@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from situs import dtype as dt
 from situs.autodiff.tape import GradientTape
 from situs.devices.scope import here
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs.graph.context import name_scope
 from situs.ops.cast import cast
 from situs.ops.compare import equal, not_equal
@@ -124,7 +124,7 @@ class Optimizer(Keeper):
         try:
             return self._places[id(variable)]
         except KeyError:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Unknown variable: {shown(variable)}. This optimizer can only be called for the variables it was "
                 "originally built with. When working with a new set of variables, you should recreate a new "
                 "optimizer instance."
@@ -163,7 +163,7 @@ class Optimizer(Keeper):
             tape: The tape under which the loss was computed.
         """
         if not callable(loss) and tape is None:
-            raise InvalidArgumentError("`tape` is required when a `Tensor` loss is passed. Pass a function, or a tape.")
+            raise ArgumentError("`tape` is required when a `Tensor` loss is passed. Pass a function, or a tape.")
         tape = GradientTape() if tape is None else tape
         if not isinstance(tape, GradientTape):
             raise DTypeError(f"`tape` must be a tf.GradientTape, got {shown(tape)}.")
@@ -203,7 +203,7 @@ class Optimizer(Keeper):
         """
         grads = listed(grads, "gradients")
         if not grads:
-            raise InvalidArgumentError("No gradients provided for any variable.")
+            raise ArgumentError("No gradients provided for any variable.")
         with name_scope(self.name):
             variables = self._expected(grads, trainable_variables)
             grads, variables = processing.without_missing(grads, variables)
@@ -221,7 +221,7 @@ class Optimizer(Keeper):
             return self._built_for(grads)
         variables = listed(given, "variables")
         if len(grads) != len(variables):
-            raise InvalidArgumentError(f"Each variable has one gradient, got {len(grads)} for {len(variables)}.")
+            raise ArgumentError(f"Each variable has one gradient, got {len(grads)} for {len(variables)}.")
         if not self.built:
             for variable in variables:
                 _check_eager(variable)
@@ -233,12 +233,12 @@ class Optimizer(Keeper):
     def _built_for(self, grads: Sequence[Any]) -> list[Any]:
         """The variables that the optimizer was built with, to go with gradients that come alone."""
         if not self.built:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "When passing `grads` without `variables`, the optimizer must already be built on a list of variables. "
                 "Call `optimizer.build(trainable_variables)` first. "
             )
         if len(grads) != len(self._trainable_variables):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "When passing `grads` as a list of gradient tensors, the gradients must match `optimizer.variables` "
                 f"one-to-on. Received a list of {len(grads)} gradients, but the optimizer is tracking "
                 f"{len(self._trainable_variables)} trainable variables."
@@ -334,9 +334,7 @@ class Optimizer(Keeper):
             var_names: Regular expressions: variables whose names match one.
         """
         if self.built:
-            raise InvalidArgumentError(
-                "`exclude_from_weight_decay()` can only be configured before the optimizer is built."
-            )
+            raise ArgumentError("`exclude_from_weight_decay()` can only be configured before the optimizer is built.")
         if isinstance(var_names, str):
             raise DTypeError(f"`var_names` is a list of regular expressions, got {shown(var_names)}.")
         variables = frozenset(map(id, listed(var_list or (), "variables")))
@@ -432,7 +430,7 @@ def _pattern(text: Any) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except (re.error, TypeError):
-        raise InvalidArgumentError(f"`var_names` are regular expressions, got {shown(text)}.") from None
+        raise ArgumentError(f"`var_names` are regular expressions, got {shown(text)}.") from None
 
 
 def _check_eager(variable: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from situs import dtype as dt
 from situs.checkpoints.restoration import arrived
 from situs.devices.scope import device
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import init_scope
 from situs.ops.constant import constant, fill, zeros
 from situs.tree import listed
@@ -84,7 +84,7 @@ class Keeper:
         names = [name] if isinstance(name, str) else list(name)
         firsts = list(initializer) if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
         if len(firsts) != len(names):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "The number of provided names must match the number of provided initializers.  Received "
                 f"name='{name}', initializer='{initializer}'"
             )
@@ -113,7 +113,7 @@ class Keeper:
     def set_weights(self, weights: Sequence[Any]) -> None:
         """Gives the optimizer's own variables their values."""
         if not self.built:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "You are calling `set_weights()` on an optimizer that has not yet been built. Please call "
                 "`optimizer.build(trainable_variables)` to create the optimizer weights before calling `set_weights()`."
             )
@@ -127,13 +127,13 @@ class Keeper:
     def load_own_variables(self, store: Any) -> None:
         """Takes the values of its own variables from a dictionary that `save_own_variables` filled."""
         if len(store) != len(self.variables):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Optimizer '{self.name}' has {len(self.variables)} variables, and there are {len(store)} values. "
                 "Build it with the same variables first."
             )
         for number, variable in enumerate(self.variables):
             if str(number) not in store:
-                raise InvalidArgumentError(f"There is no value for variable {number} ('{variable.name}').")
+                raise ArgumentError(f"There is no value for variable {number} ('{variable.name}').")
             variable.assign(store[str(number)])
 
 
@@ -143,7 +143,7 @@ def _initial(initializer: Any, shape: Any, dtype: dt.DType) -> Any:
     if isinstance(initializer, (int, float)):
         return fill(shape, constant(initializer, dtype)) if initializer else zeros(shape, dtype)
     if not callable(initializer):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"An initializer is 'zeros', 'ones', a number, or a function of a shape and a dtype; got {initializer!r}."
         )
     return initializer(shape, dtype=dtype)

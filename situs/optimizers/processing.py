@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.cast import cast
 from situs.ops.clip import clip_by_global_norm, clip_by_norm
 from situs.ops.join import stack
@@ -27,7 +27,7 @@ def without_missing(grads: Sequence[Any], variables: Sequence[Any]) -> tuple[lis
         return list(grads), list(variables)
     pairs = [(grad, variable) for grad, variable in zip(grads, variables, strict=True) if grad is not None]
     if not pairs:
-        raise InvalidArgumentError("No gradients provided for any variable.")
+        raise ArgumentError("No gradients provided for any variable.")
     names = [v.name for grad, v in zip(grads, variables, strict=True) if grad is None]
     warnings.warn(
         f"Gradients do not exist for variables {names} when minimizing the loss. If using `model.compile()`, did you "
@@ -45,7 +45,7 @@ def all_finite(grads: Sequence[Any]) -> Any:
     """
     parts = [reduce_all(is_finite(read(values_of(grad)))) for grad in grads if grad is not None]
     if not parts:
-        raise InvalidArgumentError("No gradients provided for any variable.")
+        raise ArgumentError("No gradients provided for any variable.")
     return reduce_all(stack(parts))
 
 

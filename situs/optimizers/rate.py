@@ -10,7 +10,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import device, here
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.ops.constant import constant
 from situs.optimizers.known import Known
 from situs.optimizers.schedules import Formula, LearningRateSchedule, serialize
@@ -93,7 +93,7 @@ def _variable(given: Any, name: str) -> Variable:
     except (TypeError, ValueError):
         made = None
     if made is None or made.shape.rank != 0 or isinstance(given, bool):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Argument `learning_rate` should be float, or an instance of LearningRateSchedule, or a callable (that "
             "takes in the current iteration value and returns the corresponding learning rate value). Received "
             f"instead: learning_rate={shown(given)}"

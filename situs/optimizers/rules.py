@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.optimizers.arguments import check_number
 from situs.optimizers.keras_rule import Moment, Rule, Ruled
 from situs.variables import apply_ops as ops
@@ -37,7 +37,7 @@ class SGD(Ruled):
     def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, **kwargs: Any) -> None:
         super().__init__(learning_rate, **kwargs)
         if not isinstance(momentum, (int, float)) or not 0 <= momentum <= 1:
-            raise InvalidArgumentError(f"`momentum` must be a float between [0, 1]. Received: momentum={momentum}")
+            raise ArgumentError(f"`momentum` must be a float between [0, 1]. Received: momentum={momentum}")
         self.momentum = momentum
         self.nesterov = nesterov
 
@@ -214,7 +214,7 @@ class Ftrl(Ruled):
         super().__init__(learning_rate, **kwargs)
         check_number(learning_rate_power=learning_rate_power)
         if learning_rate_power > 0.0:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "`learning_rate_power` needs to be negative or zero. Received: "
                 f"learning_rate_power={learning_rate_power}."
             )
@@ -228,7 +228,7 @@ class Ftrl(Ruled):
             value = getattr(self, name)
             check_number(**{name: value})
             if value < 0.0:
-                raise InvalidArgumentError(f"`{name}` needs to be positive or zero. Received: {name}={value}.")
+                raise ArgumentError(f"`{name}` needs to be positive or zero. Received: {name}={value}.")
 
     def build(self, variables: Sequence[Any]) -> None:
         """Makes the variables that are kept beside those to be trained."""
@@ -267,7 +267,7 @@ class Lion(Ruled):
         super().__init__(learning_rate, **kwargs)
         check_number(beta_1=beta_1)
         if beta_1 <= 0 or beta_1 > 1:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Argument `beta_1` must be in the [0, 1] range. Otherwise, the optimizer degenerates to SignSGD. "
                 f"Received: beta_1={beta_1}."
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from typing import Any, ClassVar
 
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs.graph.context import name_scope
 from situs.optimizers import formulas
 from situs.optimizers.arguments import check_number
@@ -77,7 +77,7 @@ def _positive(**values: Any) -> None:
     check_number(**values)
     for name, value in values.items():
         if value <= 0:
-            raise InvalidArgumentError(f"Argument `{name}` must be > 0. Received: {name}={value}")
+            raise ArgumentError(f"Argument `{name}` must be > 0. Received: {name}={value}")
 
 
 class ExponentialDecay(Formula):
@@ -157,7 +157,7 @@ class PiecewiseConstantDecay(Formula):
             if not isinstance(given, Sized):
                 raise DTypeError(f"The {what} of a piecewise constant are a list, got {shown(given)}.")
         if len(boundaries) != len(values) - 1:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "The length of boundaries should be 1 less than the length of values. Received: "
                 f"boundaries={boundaries} of length {len(boundaries)}, and values={values} of length {len(values)}."
             )

@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from situs.devices.scope import device
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.graph import Graph
 from situs.ops.constant import convert_to_tensor
 from situs.shapes import TensorShape
@@ -71,5 +71,5 @@ def check_name(name: Any) -> str:
         InvalidArgumentError: it is empty, or no string.
     """
     if not isinstance(name, str) or not name:
-        raise InvalidArgumentError(f"Must specify the optimizer name, got {shown(name)}.")
+        raise ArgumentError(f"Must specify the optimizer name, got {shown(name)}.")
     return name

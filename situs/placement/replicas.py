@@ -17,7 +17,7 @@ from typing import Any
 
 from situs.devices.scope import PlacedOp
 from situs.devices.spec import DeviceSpec, parse_spec
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.tree import listed
 
 # Types of ops that hold state. The spellings of all versions of TensorFlow, because programs name them.
@@ -109,7 +109,7 @@ def replica_device_setter(
     if cluster is not None:
         ps_tasks = _tasks_in(cluster, ps_device)
     if not isinstance(ps_tasks, int) or ps_tasks < 0:
-        raise InvalidArgumentError(f"ps_tasks is a number of parameter servers, 0 or more, got {ps_tasks!r}.")
+        raise ArgumentError(f"ps_tasks is a number of parameter servers, 0 or more, got {ps_tasks!r}.")
     if ps_tasks == 0:
         return None
     if ps_strategy is not None and not callable(ps_strategy):

@@ -26,7 +26,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.registry.signature import Arg, Signature
 
 Rule = Callable[..., Any]
@@ -70,7 +70,7 @@ class GradientRule:
         parameters = list(inspect.signature(rule).parameters.values())
         first = parameters[0].name if parameters else ""
         if first not in ("grad", "grads"):
-            raise InvalidArgumentError(f"A gradient rule's first parameter is 'grad' or 'grads', got {first!r}.")
+            raise ArgumentError(f"A gradient rule's first parameter is 'grad' or 'grads', got {first!r}.")
         self.takes_list = first == "grads"
         self.stops = False  # whether nothing ever flows back, so what lies behind is not connected
         self.takes_slices = False  # whether gradients that are slices stay so; else the rule gets the whole tensor
@@ -79,7 +79,7 @@ class GradientRule:
         self.attrs = tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
         unknown = set(self.attrs) - {*attr_names, NODE, SEE, WANTS}
         if unknown:
-            raise InvalidArgumentError(f"A gradient rule asks for {sorted(unknown)}; the op has {sorted(attr_names)}.")
+            raise ArgumentError(f"A gradient rule asks for {sorted(unknown)}; the op has {sorted(attr_names)}.")
         self.tensor_inputs = tuple(i for i, arg in enumerate(signature.inputs) if not arg.is_host)
         self.has_one = len(self.tensor_inputs) == 1
         self.is_plain = not (self.takes_list or self.attrs or self.has_one)  # what was kept is all that it is given
@@ -110,7 +110,7 @@ def _need(name: str, signature: Signature) -> Need:
             return Need(kind, number)
     number = _find(name.removesuffix(_SHAPE_OF), signature.inputs) if name.endswith(_SHAPE_OF) else None
     if number is None:
-        raise InvalidArgumentError(f"A gradient rule asks for {name!r}, which is not in the signature ({signature}).")
+        raise ArgumentError(f"A gradient rule asks for {name!r}, which is not in the signature ({signature}).")
     return Need(SHAPE, number)
 
 

@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 
 from situs.devices import scope
 from situs.dtype import ALL, DType, DTypes, as_dtype
-from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, shown
+from situs.errors import AlreadyExistsError, ArgumentError, NotFoundError, shown
 from situs.registry.gradient import GradientRule
 from situs.registry.kernel import CPU, GPU, Kernel, make_kernel
 from situs.registry.signature import ANY, HOST, Arg, Signature, parse_signature
@@ -143,11 +143,9 @@ class Op:
         """
         unknown = types.keys() - set(self.signature.variables)
         if unknown:
-            raise InvalidArgumentError(
-                f"Op {self.name} ({self.signature}) has no type variable {sorted(unknown)[0]!r}."
-            )
+            raise ArgumentError(f"Op {self.name} ({self.signature}) has no type variable {sorted(unknown)[0]!r}.")
         if not device_types or any(kind not in (CPU, GPU) for kind in device_types):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"A kernel for {self.name} needs a device type: 'CPU', 'GPU' or both; got {device_types}."
             )
         served = {**self.types, **{variable: _dtypes(variable, given) for variable, given in types.items()}}
@@ -186,11 +184,11 @@ class Op:
         unknown = attrs.keys() - self.attr_names
         if unknown:
             has = ", ".join(sorted(self.attr_names)) or "none"
-            raise InvalidArgumentError(f"Op {self.name} has no attribute {sorted(unknown)[0]!r}; it has: {has}.")
+            raise ArgumentError(f"Op {self.name} has no attribute {sorted(unknown)[0]!r}; it has: {has}.")
         complete = {**self.attrs, **attrs}
         for name in self.given_types:
             if name not in complete:
-                raise InvalidArgumentError(f"Op {self.name} ({self.signature}) needs a dtype for {name!r}.")
+                raise ArgumentError(f"Op {self.name} ({self.signature}) needs a dtype for {name!r}.")
             complete[name] = as_dtype(complete[name])
         return complete
 
@@ -225,7 +223,7 @@ def op(name: str, signature: str, *, stateful: bool = False, **types_and_attrs: 
         InvalidArgumentError: the name, the signature or a set of dtypes is none.
     """
     if not isinstance(name, str) or not name:
-        raise InvalidArgumentError(f"The name of an op is a word such as 'MatMul', got {shown(name)}.")
+        raise ArgumentError(f"The name of an op is a word such as 'MatMul', got {shown(name)}.")
     if name in _OPS:
         raise AlreadyExistsError(f"There is an op {name!r} already: {_OPS[name]!r}. Give yours another name.")
     parsed = parse_signature(signature)
@@ -268,7 +266,7 @@ def infer_shapes(declared: Op, inputs: tuple[Any, ...], attrs: Attrs) -> list[Te
 def _dtypes(variable: str, given: Any) -> DTypes:
     """The dtypes that a declaration allows for a type variable."""
     if not isinstance(given, (frozenset, set, list, tuple)):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The dtypes of a type variable are a set: write {variable}=frozenset({{tf.float32}}), not {shown(given)}."
         )
     if isinstance(given, frozenset) and all(type(dtype) is DType for dtype in given):
@@ -278,7 +276,7 @@ def _dtypes(variable: str, given: Any) -> DTypes:
 
 def _checked(function: F, what: str) -> F:
     if not callable(function):
-        raise InvalidArgumentError(f"{what} is a function, got {shown(function)}.")
+        raise ArgumentError(f"{what} is a function, got {shown(function)}.")
     return function
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from situs.dtype import DType, as_dtype
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 
 HOST = "host"
 ANY = "any"
@@ -76,10 +76,10 @@ def parse_signature(text: str) -> Signature:
     """
     left, arrow, right = text.partition("->") if isinstance(text, str) else ("", "", "")
     if not arrow:
-        raise InvalidArgumentError(f"An op signature is written 'inputs -> outputs', got {shown(text)}.")
+        raise ArgumentError(f"An op signature is written 'inputs -> outputs', got {shown(text)}.")
     inputs, outputs = _parse_args(left, "input"), _parse_args(right, "output")
     if len({arg.name for arg in inputs}) != len(inputs):
-        raise InvalidArgumentError(f"The inputs of an op signature need different names, got {text!r}.")
+        raise ArgumentError(f"The inputs of an op signature need different names, got {text!r}.")
     return Signature(inputs, outputs)
 
 
@@ -96,7 +96,7 @@ def _parse_arg(piece: str, default_name: str) -> Arg:
     is_list, is_ref = kind.endswith("*"), kind.endswith("&")
     kind = kind.rstrip("*&").strip()
     if not kind.isidentifier() or not name.strip().isidentifier():
-        raise InvalidArgumentError(f"Cannot read {piece!r} in an op signature; write it like 'x: T'.")
+        raise ArgumentError(f"Cannot read {piece!r} in an op signature; write it like 'x: T'.")
     return Arg(name.strip(), _as_type(kind), is_list, is_ref)
 
 

@@ -18,7 +18,7 @@ from situs.eager.bridge import Value, host, place
 from situs.eager.cell import Cell
 from situs.eager.convert import host_to_value, to_array
 from situs.eager.tensor import EagerTensor, to_numpy
-from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -44,9 +44,9 @@ def _feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
         message = getattr(error, "message", str(error))
         raise DTypeError(f"Cannot interpret feed_dict key as Tensor: {message}") from None
     if tensor.dtype.name in ("resource", "variant"):
-        raise InvalidArgumentError(f"{tensor!r} stands for something the session holds, and cannot be fed.")
+        raise ArgumentError(f"{tensor!r} stands for something the session holds, and cannot be fed.")
     if not graph.is_feedable(tensor):
-        raise InvalidArgumentError(f"Tensor {tensor.name} may not be fed.")
+        raise ArgumentError(f"Tensor {tensor.name} may not be fed.")
     return tensor
 
 
@@ -86,7 +86,7 @@ def flattened(feed_dict: Mapping[Any, Any]) -> dict[Any, Any]:
 def _paired(keys: tuple[Any, ...], values: Any) -> dict[Any, Any]:
     if not isinstance(values, (list, tuple)) or len(keys) != len(values):
         found = f"{len(values)} elements" if isinstance(values, (list, tuple)) else shown(values)
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Could not flatten dictionary. Key had {len(keys)} elements, but value had {found}. Feed one value for "
             f"each of {shown(keys)}."
         )
@@ -110,7 +110,7 @@ def feed_value(tensor: SymbolicTensor, value: Any, share: bool) -> Value:
     """
     array = value if share and _fits_as_it_is(tensor, value) else _converted(tensor, value)
     if not tensor.shape.is_compatible_with(array.shape):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {tensor.shape}"
         )
     fed = host_to_value(array, tensor.dtype)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
@@ -64,7 +64,7 @@ class Fetches:
         element = self._element(fetch)
         if not self._graph.is_fetchable(element):
             name = element.op.name if isinstance(element, SymbolicTensor) else element.name
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Operation {name} has been marked as not fetchable: what a branch or a loop computes can be had only "
                 "as one of its results."
             )
@@ -83,6 +83,4 @@ class Fetches:
         except (InvalidArgumentError, KeyError) as error:
             message = getattr(error, "message", str(error))
             reason = f'"{message}"' if isinstance(error, KeyError) else message
-            raise InvalidArgumentError(
-                f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({reason})"
-            ) from None
+            raise ArgumentError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({reason})") from None

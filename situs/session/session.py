@@ -18,7 +18,7 @@ from situs import locks
 from situs.devices.logical import Device, in_listing_order
 from situs.eager.bridge import Value, host
 from situs.eager.tensor import to_client
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, DTypeError, StateError, UnimplementedError
 from situs.execution.engine import Engine
 from situs.execution.program import Program
 from situs.execution.state import Run, State
@@ -147,9 +147,7 @@ class BaseSession:
 
     def _prepare(self, structure: Any, feed_dict: Mapping[Any, Any]) -> Prepared:
         if not len(self._graph):
-            raise FailedPreconditionError(
-                "The Session graph is empty. Add operations to the graph before calling run()."
-            )
+            raise StateError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = feed_tensors(self._graph, feed_dict)
         fetches = Fetches(self._graph, structure)
         with self._lock:
@@ -211,7 +209,7 @@ class BaseSession:
 
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
             if len(values) != len(feeds):
-                raise InvalidArgumentError(f"This callable takes {len(feeds)} values, got {len(values)}.")
+                raise ArgumentError(f"This callable takes {len(feeds)} values, got {len(values)}.")
             state = self._state
             self._check_open()
             prepared = self._find(fetches, feeds) or self._prepare(fetches, feeds)
@@ -224,7 +222,7 @@ class BaseSession:
         self._check_open()
         wanted = Fetches(self._graph, fetches)
         if not wanted.elements:
-            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
+            raise ArgumentError("Must specify at least one target to fetch or execute.")
         announced = feed_tensors(self._graph, as_list(feeds, "feeds"))
         return PartialRun(self._engine, Run(self._state), wanted.elements, announced)
 
@@ -232,7 +230,7 @@ class BaseSession:
         """Goes on with a run in parts: operations that ran in an earlier part do not run again."""
         self._check_open()
         if not isinstance(handle, PartialRun):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Must run 'setup' before performing partial runs! Expected what partial_run_setup() gave, got "
                 f"{handle!r}."
             )
@@ -272,7 +270,7 @@ class BaseSession:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise FailedPreconditionError("Attempted to use a closed Session.")
+            raise StateError("Attempted to use a closed Session.")
 
 
 class _Default:
@@ -310,7 +308,7 @@ class Session(BaseSession):
 
     def __enter__(self) -> Session:
         if self._entered:
-            raise FailedPreconditionError(
+            raise StateError(
                 "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
                 "session multiple times."
             )
@@ -325,7 +323,7 @@ class Session(BaseSession):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self._entered:
-            raise FailedPreconditionError("The session was not entered: there is no `with` to leave.")
+            raise StateError("The session was not entered: there is no `with` to leave.")
         context.pop_session(self)
         self._entered.pop().__exit__(None, None, None)
         self.close()
@@ -393,7 +391,7 @@ def as_list(given: Any, name: str) -> Sequence[Any]:
 def _check_fetchable(tensors: Sequence[SymbolicTensor]) -> None:
     for tensor in tensors:
         if tensor.dtype.name in ("resource", "variant"):
-            raise InvalidArgumentError(f"{tensor!r} stands for something the session holds, and has no value to fetch.")
+            raise ArgumentError(f"{tensor!r} stands for something the session holds, and has no value to fetch.")
 
 
 def _checked(value: Any, kind: type, name: str) -> Any:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, DTypeError, UnimplementedError
 from situs.proto.stats import DeviceStepStats, NodeExecStats, NodeOutput, StepStats
 
 _Event = dict[str, Any]
@@ -69,7 +69,7 @@ def _check_op_time(op_time: object) -> None:
     if op_time in ("gpu", "all"):
         raise UnimplementedError(f"op_time={op_time!r} is not done by Situs; use 'schedule'.")
     if op_time != "schedule":
-        raise InvalidArgumentError(f"op_time is 'schedule'; got {op_time!r}.")
+        raise ArgumentError(f"op_time is 'schedule'; got {op_time!r}.")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.ops.attribute import as_float, as_int
 from situs.ops.cast import cast
 from situs.ops.math import abs as absolute
@@ -57,9 +57,9 @@ def auc(
     """
     refuse_eager("auc")
     if curve not in ("ROC", "PR"):
-        raise InvalidArgumentError(f"Curve must be either ROC or PR. Curve {shown(curve)} is unknown.")
+        raise ArgumentError(f"Curve must be either ROC or PR. Curve {shown(curve)} is unknown.")
     if summation_method not in _SUMMATIONS:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Invalid summation_method: {summation_method} summation_method should be 'trapezoidal', "
             "'careful_interpolation', 'minoring', or 'majoring'."
         )
@@ -75,9 +75,9 @@ def even_thresholds(number: int) -> list[float]:
     """Thresholds evenly spread between 0 and 1, which are not among them."""
     number = as_int(number, "num_thresholds")
     if number < 2:
-        raise InvalidArgumentError(f"num_thresholds is at least 2, for the ends of the curve; got {number}.")
+        raise ArgumentError(f"num_thresholds is at least 2, for the ends of the curve; got {number}.")
     if number > MOST_THRESHOLDS:
-        raise InvalidArgumentError(f"num_thresholds is at most {MOST_THRESHOLDS}; got {shown(number)}.")
+        raise ArgumentError(f"num_thresholds is at most {MOST_THRESHOLDS}; got {shown(number)}.")
     return [(place + 1) / (number - 1) for place in range(number - 2)]
 
 
@@ -172,4 +172,4 @@ def _rate(part: Tensor, rest: Tensor, place: Tensor, name: str) -> Tensor:
 
 def _check_rate(name: str, rate: Any) -> None:
     if not 0 <= as_float(rate, name) <= 1:
-        raise InvalidArgumentError(f"`{name}` must be in the range [0, 1]. Currently, `{name}` got {rate}.")
+        raise ArgumentError(f"`{name}` must be in the range [0, 1]. Currently, `{name}` got {rate}.")

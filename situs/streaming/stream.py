@@ -6,7 +6,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.errors import FailedPreconditionError
+from situs.errors import StateError
 from situs.graph.context import add_to_collections
 from situs.losses.ranks import fitted_weights, squeezed_alike
 from situs.ops.constant import convert_to_tensor, zeros
@@ -24,7 +24,7 @@ def refuse_eager(function: str) -> None:
         RuntimeError: no graph is being built for a session.
     """
     if here.graph is None or not makes_graph_variables():
-        raise FailedPreconditionError(
+        raise StateError(
             f"tf.metrics.{function} is not supported when eager execution is enabled. It adds local variables to a "
             "graph that a session runs; the classes of tf.keras.metrics work everywhere else."
         )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.graph.context import control_dependencies
 from situs.losses.weights import broadcast_weights
 from situs.ops.array import identity, reshape
@@ -60,9 +60,9 @@ def checked_thresholds(thresholds: Any) -> np.ndarray[Any, Any]:
     try:
         found = np.asarray(list(thresholds), np.float32)
     except (TypeError, ValueError):
-        raise InvalidArgumentError(f"Thresholds are a list of numbers, got {shown(thresholds)}.") from None
+        raise ArgumentError(f"Thresholds are a list of numbers, got {shown(thresholds)}.") from None
     if found.ndim != 1 or not len(found) or np.isnan(found).any():
-        raise InvalidArgumentError(f"Thresholds are a list of at least one number, got {shown(thresholds)}.")
+        raise ArgumentError(f"Thresholds are a list of at least one number, got {shown(thresholds)}.")
     return found
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.graph.context import name_scope
 from situs.losses.weights import broadcast_weights
 from situs.ops.array import expand_dims, shape, size
@@ -256,14 +256,14 @@ def _named(name: str, k: int | None, class_id: int | None) -> str:
 def _checked(k: Any) -> int:
     number = as_int(k, "k")
     if number < 1:
-        raise InvalidArgumentError(f"Invalid k={number}. `k` should be >= 1.")
+        raise ArgumentError(f"Invalid k={number}. `k` should be >= 1.")
     return number
 
 
 def _rows_of_labels(labels: Any, predictions: Tensor) -> Tensor:
     """Labels with a last dimension for those of a row."""
     if hasattr(labels, "dense_shape") and not is_tensor(labels):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Labels are a dense tensor here, got {shown(labels)}. Fill the rows of a sparse one with one of their "
             "labels, or with -1 for average_precision_at_k."
         )
@@ -273,7 +273,7 @@ def _rows_of_labels(labels: Any, predictions: Tensor) -> Tensor:
         return dense
     if ranks[0] + 1 == ranks[1]:
         return expand_dims(dense, -1)
-    raise InvalidArgumentError(
+    raise ArgumentError(
         f"Unexpected labels shape {dense.shape} for predictions shape {predictions.shape}. Predictions rank should be "
         "the same rank as labels rank or labels rank plus one."
     )

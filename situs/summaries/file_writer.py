@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from situs.checkpoints.messages import MetaGraphDef
-from situs.errors import DataLossError, DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DataLossError, DTypeError, shown
 from situs.files.paths import as_text
 from situs.graph.graph import Graph
 from situs.proto.graph import GraphDef
@@ -56,7 +56,7 @@ class FileWriter:
         session: Any = None,
     ) -> None:
         if session is not None:
-            raise InvalidArgumentError("A FileWriter is no part of a session here. Leave `session` out.")
+            raise ArgumentError("A FileWriter is no part of a session here. Leave `session` out.")
         self._logdir = as_text(logdir)
         self._options = (max_queue, flush_secs, filename_suffix or "")
         self._lock = threading.RLock()
@@ -136,7 +136,7 @@ class FileWriter:
         step = _step_or_none(global_step)
         with self._lock:
             if tag in self._run_tags:
-                raise InvalidArgumentError(f"The provided tag was already used for this event type: {tag!r}.")
+                raise ArgumentError(f"The provided tag was already used for this event type: {tag!r}.")
             report = _run_metadata_bytes(run_metadata)
             self._run_tags.add(tag)
         tagged = messages.proto("event_pb2").TaggedRunMetadata(tag=tag, run_metadata=report)
@@ -229,7 +229,7 @@ def as_step(step: Any) -> int:
     if isinstance(step, (bool, np.bool_)) or not isinstance(step, (int, float, np.integer, np.floating)):
         raise DTypeError(f"A step is a whole number, got {shown(step)}.")
     if not -(2**63) <= step < 2**63:  # which is not so for NaN either
-        raise InvalidArgumentError(f"A step is a whole number of 64 bits, got {shown(step)}.")
+        raise ArgumentError(f"A step is a whole number of 64 bits, got {shown(step)}.")
     return int(step)
 
 
@@ -275,7 +275,7 @@ def graph_bytes(graph: Any, graph_def: Any) -> bytes:
         ValueError: there are two.
     """
     if graph is not None and graph_def is not None:
-        raise InvalidArgumentError("Please pass only graph, or graph_def (deprecated), but not both.")
+        raise ArgumentError("Please pass only graph, or graph_def (deprecated), but not both.")
     given = graph_def if graph is None else graph
     if isinstance(given, Graph):
         given = graph_message(given)

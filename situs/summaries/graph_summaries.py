@@ -15,7 +15,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, StateError, shown
 from situs.graph.context import get_collection, name_scope
 from situs.ops.attribute import as_int, as_word
 from situs.ops.constant import convert_to_tensor
@@ -101,7 +101,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     """
     tensor = convert_to_tensor(tensor)
     if tensor.dtype is not dt.string:
-        raise InvalidArgumentError(f"Expected tensor {shown(tensor)} to have dtype string, got {tensor.dtype}")
+        raise ArgumentError(f"Expected tensor {shown(tensor)} to have dtype string, got {tensor.dtype}")
     made = messages.proto("summary_pb2").SummaryMetadata()
     made.plugin_data.plugin_name = "text"
     return tensor_summary(name, tensor, summary_metadata=made, collections=collections)
@@ -153,7 +153,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
     _check_building()
     summaries = listed(inputs, "summaries")
     if not summaries:
-        raise InvalidArgumentError("There is nothing to merge: give at least one summary.")
+        raise ArgumentError("There is nothing to merge: give at least one summary.")
     with name_scope(name, "Merge"):
         return _collected(ops.merge_summary(summaries), collections, ())
 
@@ -180,14 +180,14 @@ def get_summary_description(node_def: NodeDef) -> Any:
     if not isinstance(node_def, NodeDef):
         raise DTypeError(f"A summary is described by its NodeDef, got {shown(node_def)}.")
     if node_def.op != "TensorSummary":
-        raise InvalidArgumentError(f"Can't get_summary_description on {node_def.op}")
+        raise ArgumentError(f"Can't get_summary_description on {node_def.op}")
     written = messages.part("google.protobuf.json_format")
     return written.Parse(node_def.attr["description"].s, messages.proto("summary_pb2").SummaryDescription())
 
 
 def _check_building() -> None:
     if here.graph is None:
-        raise FailedPreconditionError(
+        raise StateError(
             "Merging tf.summary.* ops is not compatible with eager execution. Write each value with tf.summary.scalar "
             "and the like of the eager dialect, or build a graph."
         )
@@ -202,5 +202,5 @@ def _collected(summary: Tensor, collections: Any, default: Any = (GraphKeys.SUMM
 def _at_least_one(max_outputs: Any) -> int:
     most = as_int(max_outputs, "max_outputs")
     if most < 1:
-        raise InvalidArgumentError(f"max_outputs says how many of a batch to keep, at least 1; got {most}.")
+        raise ArgumentError(f"max_outputs says how many of a batch to keep, at least 1; got {most}.")
     return most

@@ -16,7 +16,7 @@ from typing import Any
 
 from situs.devices import scope
 from situs.devices.scope import here
-from situs.errors import FailedPreconditionError, InvalidArgumentError
+from situs.errors import ArgumentError, StateError
 from situs.ops.strings import strings_of
 from situs.settings import switch
 from situs.summaries import messages
@@ -83,10 +83,10 @@ def trace_export(name: str, step: Any = None, profiler_outdir: Any = None) -> No
         ValueError: there is no trace, or no step.
     """
     if here.graph is not None:
-        raise FailedPreconditionError("Cannot export a trace inside a tf.function.")
+        raise StateError("Cannot export a trace inside a tf.function.")
     trace = _stopped()
     if trace is None:
-        raise InvalidArgumentError("Must enable trace before export through tf.summary.trace_on.")
+        raise ArgumentError("Must enable trace before export through tf.summary.trace_on.")
     write(name, lambda: strings_of([_run_metadata(trace)], ()), step, _metadata())
 
 

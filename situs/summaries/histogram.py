@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 
 Array = np.ndarray[Any, Any]
 
@@ -41,8 +41,8 @@ def _check_finite(flat: Array, tag: str) -> None:
     if np.isfinite(flat).all():
         return
     if np.isnan(flat).any():
-        raise InvalidArgumentError(f"Nan in summary histogram for: {tag}")
-    raise InvalidArgumentError(f"Infinity in Histogram for: {tag}")
+        raise ArgumentError(f"Nan in summary histogram for: {tag}")
+    raise ArgumentError(f"Infinity in Histogram for: {tag}")
 
 
 def _counts_between_limits(flat: Array) -> Array:

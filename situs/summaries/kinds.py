@@ -18,7 +18,7 @@ import torch
 from situs import dtype as dt
 from situs.dtype import BOOL, REAL
 from situs.eager.tensor import to_numpy_value
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.ops.attribute import as_int
 from situs.ops.cast import cast
 from situs.ops.constant import constant, convert_to_tensor
@@ -65,7 +65,7 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
     def number() -> Tensor:
         tensor = convert_to_tensor(data)
         if tensor.shape.rank not in (0, None):
-            raise InvalidArgumentError(f"Expected scalar shape, saw shape: {tensor.shape}.")
+            raise ArgumentError(f"Expected scalar shape, saw shape: {tensor.shape}.")
         return cast(tensor, dt.float32)
 
     return _written(name, "scalar", number, step, description)
@@ -162,7 +162,7 @@ def audio(
         ValueError: the data are not of rank 3, or the encoding is another one.
     """
     if encoding not in (None, "wav"):
-        raise InvalidArgumentError(f"Unknown encoding: {encoding!r}; sounds are written as 'wav'.")
+        raise ArgumentError(f"Unknown encoding: {encoding!r}; sounds are written as 'wav'.")
     most = _not_negative(max_outputs)
     return _written(name, "audio", lambda: _sounds(_of_rank(data, 3)[:most], sample_rate), step, description)
 
@@ -186,16 +186,14 @@ def _metadata(plugin: str, description: Any) -> bytes:
 def _of_rank(data: Any, rank: int) -> Tensor:
     tensor = convert_to_tensor(data)
     if tensor.shape.rank not in (rank, None):
-        raise InvalidArgumentError(
-            f"Tensor must have rank {rank}.  Received rank {tensor.shape.rank}, shape {tensor.shape}"
-        )
+        raise ArgumentError(f"Tensor must have rank {rank}.  Received rank {tensor.shape.rank}, shape {tensor.shape}")
     return tensor
 
 
 def _not_negative(max_outputs: Any) -> int:
     most = as_int(max_outputs, "max_outputs")
     if most < 0:
-        raise InvalidArgumentError(f"max_outputs says how many to write at most, 0 or more; got {most}.")
+        raise ArgumentError(f"max_outputs says how many to write at most, 0 or more; got {most}.")
     return most
 
 
@@ -219,4 +217,4 @@ def _sounds_kernel(clips: torch.Tensor, sample_rate: Any) -> Array:
 
 def _check_rank(tensor: torch.Tensor, rank: int) -> None:
     if tensor.ndim != rank:
-        raise InvalidArgumentError(f"Tensor must have rank {rank}.  Received rank {tensor.ndim}")
+        raise ArgumentError(f"Tensor must have rank {rank}.  Received rank {tensor.ndim}")

@@ -19,7 +19,7 @@ from situs import dtype as dt
 from situs.dtype import FLOATING, REAL
 from situs.eager.bridge import host, place_of
 from situs.eager.tensor import to_numpy_value
-from situs.errors import DataLossError, InvalidArgumentError
+from situs.errors import ArgumentError, DataLossError
 from situs.ops.define import CPU, op
 from situs.ops.strings import strings_of
 from situs.shapes import SCALAR, brackets
@@ -59,12 +59,12 @@ def _text(tag: Any) -> str:
     try:
         return item.decode()
     except UnicodeDecodeError:
-        raise InvalidArgumentError(f"A tag is UTF-8 text, got {item!r}.") from None
+        raise ArgumentError(f"A tag is UTF-8 text, got {item!r}.") from None
 
 
 def _one(value: Array) -> bytes:
     if value.size != 1:
-        raise InvalidArgumentError(f"A tag must be a scalar, got shape {brackets(value.shape)}.")
+        raise ArgumentError(f"A tag must be a scalar, got shape {brackets(value.shape)}.")
     return value.reshape(-1)[0]  # type: ignore[no-any-return]
 
 
@@ -75,7 +75,7 @@ def _one(value: Array) -> bytes:
 def _scalar_kernel(tags: Array, values: torch.Tensor) -> Array:
     if tuple(tags.shape) != tuple(values.shape):
         which = f" (tag '{_text(tags)}')" if tags.size == 1 else ""
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"tags and values are not the same shape: {brackets(tags.shape)} != {brackets(values.shape)}{which}"
         )
     summary = new_summary()
@@ -108,9 +108,9 @@ def _image_kernel(tag: Array, tensor: torch.Tensor, *, max_images: int) -> Array
 
 def _check_pictures(shape: tuple[int, ...]) -> None:
     if len(shape) != 4 or shape[3] not in (1, 3, 4):
-        raise InvalidArgumentError(f"Tensor must be 4-D with last dim 1, 3, or 4, not {brackets(shape)}")
+        raise ArgumentError(f"Tensor must be 4-D with last dim 1, 3, or 4, not {brackets(shape)}")
     if 0 in shape[1:]:
-        raise InvalidArgumentError(f"input tensor must have non-zero dims. Found: {brackets(shape)}.")
+        raise ArgumentError(f"input tensor must have non-zero dims. Found: {brackets(shape)}.")
 
 
 def _numbered(tag: str, number: int, most: int) -> str:
@@ -120,7 +120,7 @@ def _numbered(tag: str, number: int, most: int) -> str:
 @audio_summary.kernel(CPU)
 def _audio_kernel(tag: Array, tensor: torch.Tensor, sample_rate: torch.Tensor, *, max_outputs: int) -> Array:
     if tensor.ndim not in (2, 3):
-        raise InvalidArgumentError(f"Tensor must be 3-D or 2-D, got: {brackets(tuple(tensor.shape))}")
+        raise ArgumentError(f"Tensor must be 3-D or 2-D, got: {brackets(tuple(tensor.shape))}")
     rate = _rate(sample_rate)
     summary, clips = new_summary(), to_numpy_value(tensor[:max_outputs])
     for number, clip in enumerate(clips[..., np.newaxis] if clips.ndim == 2 else clips):
@@ -133,10 +133,10 @@ def _audio_kernel(tag: Array, tensor: torch.Tensor, sample_rate: torch.Tensor, *
 
 def _rate(sample_rate: torch.Tensor) -> float:
     if sample_rate.numel() != 1:
-        raise InvalidArgumentError(f"sample_rate must be a scalar, got shape {brackets(tuple(sample_rate.shape))}")
+        raise ArgumentError(f"sample_rate must be a scalar, got shape {brackets(tuple(sample_rate.shape))}")
     rate = float(sample_rate)
     if not 0 < rate < 2**32:
-        raise InvalidArgumentError(f"sample_rate must be > 0, and less than 2^32; got {rate:g}")
+        raise ArgumentError(f"sample_rate must be > 0, and less than 2^32; got {rate:g}")
     return rate
 
 
@@ -175,7 +175,7 @@ def _merge_kernel(inputs: list[Array]) -> Array:
     for item in [item for value in inputs for item in value.reshape(-1)]:
         for value in _parsed_input(item).value:
             if value.tag in seen:
-                raise InvalidArgumentError(f"Duplicate tag {value.tag} found in summary inputs")
+                raise ArgumentError(f"Duplicate tag {value.tag} found in summary inputs")
             seen.add(value.tag)
             summary.value.append(value)
     return _made(summary)
@@ -185,4 +185,4 @@ def _parsed_input(item: bytes) -> Any:
     try:
         return parsed(messages.proto("summary_pb2").Summary, item)
     except DataLossError as error:
-        raise InvalidArgumentError(f"Could not parse one of the summary inputs. {error}") from None
+        raise ArgumentError(f"Could not parse one of the summary inputs. {error}") from None

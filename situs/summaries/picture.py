@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.summaries import messages
 
 Array = np.ndarray[Any, Any]
@@ -30,9 +30,9 @@ def encode_png(pixels: Array) -> bytes:
     """
     height, width, channels = pixels.shape
     if channels not in _MODES:
-        raise InvalidArgumentError(f"image must have 1, 2, 3, or 4 channels, got {channels}")
+        raise ArgumentError(f"image must have 1, 2, 3, or 4 channels, got {channels}")
     if not height or not width:
-        raise InvalidArgumentError(f"An image has at least one pixel, got one of {height} x {width}.")
+        raise ArgumentError(f"An image has at least one pixel, got one of {height} x {width}.")
     flat = np.ascontiguousarray(pixels)
     picture = messages.part("PIL.Image").frombytes(_MODES[channels], (width, height), flat.tobytes())
     file = io.BytesIO()

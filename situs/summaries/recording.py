@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from situs import dtype as dt
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.cast import cast
 from situs.ops.constant import constant, convert_to_tensor
@@ -92,7 +92,7 @@ def step_or_default(step: Any) -> Tensor:
     """
     found = state.step if step is None else step
     if found is None:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "No step set. Please specify one either through the `step` argument or through "
             "tf.summary.experimental.set_step()"
         )

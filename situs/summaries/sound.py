@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 
 Array = np.ndarray[Any, Any]
 
@@ -24,9 +24,9 @@ def encode_wav(samples: Array, sample_rate: int) -> bytes:
     """
     channels = samples.shape[1]
     if not 0 < sample_rate < 2**32:
-        raise InvalidArgumentError(f"sample_rate must be in (0, 2^32), got: {sample_rate}")
+        raise ArgumentError(f"sample_rate must be in (0, 2^32), got: {sample_rate}")
     if not 0 < channels < 2**15:  # two bytes for each, counted in 16 bits
-        raise InvalidArgumentError(f"num_channels must be in (0, 2^15), got: {channels}")
+        raise ArgumentError(f"num_channels must be in (0, 2^15), got: {channels}")
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
         out.setnchannels(channels)

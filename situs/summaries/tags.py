@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import current_name_scope, name_scope
 
 _logger = logging.getLogger("situs")
@@ -44,7 +44,7 @@ def graph_scope(name: Any, family: Any, default: str | None = None) -> Iterator[
     cleaned, group = clean_tag(name), clean_tag(family)
     base = cleaned if group is None or cleaned is None else f"{group}/{cleaned}"
     if base is None and default is None:
-        raise InvalidArgumentError(f"A summary needs a name, which becomes its tag in TensorBoard; got {name!r}.")
+        raise ArgumentError(f"A summary needs a name, which becomes its tag in TensorBoard; got {name!r}.")
     wanted = default if base is None else base
     with name_scope(wanted) as scope:
         tag = scope.rstrip("/")

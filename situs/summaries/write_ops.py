@@ -14,7 +14,7 @@ import torch
 
 from situs.devices import scope
 from situs.devices.scope import here
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.node import Operation
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.define import CPU, op
@@ -59,7 +59,7 @@ def _flush_kernel(*, writer: Any) -> tuple[()]:
 
 def _add(writer: Any, step: torch.Tensor, **what: Any) -> None:
     if step.numel() != 1:
-        raise InvalidArgumentError(f"A step is one number, got a tensor of shape {list(step.shape)}.")
+        raise ArgumentError(f"A step is one number, got a tensor of shape {list(step.shape)}.")
     writer.add(messages.proto("event_pb2").Event(wall_time=time.time(), step=int(step), **what))
 
 

@@ -15,7 +15,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    StateError,
+    UnimplementedError,
+    shown,
+)
 from situs.files.paths import as_text
 from situs.graph.graph import Graph
 from situs.ops.attribute import as_float, as_word
@@ -112,7 +118,7 @@ class FileSummaryWriter(SummaryWriter):
 
     def _check_open(self) -> None:
         if self._file.closed:
-            raise FailedPreconditionError(f"SummaryWriter {self!r} is already closed. Make another one.")
+            raise StateError(f"SummaryWriter {self!r} is already closed. Make another one.")
 
     def __repr__(self) -> str:
         return f"<SummaryWriter of {str(self._file.path)!r}>"
@@ -155,9 +161,9 @@ def create_file_writer(
         OpError: the folder or the file cannot be made.
     """
     if logdir is None:
-        raise InvalidArgumentError("Argument `logdir` cannot be None")
+        raise ArgumentError("Argument `logdir` cannot be None")
     if experimental_mesh is not None:
-        raise InvalidArgumentError("A writer belongs to this process. Leave `experimental_mesh` out.")
+        raise ArgumentError("A writer belongs to this process. Leave `experimental_mesh` out.")
     wait = 120_000 if flush_millis is None else as_float(flush_millis, "flush_millis")
     suffix = ".v2" if filename_suffix is None else as_word(filename_suffix, "filename_suffix")
     return FileSummaryWriter(EventFile(as_text(logdir), 10 if max_queue is None else max_queue, wait / 1000, suffix))
@@ -188,7 +194,7 @@ def graph(graph_data: Graph | GraphDef) -> Tensor:
         TypeError: it is no graph.
     """
     if here.graph is not None:
-        raise FailedPreconditionError("graph() cannot be invoked inside a graph context.")
+        raise StateError("graph() cannot be invoked inside a graph context.")
     writer = state.writer
     if not isinstance(writer, FileSummaryWriter):
         return constant(False)

@@ -12,7 +12,7 @@ from situs.dtype import DType
 from situs.eager.binding import Binder, host_value
 from situs.eager.convert import to_array
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError, OpError
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import Op, find_op
@@ -45,6 +45,10 @@ class SymbolicBinder(Binder):
                 pass  # it does not fit: take its natural dtype, and let the mismatch be reported
         return constant(self.graph, *to_array(value), name)
 
+    def refusal(self, error: DTypeError, op: Op) -> OpError:
+        """The error of an op that is added to a graph."""
+        return error.in_building(op.name)
+
     def _packed(self, values: Any, wanted: DType | None, arg: Arg) -> Any:
         from situs.symbolic.build import apply  # which binds inputs by this class
 
@@ -57,7 +61,7 @@ class SymbolicBinder(Binder):
         if isinstance(value, SymbolicTensor):
             return self.graph.capture(value)  # even if its value is known: another one may be fed
         if isinstance(value, TensorShape) and not value.is_fully_defined():
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The shape {value} is not fully known before the graph runs. Use tf.shape(x) where sizes are needed."
             )
         if isinstance(value, (list, tuple)) and has_tensor(value):

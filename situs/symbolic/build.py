@@ -23,7 +23,7 @@ def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | No
     try:
         shapes = infer(op, args, attrs)
     except OpError as error:
-        raise error.in_op(op.name) from None
+        raise error.in_building(op.name) from None
     node = graph.add(op, args, attrs, types, _results(op, types, shapes), f"{unique}/")
     if len(op.outputs) == 1 and not op.outputs[0].is_list:
         return node.outputs[0]

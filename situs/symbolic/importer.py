@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from situs.dtype import DType
-from situs.errors import InternalError, InvalidArgumentError
+from situs.errors import ArgumentError, InternalError, InvalidArgumentError
 from situs.graph.attributes import PLAIN, read_attr, read_plain
 from situs.graph.context import as_default
 from situs.graph.function import GIVING, FunctionGraph, captured
@@ -87,7 +87,7 @@ class Importer:
             self._colocate(node, self._about(node).colocations)
         unused = [source for source in self.inputs if source not in self.used and not self._exists(source)]
         if unused:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Attempted to map inputs that were not found in graph_def: [{', '.join(map(str, unused))}]"
             )
 
@@ -102,11 +102,11 @@ class Importer:
             return self.inputs[source]  # type: ignore[no-any-return]
         node = self.made.get(name)
         if node is None:
-            raise InvalidArgumentError(f"Requested return node '{name}' not found in graph def")
+            raise ArgumentError(f"Requested return node '{name}' not found in graph def")
         if ":" not in text:
             return node
         if number >= len(node.outputs):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Invalid return output {number} of node '{name}', which has {len(node.outputs)} output(s)"
             )
         return node.outputs[number]
@@ -166,7 +166,7 @@ class Importer:
         try:
             verify_operation(made)
         except InternalError as error:
-            raise InvalidArgumentError(f"The functions do not fit the node. {error}") from None
+            raise ArgumentError(f"The functions do not fit the node. {error}") from None
         return made
 
     def _residuals(self, op_def: Op, attrs: Attrs, values: dict[str, Any]) -> list[tuple[SymbolicTensor, ...]]:
@@ -213,7 +213,7 @@ class Importer:
             values[plain] = self._value(attr, op_def.attrs.get(key), tensors) if plain == key else read_plain(attr)
         for key in op_def.given_types:
             if not isinstance(values.get(key), DType):
-                raise InvalidArgumentError(f"NodeDef missing attr '{key}' from {read.spelled(op_def)}")
+                raise ArgumentError(f"NodeDef missing attr '{key}' from {read.spelled(op_def)}")
         if "shape" in op_def.attrs and op_def.attrs["shape"] is None:
             values.setdefault("shape", UNKNOWN)
         if op_def.name == "Const":
@@ -225,7 +225,7 @@ class Importer:
         if not functions:
             value = read_attr(attr, default)
             if isinstance(default, TensorShape) and not isinstance(value, TensorShape):
-                raise InvalidArgumentError(f"a shape is wanted where the message has {value!r}")
+                raise ArgumentError(f"a shape is wanted where the message has {value!r}")
             return value
         graphs = [self._graph(name, tensors) for name in functions]
         return graphs[0] if attr.WhichOneof("value") == "func" else tuple(graphs)
@@ -236,7 +236,7 @@ class Importer:
             return self.inputs[source]  # type: ignore[no-any-return]
         outputs = self.made[source.name].outputs
         if source.number >= len(outputs):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Connecting to invalid output {source.number} of source node {source.name} which has {len(outputs)} "
                 "outputs."
             )
@@ -256,7 +256,7 @@ class Importer:
         """Gives a node its group; its device is then that of the first other that asks for one."""
         for name in names:
             if name not in self.made:
-                raise InvalidArgumentError(f"Node '{node.name}' expects to be colocated with unknown node '{name}'")
+                raise ArgumentError(f"Node '{node.name}' expects to be colocated with unknown node '{name}'")
         made, groups = self.made[node.name], [self.made[name] for name in names]
         made.colocated_with = tuple(dict.fromkeys(other.name for other in groups))
         if read.companions(node, names):
@@ -277,7 +277,7 @@ class Importer:
         if outside is not None and outside in known:
             return known[outside].op  # two of the inputs are one tensor now
         if outside is not None and (outside.dtype is not dtype or not outside.shape.is_compatible_with(shape)):
-            raise InvalidArgumentError(f"It stands for {outside!r}, and says it is {dtype.name} of shape {shape}.")
+            raise ArgumentError(f"It stands for {outside!r}, and says it is {dtype.name} of shape {shape}.")
         arg = Arg("output", "dtype", is_ref=outside is not None and outside.is_ref)
         made = self.graph.add(captured, (), {}, {"dtype": dtype}, [(arg, dtype, shape)], f"{full}/")
         if outside is not None:
@@ -288,7 +288,7 @@ class Importer:
         around = () if self.interface is None else self.interface.around
         if name not in self.library or name in around:
             what = "calls itself" if name in around else "is not in the library of the graph_def"
-            raise InvalidArgumentError(f"The function '{name}' {what}.")
+            raise ArgumentError(f"The function '{name}' {what}.")
         interface = Interface(self.library[name], self.graph, tensors, (*around, name))
         importer = Importer(interface.graph, interface.function.node_def, "", self.library, interface=interface)
         with as_default(interface.graph):
@@ -346,13 +346,13 @@ class Interface:
             InvalidArgumentError: nothing comes in under this name.
         """
         if name not in self.numbers:
-            raise InvalidArgumentError(f"The function '{self.around[-1]}' has no argument of this name.")
+            raise ArgumentError(f"The function '{self.around[-1]}' has no argument of this name.")
         said = self.function.arg_attr.get(self.numbers[name])
         capture = None if said is None else said.attr.get("_capture")
         if capture is None:
             return None
         if not 0 <= capture.i < len(self.tensors):
-            raise InvalidArgumentError(f"It stands for input {capture.i} of a node with {len(self.tensors)} inputs.")
+            raise ArgumentError(f"It stands for input {capture.i} of a node with {len(self.tensors)} inputs.")
         return self.tensors[int(capture.i)]
 
     def finish(self, importer: Importer) -> None:
@@ -370,7 +370,7 @@ _FUNCTIONS = frozenset({"cond", "body", "then_branch", "else_branch", "f"})
 def _check_functions(op_def: Op, values: dict[str, Any]) -> None:
     for name in op_def.attrs.keys() & _FUNCTIONS:
         if not isinstance(values.get(name), FunctionGraph):
-            raise InvalidArgumentError(f"The function {name!r} of {read.spelled(op_def)} is missing")
+            raise ArgumentError(f"The function {name!r} of {read.spelled(op_def)} is missing")
 
 
 @contextmanager
@@ -386,7 +386,7 @@ def _alone(graph: Graph) -> Iterator[None]:
 def _result(importer: Importer, text: str) -> SymbolicTensor:
     found = importer.element(text)
     if not isinstance(found, SymbolicTensor):
-        raise InvalidArgumentError(f"A result of a function is a tensor, got {text!r}.")
+        raise ArgumentError(f"A result of a function is a tensor, got {text!r}.")
     return found
 
 
@@ -396,14 +396,12 @@ def _refine(made: Operation, attrs: Attrs) -> None:
     if shapes is None:
         return
     if len(shapes) != len(made.outputs):
-        raise InvalidArgumentError(
-            f"The attr '_output_shapes' has {len(shapes)} shapes for {len(made.outputs)} results."
-        )
+        raise ArgumentError(f"The attr '_output_shapes' has {len(shapes)} shapes for {len(made.outputs)} results.")
     for number, (tensor, shape) in enumerate(zip(made.outputs, shapes, strict=True)):
         try:
             tensor.set_shape(shape)
         except InvalidArgumentError as error:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Node '{made.name}' has an _output_shapes attribute inconsistent with the GraphDef for output "
                 f"#{number}: {error}"
             ) from None

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from situs.devices.scope import device
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError, NotFoundError, OpError
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, NotFoundError, OpError
 from situs.graph.attributes import read_attr
 from situs.graph.names import check_node_name
 from situs.graph.plain import inputs_in, loads
@@ -52,7 +52,7 @@ def parse_input(text: str) -> Source:
         return Source(text[1:], CONTROL)
     name, colon, number = text.partition(":")
     if colon and not (number.isascii() and number.isdecimal() and len(number) < 10):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Cannot convert '{text}' to a tensor name. Second component of the name following the `:` should be an "
             f"int. Got {number}."
         )
@@ -73,23 +73,23 @@ def check_nodes(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], g
     for node in nodes:
         _check_name(node.name)
         if node.name in names:
-            raise InvalidArgumentError(f"Node '{node.name}' is not unique")
+            raise ArgumentError(f"Node '{node.name}' is not unique")
         names.add(node.name)
         op_of(node)
     for node, wanted in zip(nodes, sources, strict=True):
         numbers = [source.number == CONTROL for source in wanted]
         if numbers != sorted(numbers):
-            raise InvalidArgumentError(f"Node '{node.name}': Control dependencies must come after regular dependencies")
+            raise ArgumentError(f"Node '{node.name}': Control dependencies must come after regular dependencies")
         for source in wanted:
             if source not in given and source.name not in names:
-                raise InvalidArgumentError(f"Node '{node.name}': Unknown input node '{source.name}'")
+                raise ArgumentError(f"Node '{node.name}': Unknown input node '{source.name}'")
 
 
 def _check_name(name: str) -> None:
     try:
         check_node_name(name)
     except InvalidArgumentError:
-        raise InvalidArgumentError(f"Node '{name}': Node name contains invalid characters") from None
+        raise ArgumentError(f"Node '{name}': Node name contains invalid characters") from None
 
 
 def op_of(node: NodeDef) -> Op:
@@ -120,7 +120,7 @@ def in_order(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], give
     ready = [number for number, count in enumerate(waiting) if count == 0]
     order = list(_drained(ready, takers, waiting))
     if len(order) < len(nodes):
-        raise InvalidArgumentError(f"{len(nodes) - len(order)} nodes in a cycle")
+        raise ArgumentError(f"{len(nodes) - len(order)} nodes in a cycle")
     return order
 
 
@@ -156,7 +156,7 @@ def grouped(op_def: Op, attrs: Attrs, tensors: Sequence[SymbolicTensor]) -> tupl
         elif arg.is_list or len(taken) == 1:
             args.append(taken if arg.is_list else taken[0])
     if rest or len(args) != len(op_def.inputs):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"NodeDef expected inputs '{', '.join(map(str, op_def.inputs))}' do not match {len(tensors)} inputs "
             f"specified; {spelled(op_def)}"
         )
@@ -187,7 +187,7 @@ def _lengths(op_def: Op, attrs: Attrs, hosts: Container[str], count: int) -> lis
 def attr_of(op_def: Op, attrs: Attrs, name: str) -> AttrValue:
     """An attribute that a node cannot do without."""
     if name not in attrs:
-        raise InvalidArgumentError(f"NodeDef missing attr '{name}' from {spelled(op_def)}")
+        raise ArgumentError(f"NodeDef missing attr '{name}' from {spelled(op_def)}")
     return attrs[name]
 
 
@@ -206,7 +206,7 @@ def check_types(name: str, op_def: Op, wanted_types: Sequence[DType | None], arg
     for arg, wanted, value in zip(op_def.inputs, wanted_types, args, strict=True):
         for tensor in value if arg.is_list else (value,):
             if isinstance(tensor, SymbolicTensor) and wanted is not None and tensor.dtype is not wanted:
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"Input {number} of node {name} was passed {tensor.dtype.proto_name} from {tensor.name} "
                     f"incompatible with expected {wanted.proto_name}."
                 )
@@ -227,7 +227,7 @@ def _wanted(arg: Arg, attrs: Attrs) -> DType | None:
 def _dtype(attr: AttrValue) -> DType:
     value = read_attr(attr)
     if not isinstance(value, DType):
-        raise InvalidArgumentError(f"A dtype was expected, got {value!r}.")
+        raise ArgumentError(f"A dtype was expected, got {value!r}.")
     return value
 
 
@@ -238,9 +238,9 @@ def check_constant(values: Mapping[str, Any]) -> None:
     """Raises unless a constant has a value, of the dtype that it says."""
     value = values.get("value")
     if value is None or not hasattr(value, "dtype"):
-        raise InvalidArgumentError("NodeDef missing attr 'value' from Op<name=Const>")
+        raise ArgumentError("NodeDef missing attr 'value' from Op<name=Const>")
     if as_dtype(value.dtype) is not values["dtype"]:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"A constant of dtype {values['dtype'].name} was expected, its value is {as_dtype(value.dtype).name}."
         )
 
@@ -251,7 +251,7 @@ def output_shapes(attrs: Attrs) -> tuple[TensorShape, ...] | None:
         return None
     shapes = read_attr(attrs["_output_shapes"])
     if not isinstance(shapes, tuple) or not all(isinstance(shape, TensorShape) for shape in shapes):
-        raise InvalidArgumentError("The attr '_output_shapes' is no list of shapes.")
+        raise ArgumentError("The attr '_output_shapes' is no list of shapes.")
     return shapes
 
 
@@ -262,9 +262,7 @@ def declared_results(op_def: Op, attrs: Attrs) -> list[tuple[Arg, DType, TensorS
     several = len(op_def.outputs) == 1 and op_def.outputs[0].is_list
     declared = op_def.outputs * len(dtypes) if several else op_def.outputs
     if not (len(declared) == len(dtypes) == len(shapes)):
-        raise InvalidArgumentError(
-            f"{len(dtypes)} dtypes and {len(shapes)} shapes for the results of {spelled(op_def)}"
-        )
+        raise ArgumentError(f"{len(dtypes)} dtypes and {len(shapes)} shapes for the results of {spelled(op_def)}")
     return list(zip(declared, dtypes, shapes, strict=True))
 
 
@@ -316,6 +314,6 @@ def blamed() -> Iterator[At]:
     except (AttributeError, TypeError, ValueError, LookupError, ArithmeticError) as error:
         if isinstance(error, OpError):
             raise
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Node '{at.node.name}': {at.node.op} cannot be made of these attributes: {error}"
         ) from None

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from situs.devices.inventory import process
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.context import get_default_graph, get_default_session, reset_default_graph
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
@@ -113,7 +113,7 @@ class TestCase(Assertions):
         if self._cached is None:
             self._cached, self._cached_for = Session("", graph, _config(config, force_gpu)), wanted
         elif self._cached_for != wanted:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "The graph, config and force_gpu of the test's cached session are other ones than now. Use "
                 "self.session() for a session of its own."
             )
@@ -205,7 +205,7 @@ def _placing(graph: Graph, use_gpu: bool, force_gpu: bool) -> Iterator[None]:
         return
     name = next((d.local_name for d in process.preview() if d.type == "GPU"), "") if force_gpu else "/device:CPU:0"
     if not name:
-        raise InvalidArgumentError("force_gpu=True asks for a GPU, and this machine has none.")
+        raise ArgumentError("force_gpu=True asks for a GPU, and this machine has none.")
     with graph.device(name):
         yield
 

@@ -14,7 +14,7 @@ from typing import Any
 from situs.autograph import hooks as autograph
 from situs.devices.scope import here
 from situs.dtype import int32
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import array, compare, constant, control, debug, loop
 from situs.ops.inner import Inner
@@ -85,7 +85,7 @@ def _check_creation(variable: Any) -> None:
     if here.graph is None:
         return  # it is eager code that makes it
     if not _creation.allowed:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is "
             f"only created once or created outside tf.function: {_creation.function}() makes one every time a graph is "
             "made for it. Make it outside, or only if it does not exist yet."

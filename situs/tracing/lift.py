@@ -14,7 +14,7 @@ from __future__ import annotations
 from situs.devices.inventory import process
 from situs.eager.bridge import host, place
 from situs.eager.tensor import EagerTensor, wrap
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.execution.engine import Engine
 from situs.execution.prune import prune
 from situs.execution.state import Run, State
@@ -48,7 +48,7 @@ def value_now(tensor: SymbolicTensor) -> EagerTensor:
 
 
 def _unknown(tensor: SymbolicTensor, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
+    return ArgumentError(
         f"A tf.Variable made inside a tf.function cannot begin with {tensor!r}: {why}. Make the variable outside of "
         "the function, or give it a value that is known."
     )

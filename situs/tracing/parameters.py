@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from situs.eager.convert import to_tensor
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.tensor import Tensor, read
 from situs.tracing.kind import Kind, Literal, kind_of
 from situs.tracing.spec import TensorSpec
@@ -172,7 +172,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except ValueError:
-        raise InvalidArgumentError(f"The parameters of {function!r} cannot be found; wrap it in a function.") from None
+        raise ArgumentError(f"The parameters of {function!r} cannot be found; wrap it in a function.") from None
 
 
 def check_signature(signature: Any) -> tuple[Any, ...] | None:

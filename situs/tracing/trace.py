@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs.devices.scope import ROOT, Scope, here
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
@@ -103,7 +103,7 @@ def _check_unchanged(function: Callable[..., Any], args: Any, kwargs: Any, befor
         name for name, was, value in zip(names, before, given, strict=True) if not _is_same(was, _contents(value))
     ]
     if changed:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{getattr(function, '__name__', 'function')}({', '.join(names)}) should not modify its Python input "
             "arguments. Modifying a copy is allowed. The following parameter(s) were modified: "
             f"{', '.join(changed)}"

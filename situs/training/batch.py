@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from situs import dtype as dt
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.graph.context import name_scope
 from situs.ops.attribute import as_bool, as_int
 from situs.ops.constant import constant, convert_to_tensor
@@ -22,6 +22,7 @@ from situs.ops.placeholder import no_op
 from situs.ops.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor, is_tensor
+from situs.training.filling import summarize_filling
 from situs.training.queue_runner import QueueRunner, add_queue_runner
 
 MOST_THREADS = 4096  # of one queue
@@ -270,6 +271,7 @@ def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str
         queue = _queue(wish, _dtypes(lists), _shapes(lists, wish))
         operations = [_enqueue(queue, tensors, keep, wish.enqueue_many) for tensors in lists]
         add_queue_runner(QueueRunner(queue, operations * _as_threads(threads)))
+        summarize_filling(queue, wish.capacity, 0 if wish.shuffling is None else wish.shuffling.least)
         dequeue = queue.dequeue_up_to if wish.smaller else queue.dequeue_many
         made = dequeue(wish.batch_size, name=scope)
     if not isinstance(sources[0], dict):
@@ -280,7 +282,7 @@ def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str
 def _as_threads(threads: Any) -> int:
     number = as_int(threads, "num_threads")
     if not 1 <= number <= MOST_THREADS:
-        raise InvalidArgumentError(f"A queue is filled by 1 to {MOST_THREADS} threads, got num_threads={number}.")
+        raise ArgumentError(f"A queue is filled by 1 to {MOST_THREADS} threads, got num_threads={number}.")
     return number
 
 
@@ -288,9 +290,9 @@ def _checked_sources(sources: Any) -> Sequence[Any]:
     if is_tensor(sources) or not isinstance(sources, (list, tuple)):
         raise DTypeError(f"Expected a list of sources, each a list or a dictionary of tensors; got {sources!r}.")
     if not sources:
-        raise InvalidArgumentError("Expected at least one set of tensors")
+        raise ArgumentError("Expected at least one set of tensors")
     if len({tuple(_sorted_keys(source)) if isinstance(source, dict) else None for source in sources}) > 1:
-        raise InvalidArgumentError("The sources that are joined must be dictionaries with the same keys, or all lists.")
+        raise ArgumentError("The sources that are joined must be dictionaries with the same keys, or all lists.")
     return sources
 
 
@@ -309,13 +311,13 @@ def _as_tensors(source: Any, what: str) -> list[Any]:
     else:
         listed = list(source)
     if not listed:
-        raise InvalidArgumentError(f"Expected at least one tensor in {what}().")
+        raise ArgumentError(f"Expected at least one tensor in {what}().")
     return [convert_to_tensor(value) if is_tensor(value) else constant(value) for value in listed]
 
 
 def _dtypes(lists: list[list[Any]]) -> list[dt.DType]:
     if len({len(tensors) for tensors in lists}) > 1:
-        raise InvalidArgumentError("The sources that are joined must have the same number of tensors.")
+        raise ArgumentError("The sources that are joined must have the same number of tensors.")
     for same in zip(*lists, strict=True):
         for tensor in same[1:]:
             if tensor.dtype is not same[0].dtype:
@@ -333,7 +335,7 @@ def _shapes(lists: list[list[Any]], wish: _Wish) -> Any:
 def _element_shape(tensors: Sequence[Tensor], enqueue_many: bool) -> TensorShape:
     found = [tensor.shape for tensor in tensors]
     if any(shape.rank is None for shape in found):
-        raise InvalidArgumentError(f"Cannot infer Tensor's rank: {tensors[0]}. Give its shape in `shapes`.")
+        raise ArgumentError(f"Cannot infer Tensor's rank: {tensors[0]}. Give its shape in `shapes`.")
     if enqueue_many:
         found = [shape.with_rank_at_least(1)[1:] for shape in found]
     if len({shape.rank for shape in found}) > 1:
@@ -355,9 +357,9 @@ def _checked_keep(keep: Any, enqueue_many: bool) -> Any:
         return True
     tensor = convert_to_tensor(keep, dt.bool) if is_tensor(keep) else constant(keep, dt.bool)
     if tensor.shape.rank is None:
-        raise InvalidArgumentError("`keep_input` dimensions must be known at graph construction.")
+        raise ArgumentError("`keep_input` dimensions must be known at graph construction.")
     if tensor.shape.rank > 1 or (tensor.shape.rank == 1 and not enqueue_many):
-        raise InvalidArgumentError("`keep_input` cannot be a vector when `enqueue_many=False`.")
+        raise ArgumentError("`keep_input` cannot be a vector when `enqueue_many=False`.")
     return tensor
 
 

@@ -19,7 +19,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OutOfRangeError, shown
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    OutOfRangeError,
+    StateError,
+    shown,
+)
 from situs.ops.attribute import as_float
 from situs.tree import listed
 
@@ -178,7 +184,7 @@ def _as_seconds(seconds: Any, name: str) -> float:
     """A time to wait; more than the system can wait for stands for as long as it can."""
     number = as_float(seconds, name)
     if math.isnan(number):
-        raise InvalidArgumentError(f"{name} is a number of seconds, got {number}.")
+        raise ArgumentError(f"{name} is a number of seconds, got {number}.")
     return min(number, threading.TIMEOUT_MAX)
 
 
@@ -196,7 +202,7 @@ def _check_over(threads: Iterable[threading.Thread], ignore: bool) -> None:
         return
     text = f"Coordinator stopped with threads still running: {' '.join(running)}"
     if not ignore:
-        raise FailedPreconditionError(text)
+        raise StateError(text)
     _logger.info(text)
 
 
@@ -220,7 +226,7 @@ class LooperThread(threading.Thread):
         kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(coord, Coordinator):
-            raise InvalidArgumentError(f"'coord' argument must be a Coordinator: {coord}")
+            raise ArgumentError(f"'coord' argument must be a Coordinator: {coord}")
         if target is not None and not callable(target):
             raise DTypeError(f"The target of a LooperThread is a function, got {shown(target)}.")
         if not isinstance(kwargs, (Mapping, type(None))):

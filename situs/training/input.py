@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.graph.context import control_dependencies, name_scope
 from situs.ops.array import identity, shape
 from situs.ops.attribute import as_bool, as_int
@@ -26,6 +26,7 @@ from situs.ops.gather import gather
 from situs.ops.queue import FIFOQueue, QueueBase
 from situs.ops.random import shuffle as random_shuffle
 from situs.tensor import is_tensor
+from situs.training.filling import summarize_filling
 from situs.training.queue_runner import QueueRunner, add_queue_runner
 from situs.tree import listed
 from situs.variables.collections import GraphKeys
@@ -43,7 +44,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     if num_epochs is None:
         return tensor
     if as_int(num_epochs, "num_epochs") <= 0:
-        raise InvalidArgumentError(f"num_epochs must be > 0 not {num_epochs}.")
+        raise ArgumentError(f"num_epochs must be > 0 not {num_epochs}.")
     with name_scope(name, "limit_epochs") as scope:
         start = constant(0, dt.int64)
         epochs = RefVariable(start, name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
@@ -74,7 +75,7 @@ def input_producer(
         seed: Makes the orders repeat.
         capacity: How many rows the queue holds.
         shared_name: Queues of one shared name are one queue, in a session.
-        summary_name: Accepted for TensorFlow's programs.
+        summary_name: A name for a summary of the part of the queue that is filled; None for no summary.
         name: A name for the operations.
         cancel_op: What closes the queue when the coordinator stops.
     """
@@ -82,7 +83,7 @@ def input_producer(
         rows = _as_tensor(input_tensor, "input_tensor")
         row = rows.shape[1:].merge_with(element_shape)
         if not row.is_fully_defined():
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Either `input_tensor` must have a fully defined shape or `element_shape` must be specified"
             )
         if as_bool(shuffle, "shuffle"):
@@ -90,6 +91,8 @@ def input_producer(
         rows = limit_epochs(rows, num_epochs)
         queue = FIFOQueue(capacity, [rows.dtype], [row], shared_name=shared_name, name=name)
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op))
+        if summary_name is not None:
+            summarize_filling(queue, capacity, name=summary_name)
         return queue
 
 
@@ -106,16 +109,17 @@ def string_input_producer(
     """A queue of strings, such as the names of files; the arguments are those of `input_producer`."""
     none = "string_input_producer requires a non-null input tensor"
     if string_tensor is None or (isinstance(string_tensor, (list, tuple)) and not string_tensor):
-        raise InvalidArgumentError(none)
+        raise ArgumentError(none)
     with name_scope(name, "input_producer") as scope:
         strings = _as_tensor(string_tensor, "string_tensor", dt.string)
         if strings.shape.num_elements() == 0:
-            raise InvalidArgumentError(none)
+            raise ArgumentError(none)
         if strings.shape.num_elements() is None:
             with control_dependencies([Assert(greater(shape(strings)[0], 0), [none])]):
                 strings = identity(strings)
+        summary = f"fraction_of_{capacity}_full"
         return input_producer(
-            strings, [], num_epochs, shuffle, seed, capacity, shared_name, name=scope, cancel_op=cancel_op
+            strings, [], num_epochs, shuffle, seed, capacity, shared_name, summary, name=scope, cancel_op=cancel_op
         )
 
 
@@ -130,7 +134,10 @@ def range_input_producer(
 ) -> QueueBase:
     """A queue of the integers from 0 to `limit` - 1; the other arguments are those of `input_producer`."""
     with name_scope(name, "input_producer") as scope:
-        return input_producer(range_of(limit), [], num_epochs, shuffle, seed, capacity, shared_name, name=scope)
+        summary = f"fraction_of_{capacity}_full"
+        return input_producer(
+            range_of(limit), [], num_epochs, shuffle, seed, capacity, shared_name, summary, name=scope
+        )
 
 
 def slice_input_producer(
@@ -156,7 +163,7 @@ def slice_input_producer(
     with name_scope(name, "input_producer"):
         tensors = [_as_tensor(tensor, None) for tensor in listed(tensor_list, "tensors")]
         if not tensors:
-            raise InvalidArgumentError("Expected at least one tensor in slice_input_producer().")
+            raise ArgumentError("Expected at least one tensor in slice_input_producer().")
         count = tensors[0].shape.with_rank_at_least(1)[0]
         count = shape(tensors[0])[0] if count is None else count
         index = range_input_producer(count, num_epochs, shuffle, seed, capacity, shared_name).dequeue()

@@ -18,7 +18,14 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError, shown
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    OpError,
+    OutOfRangeError,
+    StateError,
+    shown,
+)
 from situs.graph.context import add_to_collection, get_default_session
 from situs.ops.attribute import as_bool
 from situs.ops.queue import QueueBase
@@ -58,14 +65,14 @@ class QueueRunner:
         import_scope: str | None = None,
     ) -> None:
         if queue_runner_def is not None or import_scope is not None:
-            raise InvalidArgumentError("A QueueRunner is made from a queue and enqueue_ops, not from a message.")
+            raise ArgumentError("A QueueRunner is made from a queue and enqueue_ops, not from a message.")
         operations = [] if enqueue_ops is None else listed(enqueue_ops, "operations")
         if queue is None or not operations:
-            raise InvalidArgumentError("Must provide queue and enqueue_ops.")
+            raise ArgumentError("Must provide queue and enqueue_ops.")
         if not isinstance(queue, QueueBase):
             raise DTypeError(f"A QueueRunner fills a queue, such as a tf.FIFOQueue; got {shown(queue)}.")
         if any(operation is None for operation in operations):
-            raise FailedPreconditionError(
+            raise StateError(
                 "QueueRunners are not supported when eager execution is enabled. Build the queue in a graph, or start "
                 "threads that call its methods."
             )
@@ -245,7 +252,7 @@ def start_queue_runners(
     if sess is None:
         sess = get_default_session()
     if sess is None:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or pass an "
             "explicit session to tf.start_queue_runners(sess=sess)"
         )

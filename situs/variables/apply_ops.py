@@ -21,7 +21,7 @@ import torch
 from situs.dtype import FLOATING, INDEX, DType, float32
 from situs.eager.cell import Cell
 from situs.eager.in_place import rewrite, with_room
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op
 from situs.shapes import TensorShape, brackets
@@ -201,7 +201,7 @@ def _as_number(name: str, value: Any) -> Any:
     if not hasattr(value, "ndim"):
         raise DTypeError(f"{name} is not a number: {shown(value)}")
     if value.ndim:
-        raise InvalidArgumentError(f"{name} is not a scalar: {brackets(list(value.shape))}")
+        raise ArgumentError(f"{name} is not a scalar: {brackets(list(value.shape))}")
     on_card = isinstance(value, torch.Tensor) and value.device.type != "cpu"
     return value if on_card else value.item()
 
@@ -211,7 +211,7 @@ def _check_shapes(cells: Sequence[Cell], values: Sequence[torch.Tensor], grads: 
         return
     for cell, value, grad in zip(cells, values, grads, strict=True):
         if value.shape != grad.shape:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"var and grad do not have the same shape{brackets(list(value.shape))} {brackets(list(grad.shape))}: "
                 f"variable '{cell.name}'"
             )
@@ -249,7 +249,7 @@ def _shape_rule(apply: Apply) -> Callable[..., TensorShape]:
         var, grad = inputs[0], inputs[apply.joint]
         for name, shape in zip(apply._inputs, inputs, strict=True):
             if name in apply.steering and shape.rank:
-                raise InvalidArgumentError(f"Shape must be rank 0 but is rank {shape.rank}: {name} is one number")
+                raise ArgumentError(f"Shape must be rank 0 but is rank {shape.rank}: {name} is one number")
         whole = apply._is_whole and not isinstance(grad, list)  # a list where a plan has joined several
         return merged(var, grad) if whole else var
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.shapes import brackets
 from situs.variables.apply_kernels import Room, States
 from situs.variables.many import Number, Tensors, is_number
@@ -70,9 +70,9 @@ def check_rows(var: torch.Tensor, grad: torch.Tensor, indices: torch.Tensor) -> 
         InvalidArgumentError: the shapes do not fit, or, on the CPU, a row does not exist.
     """
     if indices.ndim != 1:
-        raise InvalidArgumentError(f"indices must be one-dimensional, got shape {brackets(list(indices.shape))}")
+        raise ArgumentError(f"indices must be one-dimensional, got shape {brackets(list(indices.shape))}")
     if not var.ndim or grad.shape != (*indices.shape, *var.shape[1:]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"grad must have one row of the variable for each index: the variable has shape "
             f"{brackets(list(var.shape))}, indices {brackets(list(indices.shape))}, grad {brackets(list(grad.shape))}"
         )
@@ -80,7 +80,7 @@ def check_rows(var: torch.Tensor, grad: torch.Tensor, indices: torch.Tensor) -> 
         missing = (indices < 0) | (indices >= var.shape[0])
         if bool(missing.any()):
             place = int(missing.nonzero()[0])
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Index {int(indices[place])} at offset {place} in indices is out of range [0, {var.shape[0]})"
             )
 

@@ -23,11 +23,12 @@ from situs.eager.shortage import exhausted, is_shortage
 from situs.eager.tape import new_key, read_variable
 from situs.eager.tensor import EagerTensor, copy_to, wrap
 from situs.errors import (
+    ArgumentError,
     DTypeError,
-    FailedPreconditionError,
     InvalidArgumentError,
     OperatorNotAllowedInGraphError,
     OutOfRangeError,
+    StateError,
     UnimplementedError,
 )
 from situs.graph.context import current_name_scope, init_scope
@@ -119,7 +120,7 @@ class Variable(Updatable, metaclass=Created):
 
     def _init(self, initial_value: Any, dtype: Any, shape: Any) -> None:
         if initial_value is None:
-            raise InvalidArgumentError("The `initial_value` arg to `tf.Variable` must be specified.")
+            raise ArgumentError("The `initial_value` arg to `tf.Variable` must be specified.")
         value = initial_value() if callable(initial_value) and not isinstance(initial_value, Tensor) else initial_value
         if isinstance(value, SymbolicTensor) and value_now is not None:
             value = value_now(value)
@@ -231,7 +232,7 @@ class Variable(Updatable, metaclass=Created):
         Raises:
             RuntimeError: always.
         """
-        raise FailedPreconditionError("This property is not supported when eager execution is enabled.")
+        raise StateError("This property is not supported when eager execution is enabled.")
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Variables of graphs have names that a message can have; this one is an object of this process.
@@ -239,7 +240,7 @@ class Variable(Updatable, metaclass=Created):
         Raises:
             RuntimeError: always.
         """
-        raise FailedPreconditionError("This operation is not supported when eager execution is enabled.")
+        raise StateError("This operation is not supported when eager execution is enabled.")
 
     # Its value.
 
@@ -429,7 +430,7 @@ class Variable(Updatable, metaclass=Created):
             raise self._mismatch(self._shape, value)
 
     def _mismatch(self, shape: TensorShape, value: Tensor) -> InvalidArgumentError:
-        return InvalidArgumentError(
+        return ArgumentError(
             f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {shape}, and the "
             f"assigned value shape {value.shape} are incompatible."
         )

@@ -20,7 +20,7 @@ from situs import dtype as dt
 from situs.devices.scope import device, here
 from situs.eager import determinism
 from situs.eager.cell import Cell
-from situs.errors import FailedPreconditionError, InvalidArgumentError, ResourceExhaustedError
+from situs.errors import ArgumentError, FailedPreconditionError, ResourceExhaustedError
 from situs.graph.context import init_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.mixing import mix, mix_each, unpredictable
@@ -63,7 +63,7 @@ class Generator:
 
     def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: Any = None) -> None:
         if not isinstance(copy_from, (Generator, type(None))) or (copy_from is None) == (state is None):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"A Generator is made of another one or of a state, got copy_from={copy_from!r} and state={state!r}. "
                 "To make one of a number, use tf.random.Generator.from_seed."
             )
@@ -208,7 +208,7 @@ def _next_seed(cell: Cell) -> tuple[int, int]:
 
 def _next_keys(cell: Cell, count: int) -> np.ndarray[Any, Any]:
     if count < 0:
-        raise InvalidArgumentError(f"Dimension {count} must be >= 0")
+        raise ArgumentError(f"Dimension {count} must be >= 0")
     try:
         offsets = np.arange(count, dtype=np.uint64)
     except (MemoryError, ValueError, OverflowError):
@@ -269,7 +269,7 @@ def set_global_generator(generator: Generator) -> None:
     """Makes `generator` the one that the whole program shares."""
     global _global
     if not isinstance(generator, Generator):
-        raise InvalidArgumentError(f"The global generator is a tf.random.Generator, got {generator!r}.")
+        raise ArgumentError(f"The global generator is a tf.random.Generator, got {generator!r}.")
     with _global_lock:
         _global = generator
 
@@ -306,7 +306,7 @@ def _key_counter_state(key: Any, counter: Any) -> Any:
         return stack([cast(word, dt.int64) for word in words])
     counts = plain(counter, "counter")
     if not isinstance(counts, tuple) or len(counts) != 2:
-        raise InvalidArgumentError(f"A counter consists of two integers, got {counter!r}.")
+        raise ArgumentError(f"A counter consists of two integers, got {counter!r}.")
     return counts[0], 0, plain(key, "key")
 
 
@@ -315,11 +315,11 @@ def _as_state(state: Any) -> Any:
     state = read(state)
     if isinstance(state, SymbolicTensor):
         if not state.shape.is_compatible_with([3]):
-            raise InvalidArgumentError(f"The state of a Generator consists of three integers, got {state!r}.")
+            raise ArgumentError(f"The state of a Generator consists of three integers, got {state!r}.")
         return cast(state, dt.int64)
     words = plain(state, "state")
     if not isinstance(words, tuple) or len(words) != 3:
-        raise InvalidArgumentError(f"The state of a Generator consists of three integers, got {state!r}.")
+        raise ArgumentError(f"The state of a Generator consists of three integers, got {state!r}.")
     counter, key = (_signed(as_seed(word) % _WORD) for word in (words[0], words[2]))
     return np.array([counter, 0, key], np.int64)
 

@@ -20,7 +20,7 @@ import numpy as np
 from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, DTypeError, UnimplementedError
 from situs.graph.context import name_scope
 from situs.ops import random
 from situs.ops.array import reshape, transpose
@@ -85,7 +85,7 @@ class Initializer:
 def _sizes(shape: Any) -> tuple[int, ...]:
     known = TensorShape(shape)
     if not known.is_fully_defined():
-        raise InvalidArgumentError(f"An initializer needs a fully known shape, got {known}.")
+        raise ArgumentError(f"An initializer needs a fully known shape, got {known}.")
     return tuple(size for size in known if size is not None)
 
 
@@ -157,7 +157,7 @@ class Identity(Initializer):
 
     def _make(self, sizes: tuple[int, ...], dtype: DType, full: tuple[int, ...]) -> Tensor:
         if len(full) != 2:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "The tensor to initialize, specified by argument `shape` must be at least two-dimensional. Received "
                 f"shape={list(full)}"
             )
@@ -226,7 +226,7 @@ class TruncatedNormal(RandomNormal):
 def _floating(dtype: Any) -> DType:
     wanted = as_dtype(dtype)
     if not wanted.is_floating:
-        raise InvalidArgumentError(f"Argument `dtype` is expected to be floating point. Received: {wanted}.")
+        raise ArgumentError(f"Argument `dtype` is expected to be floating point. Received: {wanted}.")
     return wanted
 
 
@@ -271,13 +271,11 @@ class VarianceScaling(Initializer):
         dtype: Any = dt.float32,
     ) -> None:
         if not as_float(scale, "scale") > 0.0:
-            raise InvalidArgumentError(f"Argument `scale` must be a positive float. Received: {scale}")
+            raise ArgumentError(f"Argument `scale` must be a positive float. Received: {scale}")
         if not isinstance(mode, str) or mode not in _MODES:
-            raise InvalidArgumentError(f"Argument `mode` should be one of {_MODES}. Received: {mode}")
+            raise ArgumentError(f"Argument `mode` should be one of {_MODES}. Received: {mode}")
         if not isinstance(distribution, str) or distribution not in _DISTRIBUTIONS:
-            raise InvalidArgumentError(
-                f"Argument `distribution` should be one of {_DISTRIBUTIONS}. Received: {distribution}"
-            )
+            raise ArgumentError(f"Argument `distribution` should be one of {_DISTRIBUTIONS}. Received: {distribution}")
         super().__init__(_floating(dtype))
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
@@ -358,7 +356,7 @@ class Orthogonal(Initializer):
 
     def _make(self, sizes: tuple[int, ...], dtype: DType, full: tuple[int, ...]) -> Tensor:
         if len(sizes) < 2:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "The tensor to initialize, specified by argument `shape` must be at least two-dimensional. Received "
                 f"shape={list(sizes)}"
             )

@@ -10,7 +10,7 @@ from typing import Any
 from situs import dtype as dt
 from situs.dtype import BOOL, NUMERIC, as_dtype
 from situs.eager.convert import to_array
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.tensor import Tensor
 from situs.variables import initializers as v1
 from situs.variables.initializers import Initializer as Initializer
@@ -25,7 +25,7 @@ class _NumbersOnly(Initializer):
         """A value of this shape and dtype."""
         wanted = dt.float32 if dtype is None else as_dtype(dtype)
         if wanted not in NUMERIC | BOOL:
-            raise InvalidArgumentError(f"Argument `dtype` expected to be numeric or boolean. Received {wanted}.")
+            raise ArgumentError(f"Argument `dtype` expected to be numeric or boolean. Received {wanted}.")
         return super().__call__(shape, wanted, partition_info, **kwargs)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import name_scope
 from situs.ops import operators
 from situs.ops.array import identity
@@ -53,14 +53,14 @@ class PartitionedVariable:
         if not isinstance(partitions, (list, tuple)):
             raise DTypeError(f"partitions is not a list or tuple: {shown(partitions)}")
         if not all(isinstance(count, int) and count >= 1 for count in partitions):
-            raise InvalidArgumentError(f"partition values must be positive: {partitions}")
+            raise ArgumentError(f"partition values must be positive: {partitions}")
         if not variable_list:
-            raise InvalidArgumentError("variable_list may not be empty")
+            raise ArgumentError("variable_list may not be empty")
         for part in variable_list:
             if getattr(part, "_save_slice_info", None) is None:
-                raise InvalidArgumentError(f"All variables must have save_slice_info available: {shown(part)}")
+                raise ArgumentError(f"All variables must have save_slice_info available: {shown(part)}")
         if math.prod(partitions) != len(variable_list):
-            raise InvalidArgumentError(f"{partitions} are not the partitions of {len(variable_list)} variables.")
+            raise ArgumentError(f"{partitions} are not the partitions of {len(variable_list)} variables.")
         self._name = name
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
@@ -103,7 +103,7 @@ class PartitionedVariable:
         """The dimension that is cut; None if there is one part."""
         cut = [axis for axis, count in enumerate(self._partitions) if count > 1]
         if len(cut) > 1:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Cannot join the parts of {self._name}: it is cut along {len(cut)} dimensions, {self._partitions}."
             )
         return cut[0] if cut else None
@@ -178,17 +178,17 @@ def checked_partitions(partitions: Any, shape: TensorShape, name: str) -> list[i
     sizes = _sizes(shape)
     counts = [as_int(count, "partitions") for count in partitions]
     if len(counts) != len(sizes):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Partitioner returned a partition list that does not match the Variable's rank: {counts} vs. {shape}, for "
             f"{name}."
         )
     if any(count < 1 for count in counts):
-        raise InvalidArgumentError(f"Partitioner returned zero partitions for some axes: {counts}, for {name}.")
+        raise ArgumentError(f"Partitioner returned zero partitions for some axes: {counts}, for {name}.")
     for count, size in zip(counts, sizes, strict=True):
         if count > size:
-            raise InvalidArgumentError(f"{name} of shape {shape} cannot be cut into {counts}: {count} parts of {size}.")
+            raise ArgumentError(f"{name} of shape {shape} cannot be cut into {counts}: {count} parts of {size}.")
     if sum(count > 1 for count in counts) > 1:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Can only slice a variable along one dimension: shape: {sizes}, partitioning: {counts}, for {name}."
         )
     return counts
@@ -236,9 +236,9 @@ def variable_axis_size_partitioner(
         max_shards: The most parts.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
-        raise InvalidArgumentError("Both max_shard_bytes and bytes_per_string_element must be positive.")
+        raise ArgumentError("Both max_shard_bytes and bytes_per_string_element must be positive.")
     if max_shards is not None and max_shards < 1:
-        raise InvalidArgumentError("max_shards must be positive.")
+        raise ArgumentError("max_shards must be positive.")
 
     def partition(shape: Any, dtype: Any, **kwargs: Any) -> list[int]:
         sizes = _sizes(shape)

@@ -20,7 +20,7 @@ import torch
 
 from situs.dtype import ALL, FIXED, STRING, WIDE_UNSIGNED
 from situs.eager.tensor import EagerTensor
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import by_bits
 from situs.ops.define import CPU, GPU, op
 from situs.ops.indexing import entries, getitem, is_mask, part_shape, put_part
@@ -95,7 +95,7 @@ def _assign_part_shape(
 
 def _check_fits(value: tuple[Any, ...], part: tuple[Any, ...]) -> None:
     if len(value) > len(part) or any(a not in (1, b) for a, b in zip(value[::-1], part[::-1], strict=False)):
-        raise InvalidArgumentError(f"Cannot broadcast input shape {brackets(value)} into final shape {brackets(part)}")
+        raise ArgumentError(f"Cannot broadcast input shape {brackets(value)} into final shape {brackets(part)}")
 
 
 @assign_part.kernel(CPU, T=FIXED - WIDE_UNSIGNED)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 
 
 class VariableSynchronization(enum.Enum):
@@ -42,12 +42,12 @@ def settled(
     if aggregation is None:
         aggregation = VariableAggregation.NONE
     if not isinstance(synchronization, VariableSynchronization):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Invalid variable synchronization mode: {synchronization} for variable: {name}. Use one of "
             "tf.VariableSynchronization."
         )
     if not isinstance(aggregation, VariableAggregation):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Invalid variable aggregation mode: {aggregation} for variable: {name}. Use one of tf.VariableAggregation."
         )
     if trainable is None:
@@ -62,6 +62,4 @@ def check_constraint(constraint: Any) -> None:
         InvalidArgumentError: it is something else.
     """
     if constraint is not None and not callable(constraint):
-        raise InvalidArgumentError(
-            f"Argument `constraint` must be None or a callable. Got a {type(constraint)}: {constraint}"
-        )
+        raise ArgumentError(f"Argument `constraint` must be None or a callable. Got a {type(constraint)}: {constraint}")

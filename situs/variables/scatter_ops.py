@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from situs.dtype import INDEX, NUMERIC, WIDE_UNSIGNED
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops import scatter  # noqa: F401 - declares the ops whose kernels are used here
 from situs.ops.array import by_bits
 from situs.ops.define import CPU, GPU, op
@@ -58,7 +58,7 @@ def _rows_op(name: str, tensor_op: str) -> Op:
 
 def _rows_shape(ref: TensorShape, indices: TensorShape, updates: TensorShape) -> TensorShape:
     if ref.rank == 0:
-        raise InvalidArgumentError("Shape must be at least rank 1 but is rank 0: a scalar variable has no rows")
+        raise ArgumentError("Shape must be at least rank 1 but is rank 0: a scalar variable has no rows")
     if updates.rank != 0 and ref.rank is not None:
         merged(updates, indices + ref[1:])
     return ref
@@ -78,7 +78,7 @@ def _spread(ref: Any, indices: torch.Tensor, updates: Any) -> Any:
     """The updates in the shape of the rows they are for; a scalar goes to every element."""
     wanted = (*indices.shape, *ref.shape[1:])
     if updates.ndim and tuple(updates.shape) != wanted:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape "
             f"{brackets(list(updates.shape))}, indices.shape {brackets(list(indices.shape))}, params.shape "
             f"{brackets(list(ref.shape))}"
@@ -91,7 +91,7 @@ def _check_rows(indices: torch.Tensor, count: int) -> None:
     if bool(missing.any()):
         where = missing.nonzero()[0].tolist()
         value = int(indices[tuple(where)])
-        raise InvalidArgumentError(f"indices{brackets(where) if where else ''} = {value} is not in [0, {count})")
+        raise ArgumentError(f"indices{brackets(where) if where else ''} = {value} is not in [0, {count})")
 
 
 scatter_update = _rows_op("ScatterUpdate", "TensorScatterUpdate")
@@ -143,7 +143,7 @@ def _divide(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     if x.is_floating_point() or x.is_complex():
         return x / y
     if bool((y == 0).any()):
-        raise InvalidArgumentError("Integer division by zero")
+        raise ArgumentError("Integer division by zero")
     return torch.div(x, y, rounding_mode="trunc")
 
 

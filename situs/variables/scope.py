@@ -21,7 +21,7 @@ from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs.graph.context import current_name_scope, get_default_graph, name_scope
 from situs.ops.attribute import as_int
 from situs.ops.indexing import slice as slice_of
@@ -38,7 +38,7 @@ from situs.variables.symbolic import here_or, makes_graph_variables
 
 def _check_reuse(reuse: Any) -> None:
     if reuse is not None and reuse is not AUTO_REUSE and not isinstance(reuse, bool):
-        raise InvalidArgumentError("The reuse parameter must be True or False or None.")
+        raise ArgumentError("The reuse parameter must be True or False or None.")
 
 
 class VariableScope:
@@ -153,7 +153,7 @@ class VariableScope:
             details["reuse"] = self.reuse
         read_late = details.get("synchronization") is VariableSynchronization.ON_READ
         if read_late and details.get("trainable"):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable variables. "
                 "You have specified trainable=True and synchronization=VariableSynchronization.ON_READ."
             )
@@ -165,7 +165,7 @@ class VariableScope:
             if initializer is not None and not callable(initializer):
                 dtype = _dtype_of(initializer)
         elif initializer is not None and not callable(initializer) and _dtype_of(initializer) is not as_dtype(dtype):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Initializer type '{_dtype_of(initializer)}' and explicit dtype '{as_dtype(dtype)}' don't match."
             )
         return {"shape": shape, "dtype": dtype, "initializer": initializer, **details}
@@ -181,7 +181,7 @@ def _true_get(
 ) -> Any:
     partitioner = arguments.pop("partitioner", None)
     if partitioner is not None and not callable(partitioner):
-        raise InvalidArgumentError(f"Partitioner must be callable, but received: {shown(partitioner)}")
+        raise ArgumentError(f"Partitioner must be callable, but received: {shown(partitioner)}")
     known = store.partitioned.get(name)
     if known is not None and partitioner is None and arguments.get("reuse"):
         return known
@@ -189,7 +189,7 @@ def _true_get(
     if partitioner is None or (whole is not None and whole.rank == 0):
         return store.get(name, shape=shape, dtype=dtype, initializer=initializer, **arguments)
     if whole is None or not whole.is_fully_defined():
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Shape of a new partitioned variable ({name}) must be fully defined, but instead was {whole}."
         )
     counts = checked_partitions(partitioner(shape=whole, dtype=as_dtype(dtype)), whole, name)
@@ -208,12 +208,12 @@ def _true_get(
 def _shared_parts(known: PartitionedVariable, counts: list[int], name: str, reuse: Any) -> PartitionedVariable:
     """A variable in parts that there is, if it may be shared, and is cut as is asked for."""
     if not reuse:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Partitioned variable {name} already exists, disallowed. Did you mean to set reuse=True or "
             "reuse=tf.AUTO_REUSE in VarScope?"
         )
     if known._get_partitions() != counts:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Trying to reuse partitioned variable {name}, but specified partitions {counts} and found partitions "
             f"{known._get_partitions()}."
         )
@@ -268,7 +268,7 @@ def create_partitioned_variables(
     if not callable(initializer):
         given = _whole_shape(None, initializer)
         if given is not None and not given.is_compatible_with(whole):
-            raise InvalidArgumentError(f"The initializer has shape {given}, and the variable {whole}.")
+            raise ArgumentError(f"The initializer has shape {given}, and the variable {whole}.")
         dtype = _dtype_of(initializer)
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
         full = scope.name
@@ -460,7 +460,7 @@ class variable_scope:  # noqa: N801 - the name programs use
         if isinstance(given, str):
             return given, given
         if self._reuse:
-            raise InvalidArgumentError("reuse=True cannot be used without a name_or_scope")
+            raise ArgumentError("reuse=True cannot be used without a name_or_scope")
         assert self._default_name is not None
         return _unused(store, outer.name, self._default_name), self._default_name
 

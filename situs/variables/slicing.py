@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, shown
 from situs.proto.variable import SaveSliceInfoDef
 
 
@@ -61,7 +61,7 @@ class SaveSliceInfo:
         """
         *full, places = spec.split(" ")
         if not full:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Spec string {shown(spec)} must contain space-separated full_shape info before its places."
             )
         pairs = [place.split(",") for place in places.split(":")]
@@ -71,7 +71,7 @@ class SaveSliceInfo:
                 if len(pair) == 2:
                     _integer(pair[0], "var_offset must be an integer", spec)
                     _integer(pair[1], "var_shape must be an integer", spec)
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Spec string {shown(spec)} must have comma-separated pairs of offsets and sizes, one for each of "
                 f"{len(sizes)} dimensions."
             )
@@ -95,4 +95,4 @@ def _integer(text: str, rule: str, spec: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InvalidArgumentError(f"In the spec string {shown(spec)}, {rule}; got {shown(text)}.") from None
+        raise ArgumentError(f"In the spec string {shown(spec)}, {rule}; got {shown(text)}.") from None

@@ -15,7 +15,7 @@ from situs import dtype as dt
 from situs.dtype import ALL, FIXED, INDEX, NUMERIC, WIDE_UNSIGNED, DType
 from situs.eager.bridge import place
 from situs.eager.cell import Cell
-from situs.errors import InvalidArgumentError, OutOfRangeError
+from situs.errors import ArgumentError, OutOfRangeError
 from situs.ops.array import by_bits
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op
@@ -63,13 +63,13 @@ def merged(ref: TensorShape, value: TensorShape) -> TensorShape:
     if ref.is_compatible_with(value):
         return ref.merge_with(value)
     if ref.rank != value.rank:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Shapes must be equal rank, but are {ref.rank} and {value.rank}: a variable of shape {brackets(ref)} "
             f"takes no value of shape {brackets(value)}, and neither is broadcast"
         )
     pairs = enumerate(zip(ref, value, strict=True))
     axis, (a, b) = next((i, pair) for i, pair in pairs if None not in pair and pair[0] != pair[1])
-    raise InvalidArgumentError(
+    raise ArgumentError(
         f"Dimension {axis} in both shapes must be equal, but are {a} and {b}. Shapes are {brackets(ref)} and "
         f"{brackets(value)}."
     )
@@ -94,7 +94,7 @@ def _same_size(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     def update(ref: torch.Tensor, value: torch.Tensor) -> Any:
         if ref.shape != value.shape:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Parameters and update must be the same size: the variable has shape {brackets(list(ref.shape))}, the "
                 f"update {brackets(list(value.shape))}"
             )

@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import process_graph
 from situs.graph.graph import Graph
 from situs.graph.origin import text_of
@@ -82,13 +82,13 @@ class VariableStore:
         """
         is_value = initializer is not None and not callable(initializer)
         if is_value and shape is not None:
-            raise InvalidArgumentError("If initializer is a constant, do not specify shape.")
+            raise ArgumentError("If initializer is a constant, do not specify shape.")
         wanted = None if shape is None else TensorShape(shape)
         known = self.variables if self.graph is not None else self.position.kept
         if known is not None and name in known:
             return _found(known[name], name, wanted, as_dtype(dtype), reuse)
         if reuse is True and known is not None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
                 "reuse=tf.AUTO_REUSE in VarScope?"
             )
@@ -105,16 +105,16 @@ def _found(found: Any, name: str, shape: TensorShape | None, dtype: DType, reuse
     is_symbolic = isinstance(found, RefVariable)
     if not reuse:
         where = f" Originally defined at:\n\n{text_of(found.op.made_at)}" if is_symbolic else ""
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
             f"VarScope?{where}"
         )
     if shape is not None and not shape.is_compatible_with(found.shape):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}."
         )
     if dtype is not found.dtype:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
             f"{found.dtype.name}{'_ref' if is_symbolic else ''}."
         )
@@ -150,7 +150,7 @@ def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, 
         return RefVariable(_of_shape(initializer, shape, dtype), name=name, dtype=dtype, shape=shape, **details)
     if _needs_no_arguments(initializer):
         return RefVariable(initializer, name=name, **details)
-    raise InvalidArgumentError(
+    raise ArgumentError(
         f"The initializer passed is not valid. It should be a callable with no arguments and the shape should not be "
         "provided or an instance of `tf.keras.initializers.*' and `shape` should be fully defined. "
         f"Variable {name} has shape {shape}."
@@ -159,14 +159,12 @@ def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, 
 
 def _default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> Any:
     if shape is None:
-        raise InvalidArgumentError(
-            f"Variable {name} did not get an initializer, so its `shape` argument must be specified."
-        )
+        raise ArgumentError(f"Variable {name} did not get an initializer, so its `shape` argument must be specified.")
     if dtype.is_floating:
         return GlorotUniform()
     if dtype.is_integer or dtype.is_bool or dtype.name == "string":
         return Zeros()
-    raise InvalidArgumentError(f"An initializer for variable {name} of {dtype} is required")
+    raise ArgumentError(f"An initializer for variable {name} of {dtype} is required")
 
 
 def _of_shape(initializer: Any, shape: TensorShape, dtype: DType) -> Callable[[], Any]:

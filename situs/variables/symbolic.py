@@ -20,7 +20,7 @@ from situs import dtype as dt
 from situs.devices.scope import ROOT, build_into, here
 from situs.devices.scope import device as device_scope
 from situs.dtype import as_dtype
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import get_default_graph, init_scope, session_for
 from situs.graph.function import outermost
 from situs.graph.graph import Graph
@@ -103,18 +103,18 @@ class RefVariable(Updatable, metaclass=Created):
     ) -> None:
         if variable_def is not None:
             if initial_value is not None:
-                raise InvalidArgumentError("variable_def and initial_value are mutually exclusive.")
+                raise ArgumentError("variable_def and initial_value are mutually exclusive.")
             self._found_in(here.graph if here.graph is not None else get_default_graph(), variable_def, import_scope)
             return
         if initial_value is None:
-            raise InvalidArgumentError("initial_value must be specified.")
+            raise ArgumentError("initial_value must be specified.")
         check_constraint(constraint)
         self._synchronization, self._aggregation, self.trainable = settled(
             synchronization, aggregation, None if trainable is None else as_bool(trainable, "trainable"), name
         )
         self.constraint = constraint
         if collections is not None and not isinstance(collections, (list, tuple, set)):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "collections argument to Variable constructor must be a list, tuple, or set. "
                 f"Got {collections} of type {type(collections)}"
             )
@@ -134,7 +134,7 @@ class RefVariable(Updatable, metaclass=Created):
             self._initial_value = _initial_tensor(graph, initial_value, wanted, inside)
             first = self._initial_value.shape if shape is None else TensorShape(shape)
             if as_bool(validate_shape, "validate_shape") and not first.is_fully_defined() and shape is None:
-                raise InvalidArgumentError(
+                raise ArgumentError(
                     f"initial_value must have a shape specified: {self._initial_value}. Give it one, or pass "
                     "validate_shape=False."
                 )
@@ -223,7 +223,7 @@ class RefVariable(Updatable, metaclass=Created):
         scope = f"{import_scope}/" if import_scope else ""
         state = graph.as_graph_element(scope + message.variable_name)
         if not isinstance(state, SymbolicTensor) or state.op.type != "Variable":
-            raise InvalidArgumentError(f"'{message.variable_name}' is called a variable, but is none in this graph.")
+            raise ArgumentError(f"'{message.variable_name}' is called a variable, but is none in this graph.")
         self._variable, self._shape = state, state.shape
         self._initializer = graph.as_graph_element(scope + message.initializer_name)
         self._snapshot = graph.as_graph_element(scope + message.snapshot_name)

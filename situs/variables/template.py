@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.graph.origin import origin, text_of
 from situs.ops.attribute import as_bool, as_word
 from situs.variables.collections import trainable_variables
@@ -51,9 +51,9 @@ class Template:
         if not callable(function):
             raise DTypeError(f"make_template wraps a function, got {shown(function)}.")
         if name is None:
-            raise InvalidArgumentError("name cannot be None.")
+            raise ArgumentError("name cannot be None.")
         if unique_name is not None and not makes_graph_variables():
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "unique_name_ cannot be used when eager execution is enabled. Leave it out: every template has "
                 "variables of its own."
             )
@@ -113,7 +113,7 @@ class Template:
     def _refuse_new(self, before: list[Any]) -> None:
         new = [variable for variable in self._trainable() if not any(variable is old for old in before)]
         if new:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Trainable variable created when calling a template after the first time, perhaps you used tf.Variable "
                 f"when you meant tf.get_variable: {new}"
             )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from situs.dispatch import apply
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.graph.context import name_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import broadcast_to
@@ -221,7 +221,7 @@ def batch_scatter_update(
         rows = given if isinstance(given, Tensor) else constant(given, name="indices")
         batches = rows.shape[:-1]
         if not batches.is_fully_defined():
-            raise InvalidArgumentError(f"batch_scatter_update needs to know the sizes of the batches, got {rows!r}")
+            raise ArgumentError(f"batch_scatter_update needs to know the sizes of the batches, got {rows!r}")
         places = np.indices((*batches, 1)).reshape(len(batches) + 1, *batches, 1)[:-1]
         parts = [broadcast_to(constant(place, rows.dtype), shape_of(rows)) for place in places]
         return scatter_nd_update(ref, stack([*parts, rows], axis=-1), updates, use_locking, scope)

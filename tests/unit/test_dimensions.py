@@ -15,8 +15,8 @@ from situs.shapes import Dimension, TensorShape, dimension_at_index, dimension_v
 
 
 def test_a_known_dimension_has_its_value_wherever_it_comes_from():
-    x = tf.zeros([2, 3])
     with v1.Graph().as_default():
+        x = tf.zeros([2, 3])
         p = v1.placeholder(tf.float32, [None, 7])
         v = v1.Variable(tf.zeros([4, 5]))
         found = [
@@ -29,6 +29,24 @@ def test_a_known_dimension_has_its_value_wherever_it_comes_from():
         ]
     assert [dim.value for dim in found] == [3, 3, 7, 7, 4, 2]
     assert all(type(dim.value) is int for dim in found)
+
+
+def test_it_is_a_plain_integer_in_eager_code_and_in_functions():
+    kinds = [*map(type, tf.zeros([2, 3]).shape), type(tf.Variable([1.0]).shape[0]), type(TensorShape([2])[0])]
+    signature = [tf.TensorSpec([None, 3])]
+    tf.function(lambda x: kinds.extend(map(type, x.shape[1:])), input_signature=signature)(tf.zeros([2, 3]))
+    assert kinds == [int] * 5
+    assert type(tf.zeros([2]).get_shape()[0]) is int
+
+
+def test_a_dimension_keeps_its_value_in_the_branches_and_loops_of_a_graph():
+    found = []
+    with v1.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 3])
+        v1.cond(v1.constant(True), lambda: found.append((x + 1.0).shape[1].value) or x, lambda: x)
+        x.set_shape([4, None])
+        found.append(x.shape[0].value)
+    assert found == [3, 4]
 
 
 def test_an_unknown_dimension_is_none():

@@ -57,4 +57,5 @@ def test_codes_are_tensorflows_numbers():
 def test_the_drawn_tree_names_every_class():
     drawn = errors.__doc__ or ""
     classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, Exception)]
-    assert all(issubclass(cls, errors.SitusError) and cls.__name__ in drawn for cls in classes)
+    names = {cls: name for name, cls in vars(errors).items() if isinstance(cls, type)}
+    assert all(issubclass(cls, errors.SitusError) and names[cls] in drawn for cls in classes)

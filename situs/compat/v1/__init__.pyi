@@ -12,6 +12,10 @@ from situs.autodiff.custom import custom_gradient as custom_gradient
 from situs.autodiff.custom import grad_pass_through as grad_pass_through
 from situs.autodiff.custom import recompute_grad as recompute_grad
 from situs.autodiff.graph import gradients as gradients
+from situs.autodiff.registered import NoGradient as NoGradient
+from situs.autodiff.registered import NotDifferentiable as NotDifferentiable
+from situs.autodiff.registered import RegisterGradient as RegisterGradient
+from situs.autodiff.registered import no_gradient as no_gradient
 from situs.autodiff.second import hessians as hessians
 from situs.autodiff.tape import GradientTape as GradientTape
 from situs.autodiff.unconnected import UnconnectedGradients as UnconnectedGradients

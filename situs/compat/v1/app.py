@@ -18,7 +18,7 @@ from typing import Any as _Any
 from typing import NoReturn as _NoReturn
 
 from situs.compat.v1 import flags as flags
-from situs.errors import InvalidArgumentError as _InvalidArgumentError
+from situs.errors import ArgumentError as _ArgumentError
 
 
 def run(main: _Callable[[list[str]], _Any] | None = None, argv: _Sequence[str] | None = None) -> _NoReturn:
@@ -30,7 +30,7 @@ def run(main: _Callable[[list[str]], _Any] | None = None, argv: _Sequence[str] |
     """
     entry = _main_of_program() if main is None else main
     if not callable(entry):
-        raise _InvalidArgumentError(f"tf.app.run() calls a function of the command line, got {entry!r}.")
+        raise _ArgumentError(f"tf.app.run() calls a function of the command line, got {entry!r}.")
     try:
         left = flags.FLAGS(_sys.argv if argv is None else argv)
     except flags.Error as error:
@@ -42,5 +42,5 @@ def run(main: _Callable[[list[str]], _Any] | None = None, argv: _Sequence[str] |
 def _main_of_program() -> _Callable[[list[str]], _Any]:
     found = getattr(_sys.modules["__main__"], "main", None)
     if found is None:
-        raise _InvalidArgumentError("tf.app.run() calls main(argv) of the program, which has none: pass a function.")
+        raise _ArgumentError("tf.app.run() calls main(argv) of the program, which has none: pass a function.")
     return found  # type: ignore[no-any-return]

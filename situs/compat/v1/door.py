@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any
 
 from situs.devices.scope import build_into, here
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.graph import context
 from situs.ops.python_function import runs_at_once
 from situs.variables import symbolic
@@ -34,7 +34,7 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
     """
     global _builds
     if _builds and len(context.get_default_graph()):
-        raise InvalidArgumentError("tf.enable_eager_execution must be called at program startup.")
+        raise ArgumentError("tf.enable_eager_execution must be called at program startup.")
     _builds = False
 
 
@@ -134,7 +134,7 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
         return context.name_scope(name, default_name)
     wanted = default_name if name is None else name
     if wanted is None and values is not None:
-        raise InvalidArgumentError("At least one of name and default_name must be given to tf.name_scope.")
+        raise ArgumentError("At least one of name and default_name must be given to tf.name_scope.")
     return (here.graph or context.get_default_graph()).name_scope(wanted)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from situs.compat.v1.layer_base import Layer
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, InvalidArgumentError, UnimplementedError
 from situs.graph.context import name_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.keras.layers import convolution, dense, depthwise, normalization, pooling, simple
@@ -104,7 +104,7 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
     def _form(self, inputs: Tensor) -> str | None:
         form = None if self.fused is False else super()._form(inputs)
         if self.fused and form is None:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "Batch normalization layers with fused=True only support 4D input tensors with channels on axis 1 or "
                 f"3. Received tensor with shape: {inputs.shape}, and axis={self.axis}."
             )

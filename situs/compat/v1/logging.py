@@ -16,8 +16,8 @@ from collections import Counter as _Counter
 from typing import Any as _Any
 from typing import TextIO as _TextIO
 
+from situs.errors import ArgumentError as _ArgumentError
 from situs.errors import DTypeError as _DTypeError
-from situs.errors import InvalidArgumentError as _InvalidArgumentError
 from situs.errors import shown as _shown
 
 DEBUG = _logging.DEBUG
@@ -62,7 +62,7 @@ def set_verbosity(v: int | str) -> None:
     try:
         _logger.setLevel(v)
     except (TypeError, ValueError) as error:
-        raise _InvalidArgumentError(f"The verbosity is a level such as tf.logging.INFO, got {v!r}.") from error
+        raise _ArgumentError(f"The verbosity is a level such as tf.logging.INFO, got {v!r}.") from error
 
 
 def _level(level: object) -> int:
@@ -140,7 +140,7 @@ def log_first_n(level: int, msg: _Any, n: int, *args: _Any) -> None:
 def log_every_n(level: int, msg: _Any, n: int, *args: _Any) -> None:
     """Logs ``msg % args`` the first time that this line of the program is reached, and every `n` times after."""
     if _number(n) < 1:
-        raise _InvalidArgumentError(f"log_every_n logs every n times, for an n of at least 1, got {n!r}.")
+        raise _ArgumentError(f"log_every_n logs every n times, for an n of at least 1, got {n!r}.")
     if _times_before() % n == 0:
         _logger.log(_level(level), msg, *args, stacklevel=2)
 
@@ -149,7 +149,7 @@ def _holds(condition: object) -> bool:
     try:
         return bool(condition)
     except ValueError as error:
-        raise _InvalidArgumentError(f"The condition of a message is true or false, got {_shown(condition)}.") from error
+        raise _ArgumentError(f"The condition of a message is true or false, got {_shown(condition)}.") from error
 
 
 def _number(n: object) -> int:

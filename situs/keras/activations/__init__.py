@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, shown
 from situs.ops import math
 from situs.ops.constant import convert_to_tensor
 from situs.ops.gather import where
@@ -144,7 +144,7 @@ def get(identifier: Any) -> Callable[..., Any]:
         return deserialize(identifier)
     if callable(identifier):
         return identifier  # type: ignore[no-any-return]
-    raise InvalidArgumentError(f"Could not interpret activation function identifier: {shown(identifier)}")
+    raise ArgumentError(f"Could not interpret activation function identifier: {shown(identifier)}")
 
 
 def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Callable[..., Any]:
@@ -152,7 +152,7 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     name = config.get("config") if isinstance(config, Mapping) else config
     known = {**_NAMES, **(custom_objects or {})}
     if not isinstance(name, str) or name not in known:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Could not interpret activation function identifier: {shown(config)}. Known are "
             f"{', '.join(sorted(known))}."
         )

@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from situs.dtype import DType
-from situs.errors import DTypeError
+from situs.errors import ArgumentError, DTypeError
 from situs.tree import listed
 
 _SHAPES = ("input_shape", "batch_input_shape", "input_dim", "batch_shape", "batch_size", "input_dtype", "input_length")
@@ -59,7 +59,7 @@ def split_legacy(kwargs: dict[str, Any], kind: str) -> tuple[Any, ...] | None:
     """
     unknown = sorted(kwargs.keys() - set(_SHAPES))
     if unknown:
-        raise DTypeError(f"Unrecognized keyword arguments passed to {kind}: {', '.join(unknown)}")
+        raise ArgumentError(f"Unrecognized keyword arguments passed to {kind}: {', '.join(unknown)}")
     whole = kwargs.get("batch_input_shape") or kwargs.get("batch_shape")
     if whole is not None:
         return tuple(listed(whole, "sizes"))[1:]

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, UnimplementedError, shown
 from situs.keras import activations
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import check_input, known_size, positive
@@ -153,9 +153,7 @@ def _single(output_shape: Any) -> int | None:
 def _over_heads(mask: Any) -> Any:
     rank = mask.shape.rank
     if rank not in (2, 3, 4):
-        raise InvalidArgumentError(
-            f"attention_mask has the dimensions batch, queries and keys, got shape {mask.shape}."
-        )
+        raise ArgumentError(f"attention_mask has the dimensions batch, queries and keys, got shape {mask.shape}.")
     return mask if rank == 4 else mask[:, None] if rank == 3 else mask[None, None]
 
 

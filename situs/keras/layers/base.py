@@ -22,7 +22,15 @@ from situs.checkpoints.restoration import arrived, is_waiting
 from situs.devices.scope import here
 from situs.dtype import as_dtype
 from situs.eager.tensor import EagerTensor
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    StateError,
+    UnimplementedError,
+    shown,
+)
 from situs.graph.context import name_scope
 from situs.graph.tensor import SymbolicTensor
 from situs.keras import constraints, initializers, regularizers
@@ -164,7 +172,7 @@ class Layer(Holder):
 
     def _node(self) -> Node:
         if not self.nodes:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The layer {self.name} has never been called with a keras.Input and thus has no defined input or "
                 "output."
             )
@@ -314,7 +322,7 @@ class Layer(Holder):
 
     def _check_made(self) -> None:
         if "_added" not in self.__dict__:
-            raise FailedPreconditionError(
+            raise StateError(
                 f"In layer {type(self).__name__}, you forgot to call `super().__init__()` as the first statement in "
                 "the `__init__()` method."
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, UnimplementedError, shown
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import check_input, layout, sizes
 from situs.ops.attribute import as_int
@@ -18,10 +18,10 @@ def _edges(value: Any, n: int, name: str) -> tuple[tuple[int, int], ...]:
     if n == 1 and isinstance(given, (list, tuple)) and len(given) == 2:
         given = (given,)
     if not isinstance(given, (list, tuple)) or len(given) != n:
-        raise InvalidArgumentError(f"`{name}` is a number, or a tuple of {n} numbers or pairs, got {shown(value)}.")
+        raise ArgumentError(f"`{name}` is a number, or a tuple of {n} numbers or pairs, got {shown(value)}.")
     pairs = tuple(tuple(each) if isinstance(each, (list, tuple)) else (each, each) for each in given)
     if any(len(pair) != 2 or min(as_int(amount, name) for amount in pair) < 0 for pair in pairs):
-        raise InvalidArgumentError(f"`{name}` holds pairs of numbers that are not negative, got {shown(value)}.")
+        raise ArgumentError(f"`{name}` holds pairs of numbers that are not negative, got {shown(value)}.")
     return pairs
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, UnimplementedError, shown
 from situs.keras import activations
 from situs.keras.initializers import get as get_initializer
 from situs.keras.layers.base import Layer
@@ -136,7 +136,7 @@ def as_states(cell: Any, states: Any) -> list[Any]:
     given = list(states) if isinstance(states, (list, tuple)) else [states]
     wanted = len(state_sizes(cell))
     if len(given) != wanted:
-        raise InvalidArgumentError(f"{type(cell).__name__} has {wanted} states, got {len(given)}: {shown(states)}.")
+        raise ArgumentError(f"{type(cell).__name__} has {wanted} states, got {len(given)}: {shown(states)}.")
     return given
 
 

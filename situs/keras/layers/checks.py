@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.ops.attribute import as_int
 from situs.shapes import TensorShape, normalize_axis
 
@@ -15,9 +15,7 @@ def positive(value: Any, name: str) -> int:
     """A whole number above zero."""
     found = as_int(value, name)
     if found <= 0:
-        raise InvalidArgumentError(
-            f"Received an invalid value for `{name}`, expected a positive integer. Got {value!r}."
-        )
+        raise ArgumentError(f"Received an invalid value for `{name}`, expected a positive integer. Got {value!r}.")
     return found
 
 
@@ -25,12 +23,12 @@ def sizes(value: Any, n: int, name: str, least: int = 1) -> tuple[int, ...]:
     """One number for each of `n` spatial dimensions; a single one stands for all."""
     given = tuple(value) if isinstance(value, (list, tuple)) else (value,) * n
     if len(given) != n:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The `{name}` argument must be an integer or a tuple of {n} integers. Received: {name}={shown(value)}"
         )
     found = tuple(as_int(size, name) for size in given)
     if any(size < least for size in found):
-        raise InvalidArgumentError(f"The `{name}` argument must hold numbers >= {least}. Received: {shown(value)}")
+        raise ArgumentError(f"The `{name}` argument must hold numbers >= {least}. Received: {shown(value)}")
     return found
 
 
@@ -38,7 +36,7 @@ def layout(data_format: Any) -> str:
     """Where the channels stand: ``"channels_first"``, or ``"channels_last"``, which None stands for too."""
     found = "channels_last" if data_format is None else data_format
     if found not in ("channels_last", "channels_first"):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "The `data_format` argument must be one of 'channels_first', 'channels_last'. Received: "
             f"{shown(data_format)}"
         )
@@ -49,7 +47,7 @@ def padding_word(padding: Any, allowed: tuple[str, ...] = ("valid", "same")) -> 
     """The padding in small letters."""
     found = padding.lower() if isinstance(padding, str) else padding
     if found not in allowed:
-        raise InvalidArgumentError(f"The `padding` argument must be one of {allowed}. Received: {shown(padding)}")
+        raise ArgumentError(f"The `padding` argument must be one of {allowed}. Received: {shown(padding)}")
     return str(found)
 
 
@@ -57,7 +55,7 @@ def known_shape(layer: Any, input_shape: Any, rank: int | None = None, least: in
     """The shape of the one tensor that a layer makes its variables for; see `check_input` for the arguments."""
     parts = input_shape if isinstance(input_shape, (list, tuple, TensorShape)) else None
     if parts is None or any(isinstance(part, (list, tuple, dict, TensorShape)) for part in parts):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Layer {layer.name} ({type(layer).__name__}) takes one tensor, and needs to know the number of its "
             f"dimensions to make its variables; the shape of its inputs is {shown(input_shape)}."
         )
@@ -71,7 +69,7 @@ def known_size(layer: Any, input_shape: Any, axis: int = -1, rank: int | None = 
     shape = known_shape(layer, input_shape, rank, least)
     size = shape[axis] if -len(shape) <= axis < len(shape) else None
     if size is None:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Layer {layer.name} ({type(layer).__name__}) needs to know dimension {axis} of its inputs to make its "
             f"variables; their shape is {input_shape}. Give the input a shape with that dimension."
         )
@@ -98,7 +96,7 @@ def check_input(
         return
     _check_rank(layer, shape, rank, least)
     if size is not None and shape[axis] not in (None, size):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{_misfit(layer)}expected axis {axis} of input shape to have value {size}, but received input with shape "
             f"{shape}"
         )
@@ -107,11 +105,9 @@ def check_input(
 def _check_rank(layer: Any, shape: TensorShape, rank: int | None, least: int) -> None:
     found = len(shape)
     if rank is not None and found != rank:
-        raise InvalidArgumentError(
-            f"{_misfit(layer)}expected ndim={rank}, found ndim={found}. Full shape received: {shape}"
-        )
+        raise ArgumentError(f"{_misfit(layer)}expected ndim={rank}, found ndim={found}. Full shape received: {shape}")
     if found < least:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{_misfit(layer)}expected min_ndim={least}, found ndim={found}. Full shape received: {shape}"
         )
 

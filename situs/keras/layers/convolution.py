@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, InvalidArgumentError, UnimplementedError
 from situs.keras import activations
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import FORMATS, check_input, known_size, layout, padding_word, positive, sizes
@@ -83,7 +83,7 @@ class Convolution(Layer):
         self.kernel: Any = None
         self.bias: Any = None
         if self.filters % self.groups:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The number of filters must be evenly divisible by the number of groups. Received: groups={groups}, "
                 f"filters={filters}."
             )
@@ -98,7 +98,7 @@ class Convolution(Layer):
 
     def _kernel_shape(self, channels: int) -> tuple[int, ...]:
         if channels % self.groups:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The number of input channels must be evenly divisible by the number of groups. Received groups="
                 f"{self.groups}, but the input has {channels} channels."
             )

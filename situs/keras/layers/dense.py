@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.keras import activations
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import check_input, known_shape, known_size, positive
@@ -130,9 +130,7 @@ class EinsumDense(Layer):
         known.update((letter, size) for letter, size in _sizes(inputs, tuple(shape)).items() if size is not None)
         lacking = [letter for letter in kernel if known.get(letter) is None]
         if lacking:
-            raise InvalidArgumentError(
-                f"The sizes of {lacking} in {self.equation!r} are unknown for inputs of shape {shape}."
-            )
+            raise ArgumentError(f"The sizes of {lacking} in {self.equation!r} are unknown for inputs of shape {shape}.")
         self.kernel = self.add_weight(
             name="kernel", shape=[known[letter] for letter in kernel], initializer=self._initializers[0]
         )
@@ -146,7 +144,7 @@ class EinsumDense(Layer):
         axes = as_word(self.bias_axes, "bias_axes")
         strange = sorted(set(axes) - {letter for letter in outputs if known.get(letter) is not None})
         if strange:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The bias has the letters {strange}, which are no letters of known size in the outputs of "
                 f"{self.equation!r}."
             )
@@ -165,7 +163,7 @@ def _terms(equation: str) -> tuple[str, str, str]:
     left, arrow, outputs = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     if not arrow or len(parts) != 2:
-        raise InvalidArgumentError(f"An equation of EinsumDense is like 'ab,bc->ac', got {equation!r}.")
+        raise ArgumentError(f"An equation of EinsumDense is like 'ab,bc->ac', got {equation!r}.")
     return parts[0].replace("...", "."), parts[1], outputs.replace("...", ".")
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.keras.layers.base import Layer
 from situs.keras.layers.symbolic import KerasTensor, Node
 from situs.shapes import TensorShape
@@ -56,9 +56,7 @@ class InputLayer(Layer):
         super().__init__(name=name, dtype=dtype or "float32", **kwargs)
         shape = self._input_shape_arg if shape is None and batch_shape is None else shape
         if (shape is None) == (batch_shape is None):
-            raise InvalidArgumentError(
-                "An input needs exactly one of `shape`, which leaves out the batch, and `batch_shape`."
-            )
+            raise ArgumentError("An input needs exactly one of `shape`, which leaves out the batch, and `batch_shape`.")
         given = [shape] if isinstance(shape, int) else shape
         sizes = TensorShape(given if batch_shape is None else batch_shape).as_list()
         whole = tuple(sizes) if batch_shape is not None else (batch_size, *sizes)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, shown
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import check_input
 from situs.ops import math
@@ -30,7 +30,7 @@ class _Merge(Layer):
         """Merges the inputs."""
         if not isinstance(inputs, (list, tuple)) or len(inputs) < self._least:
             count = len(inputs) if isinstance(inputs, (list, tuple)) else 1
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"A `{type(self).__name__}` layer should be called on a list of at least {self._least} inputs. "
                 f"Received {count}."
             )
@@ -57,7 +57,7 @@ class Subtract(_Merge):
 
     def _merged(self, inputs: list[Any]) -> Tensor:
         if len(inputs) != 2:
-            raise InvalidArgumentError(f"A `Subtract` layer should be called on exactly 2 inputs, got {len(inputs)}.")
+            raise ArgumentError(f"A `Subtract` layer should be called on exactly 2 inputs, got {len(inputs)}.")
         return math.subtract(inputs[0], inputs[1])
 
 
@@ -110,11 +110,11 @@ class Dot(_Merge):
         self.axes, self.normalize = axes, normalize
         self._pair = tuple(as_int(axis, "axes") for axis in (axes if isinstance(axes, (list, tuple)) else (axes, axes)))
         if len(self._pair) != 2:
-            raise InvalidArgumentError(f"`axes` of Dot is one axis, or one for each of two tensors, got {shown(axes)}.")
+            raise ArgumentError(f"`axes` of Dot is one axis, or one for each of two tensors, got {shown(axes)}.")
 
     def _merged(self, inputs: list[Any]) -> Tensor:
         if len(inputs) != 2:
-            raise InvalidArgumentError(f"A `Dot` layer should be called on exactly 2 inputs, got {len(inputs)}.")
+            raise ArgumentError(f"A `Dot` layer should be called on exactly 2 inputs, got {len(inputs)}.")
         axes = [self._axis(x, axis) for x, axis in zip(inputs, self._pair, strict=True)]
         if self.normalize:
             inputs = [l2_normalize(x, axis=axis) for axis, x in zip(axes, inputs, strict=True)]
@@ -129,10 +129,10 @@ class Dot(_Merge):
         """The place of an axis, which is not that of the batch."""
         check_input(self, x, least=2)
         if x.shape.rank is None:
-            raise InvalidArgumentError(f"Dot '{self.name}' needs to know the number of dimensions of its inputs.")
+            raise ArgumentError(f"Dot '{self.name}' needs to know the number of dimensions of its inputs.")
         place = normalize_axis(axis, x.shape.rank)
         if place == 0:
-            raise InvalidArgumentError("A `Dot` layer cannot sum over axis 0, which is the batch.")
+            raise ArgumentError("A `Dot` layer cannot sum over axis 0, which is the batch.")
         return place
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs import dtype as dt
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.keras import regularizers
 from situs.keras.layers.base import Layer
@@ -92,7 +92,7 @@ class BatchNormalization(Layer):
         """Makes the factors and the moving moments."""
         axes = known_axes(self, self.axis, len(known_shape(self, input_shape)))
         if len(axes) != 1:
-            raise InvalidArgumentError(f"BatchNormalization has one axis of channels, got axis={shown(self.axis)}.")
+            raise ArgumentError(f"BatchNormalization has one axis of channels, got axis={shown(self.axis)}.")
         self._axis = axes[0]
         self._channels = known_size(self, input_shape, self._axis)
         shape = (self._channels,)
@@ -110,7 +110,7 @@ class BatchNormalization(Layer):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Normalises the inputs."""
         if mask is not None:
-            raise InvalidArgumentError(f"Layer {self.name} was given a mask; Situs normalises whole batches.")
+            raise ArgumentError(f"Layer {self.name} was given a mask; Situs normalises whole batches.")
         check_input(self, inputs, axis=self._axis, size=self._channels)
         inputs = self._floating(inputs)
         training = training if self.trainable else False

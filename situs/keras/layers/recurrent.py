@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.keras.layers.base import Layer
 from situs.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, as_states, state_sizes
 from situs.keras.layers.checks import check_input, known_shape
@@ -51,7 +51,7 @@ class RNN(Layer):
     ) -> None:
         super().__init__(**kwargs)
         if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Argument `cell` should have a `call` method and a `state_size` attribute. Received: {shown(cell)}"
             )
         if stateful:
@@ -202,15 +202,15 @@ class Bidirectional(Layer):
     ) -> None:
         super().__init__(**kwargs)
         if not isinstance(layer, RNN):
-            raise InvalidArgumentError(f"Bidirectional goes around a recurrent layer, got {shown(layer)}.")
+            raise ArgumentError(f"Bidirectional goes around a recurrent layer, got {shown(layer)}.")
         if merge_mode not in ("concat", "sum", "mul", "ave", None):
-            raise InvalidArgumentError(f"Invalid merge mode {merge_mode!r}: 'concat', 'sum', 'mul', 'ave' or None.")
+            raise ArgumentError(f"Invalid merge mode {merge_mode!r}: 'concat', 'sum', 'mul', 'ave' or None.")
         self.merge_mode = merge_mode
         self.forward_layer = layer
         self.backward_layer = _turned(layer) if backward_layer is None else backward_layer
         back = self.backward_layer
         if not isinstance(back, RNN) or back.go_backwards == layer.go_backwards:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"`backward_layer` is a recurrent layer that goes the other way, with "
                 f"go_backwards={not layer.go_backwards}; got {shown(back)}."
             )
@@ -251,7 +251,7 @@ def _halves(states: Any) -> tuple[Any, Any]:
     if states is None:
         return None, None
     if not isinstance(states, (list, tuple)) or len(states) % 2:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"initial_state of Bidirectional is a list: the states of one direction, then of the other; got "
             f"{shown(states)}."
         )

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.keras import activations
 from situs.keras.layers.base import Layer
 from situs.keras.layers.checks import check_input, layout, positive
@@ -61,7 +61,7 @@ class LeakyReLU(Layer):
         super().__init__(**kwargs)
         self.negative_slope = as_float(negative_slope if alpha is None else alpha, "negative_slope")
         if self.negative_slope < 0:
-            raise InvalidArgumentError(f"negative_slope of LeakyReLU is not negative, got {self.negative_slope}.")
+            raise ArgumentError(f"negative_slope of LeakyReLU is not negative, got {self.negative_slope}.")
 
     def call(self, inputs: Any) -> Tensor:
         """Applies the function."""
@@ -111,7 +111,7 @@ class Dropout(Layer):
     def __init__(self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Invalid value received for argument `rate`. Expected a float value between 0 and 1. Received: {rate}"
             )
         self.rate, self.seed, self.noise_shape = rate, seed, noise_shape
@@ -213,7 +213,7 @@ class Reshape(Layer):
         given = target_shape if isinstance(target_shape, (list, tuple, TensorShape)) else (target_shape,)
         self.target_shape = tuple(as_int(size, "target_shape") for size in given)
         if any(size < -1 for size in self.target_shape) or self.target_shape.count(-1) > 1:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"`target_shape` of Reshape holds sizes, one of which may be -1, got {shown(target_shape)}."
             )
 
@@ -231,7 +231,7 @@ class Reshape(Layer):
         open_size = count // known if known else 0
         sizes = [open_size if size == -1 else size for size in self.target_shape]
         if math.prod(sizes) != count:
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The total size of the tensor must be unchanged: Reshape '{self.name}' got {count} elements an "
                 f"example for the shape {self.target_shape}."
             )
@@ -245,7 +245,7 @@ class Permute(Layer):
         super().__init__(**kwargs)
         self.dims = tuple(as_int(axis, "dims") for axis in listed(dims, "dimensions"))
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Invalid permutation argument `dims` for Permute Layer: the indices in `dims` must be 1 to "
                 f"{len(self.dims)}, each once. Received dims={self.dims}"
             )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import InvalidArgumentError, shown
+from situs.errors import ArgumentError, InvalidArgumentError, shown
 from situs.variables.symbolic import RefVariable
 
 
@@ -23,14 +23,14 @@ def set_values(layer: Any, variables: list[Any], values: Any) -> None:
     given = list(values) if isinstance(values, (list, tuple)) else None
     if given is None or len(given) != len(variables):
         count = shown(values) if given is None else f"{len(given)} weights"
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"You called `set_weights(weights)` on layer '{layer.name}' with {count}; the layer expects a list of "
             f"{len(variables)} weights."
         )
     arrays = [_array(variable, value) for variable, value in zip(variables, given, strict=True)]
     for variable, array in zip(variables, arrays, strict=True):
         if not variable.shape.is_compatible_with(array.shape):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"Layer {layer.name} weight shape {variable.shape} of '{variable.name}' is not compatible with "
                 f"provided weight shape {array.shape}."
             )
@@ -46,6 +46,6 @@ def _array(variable: Any, value: Any) -> Any:
     try:
         return np.asarray(value).astype(variable.dtype.as_numpy_dtype)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"The weight '{variable.name}' is an array of {variable.dtype.name}, got {shown(value)}: {error}"
         ) from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.keras.models.model import Model
 from situs.keras.models.sequential import Sequential
 
@@ -25,7 +25,7 @@ def clone_model(model: Any) -> Any:
         raise DTypeError(f"clone_model takes a model, got {shown(model)}.")
     if type(model) is Sequential or (type(model) is Model and model._network is not None):
         return model._made_again()
-    raise InvalidArgumentError(
+    raise ArgumentError(
         f"The model {model.name} is of the class {type(model).__name__}, whose `call` cannot be taken apart. Make "
         f"another object of it: {type(model).__name__}(...), and give it weights with set_weights(model.get_weights())."
     )

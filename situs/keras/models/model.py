@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from situs.checkpoints.checkpoint import Checkpoint
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.keras.layers.arguments import Arguments
 from situs.keras.layers.base import Layer, tensors_of
 from situs.keras.layers.symbolic import KerasTensor, scratch
@@ -48,7 +48,7 @@ class Model(Layer):
         inputs = args[0] if args else inputs
         outputs = args[1] if len(args) == 2 else outputs
         if (inputs is None) != (outputs is None):
-            raise InvalidArgumentError("A drawn model has both inputs and outputs: tf.keras.Model(inputs, outputs).")
+            raise ArgumentError("A drawn model has both inputs and outputs: tf.keras.Model(inputs, outputs).")
         self._network = None if inputs is None else Network(inputs, outputs)
         self._drawn = [] if self._network is None else self._network.layers
         self._first_call: Arguments | None = None  # with tensors that have no values
@@ -79,7 +79,7 @@ class Model(Layer):
 
     @layers.setter
     def layers(self, value: Any) -> NoReturn:
-        raise InvalidArgumentError("`Model.layers` attribute is reserved and should not be used. Use another name.")
+        raise ArgumentError("`Model.layers` attribute is reserved and should not be used. Use another name.")
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """The layer of a name, or at a place."""
@@ -87,12 +87,12 @@ class Model(Layer):
         if index is not None:
             index = as_int(index, "index")
             if not -len(layers) <= index < len(layers):
-                raise InvalidArgumentError(f"Was asked to retrieve layer at index {index} but model has {len(layers)}.")
+                raise ArgumentError(f"Was asked to retrieve layer at index {index} but model has {len(layers)}.")
             return layers[index]
         found = [layer for layer in layers if layer.name == name]
         if not found:
             names = [layer.name for layer in layers]
-            raise InvalidArgumentError(f"No such layer: {name}. Existing layers are: {names}.")
+            raise ArgumentError(f"No such layer: {name}. Existing layers are: {names}.")
         return found[0]
 
     @property
@@ -177,7 +177,7 @@ class Model(Layer):
         """
         path = _path(filepath)
         if not overwrite and Path(f"{path}.index").exists():
-            raise InvalidArgumentError(f"There is a checkpoint {path} already. Choose another path, or overwrite=True.")
+            raise ArgumentError(f"There is a checkpoint {path} already. Choose another path, or overwrite=True.")
         Checkpoint(model=self).write(path)
 
     def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> Any:

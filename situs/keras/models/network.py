@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.keras.layers.base import Layer
 from situs.keras.layers.input import Input, InputLayer
 from situs.keras.layers.symbolic import KerasTensor, Node, replaced
@@ -79,7 +79,7 @@ class Network:
         given = flatten(inputs)
         if len(given) != len(self._inputs):
             names = ", ".join(tensor.name for tensor in self._inputs)
-            raise InvalidArgumentError(f"The model has {len(self._inputs)} inputs ({names}), got {len(given)}.")
+            raise ArgumentError(f"The model has {len(self._inputs)} inputs ({names}), got {len(given)}.")
         for tensor, value in zip(self._inputs, given, strict=True):
             _check(tensor, value)
         return given
@@ -89,7 +89,7 @@ class Network:
         keys = list(self.inputs) if isinstance(self.inputs, dict) else [tensor.name for tensor in self._inputs]
         lacking = [str(key) for key in keys if key not in inputs]
         if lacking:
-            raise InvalidArgumentError(f"The model has inputs that were not given: {', '.join(lacking)}.")
+            raise ArgumentError(f"The model has inputs that were not given: {', '.join(lacking)}.")
         chosen = {key: inputs[key] for key in keys}
         return chosen if isinstance(self.inputs, dict) else list(chosen.values())
 
@@ -97,7 +97,7 @@ class Network:
 def _check(tensor: KerasTensor, value: Any) -> None:
     wanted = tensor.spec()[1]
     if hasattr(value, "shape") and not wanted.is_compatible_with(value.shape):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Input '{tensor.name}' of the model has shape {wanted}, but received a tensor of shape {value.shape}."
         )
 
@@ -115,7 +115,7 @@ def _ordered(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Node
             continue
         if node is None or isinstance(node.layer, InputLayer):
             names = ", ".join(leaf.name for leaf in inputs)
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"The outputs of the model need {tensor!r}, which is none of its inputs ({names}). Name it there too."
             )
         if entered:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.keras.layers.base import Layer
 from situs.keras.layers.calling import inside
 from situs.keras.layers.input import Input, InputLayer
@@ -55,7 +55,7 @@ class Sequential(Model):
             )
         layer._check_made()
         if any(layer.name == other.name for other in self._list):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 "All layers added to a Sequential model should have unique names. Name "
                 f'"{layer.name}" is already the name of a layer in this model. Update the `name` argument.'
             )
@@ -66,7 +66,7 @@ class Sequential(Model):
 
     def _begin(self, start: KerasTensor) -> None:
         if self._list or self._ends is not None:
-            raise InvalidArgumentError("An input can only be the first thing in a Sequential model.")
+            raise ArgumentError("An input can only be the first thing in a Sequential model.")
         self._ends = (start, start)
 
     def _extend(self, layer: Layer) -> None:
@@ -81,7 +81,7 @@ class Sequential(Model):
     def pop(self, rebuild: bool = True) -> Layer:
         """Takes the last layer away."""
         if not self._list:
-            raise InvalidArgumentError("There are no layers in the model.")
+            raise ArgumentError("There are no layers in the model.")
         gone = self._list.pop()
         if self._ends is not None:
             start, end = self._ends

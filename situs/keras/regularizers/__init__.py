@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, InvalidArgumentError, UnimplementedError
 from situs.keras.finding import Shelf
 from situs.ops.array import reshape, shape, transpose
 from situs.ops.attribute import as_float
@@ -94,14 +94,14 @@ class OrthogonalRegularizer(Regularizer):
 
     def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
         if mode not in ("rows", "columns"):
-            raise InvalidArgumentError(f"`mode` must be 'rows' or 'columns', got {mode!r}.")
+            raise ArgumentError(f"`mode` must be 'rows' or 'columns', got {mode!r}.")
         self.factor, self.mode = _weight(factor, "factor"), mode
 
     def __call__(self, x: Any) -> Tensor:
         """The loss of a matrix."""
         value = convert_to_tensor(x)
         if value.shape.rank != 2:
-            raise InvalidArgumentError(f"Inputs to OrthogonalRegularizer must have rank 2, got shape {value.shape}.")
+            raise ArgumentError(f"Inputs to OrthogonalRegularizer must have rank 2, got shape {value.shape}.")
         rows = l2_normalize(value if self.mode == "rows" else transpose(value), axis=1)
         count = shape(rows)[0]
         products = multiply(matmul(rows, rows, transpose_b=True), 1.0 - eye(count, dtype=rows.dtype))
@@ -116,9 +116,7 @@ class OrthogonalRegularizer(Regularizer):
 def _weight(value: Any, name: str) -> float:
     found = as_float(value, name)
     if not 0 <= found < float("inf"):
-        raise InvalidArgumentError(
-            f"Invalid value for argument {name}: expected a non-negative float. Received: {value}"
-        )
+        raise ArgumentError(f"Invalid value for argument {name}: expected a non-negative float. Received: {value}")
     return found
 
 

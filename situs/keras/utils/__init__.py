@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from situs.errors import DTypeError, InvalidArgumentError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.ops.attribute import as_int
 from situs.ops.seeds import set_seed
 
@@ -35,9 +35,9 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     flat = numbers.reshape(-1)
     count = int(flat.max(initial=-1)) + 1 if num_classes is None else as_int(num_classes, "num_classes")
     if not 0 <= count <= MOST + 1:
-        raise InvalidArgumentError(f"num_classes is a number from 0 to {MOST + 1}, got {count}.")
+        raise ArgumentError(f"num_classes is a number from 0 to {MOST + 1}, got {count}.")
     if flat.size and not (int(flat.min()) >= 0 and int(flat.max()) < count):
-        raise InvalidArgumentError(f"Classes are numbers from 0 to {count - 1}, got {flat.min()} to {flat.max()}.")
+        raise ArgumentError(f"Classes are numbers from 0 to {count - 1}, got {flat.min()} to {flat.max()}.")
     made = np.zeros((flat.size, count))
     made[np.arange(flat.size), flat] = 1
     return made.reshape(*shape, count)
@@ -61,7 +61,7 @@ def set_random_seed(seed: int) -> None:
     """
     number = as_int(seed, "seed")
     if not 0 <= number < 2**32:
-        raise InvalidArgumentError(f"A seed is a number from 0 to 2**32 - 1, got {number}.")
+        raise ArgumentError(f"A seed is a number from 0 to 2**32 - 1, got {number}.")
     random.seed(number)
     np.random.seed(number)
     set_seed(number)

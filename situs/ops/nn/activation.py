@@ -15,7 +15,7 @@ from torch.nn import functional
 from situs import dispatch
 from situs import dtype as dt
 from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, WIDE_UNSIGNED
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.attribute import NUMBERS, as_bool, as_float, as_int
 from situs.ops.cast import cast, dtype_of
 from situs.ops.define import CPU, GPU, op, same_shape, unary
@@ -266,9 +266,9 @@ _log_softmax_by_default = dispatch.unary(_log_softmax)
 def _softmax_shape(logits: TensorShape, *, axis: int) -> TensorShape:
     rank = logits.rank
     if rank == 0:
-        raise InvalidArgumentError("logits must have >= 1 dimension, got []")
+        raise ArgumentError("logits must have >= 1 dimension, got []")
     if rank is not None and not -rank <= axis < rank:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"`axis` must be in the range [-{rank}, {rank}) where {rank} is the number of dimensions in the input. "
             f"Received: axis={axis}"
         )

@@ -16,7 +16,7 @@ import torch
 
 from situs import dtype as dt
 from situs.dtype import FLOATING
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import expand_dims, squeeze
 from situs.ops.attribute import as_bool, as_float
 from situs.ops.cast import cast
@@ -51,14 +51,14 @@ def _attention_shape(
 ) -> tuple[TensorShape, TensorShape]:
     query, key, value = (_of_rank_4(*named) for named in (("query", query), ("key", key), ("value", value)))
     if not key.is_compatible_with(value):
-        raise InvalidArgumentError(f"key and value must have the same shape, got {brackets(key)} and {brackets(value)}")
+        raise ArgumentError(f"key and value must have the same shape, got {brackets(key)} and {brackets(value)}")
     key = key.merge_with(value)
     _check_heads(query, key)
     batch, length, heads, size = query.merge_with(TensorShape([key[0], query[1], key[2], key[3]]))
     scores = TensorShape([batch, heads, length, key[1]])
     for name, shapes in (("bias", bias), ("mask", mask)):
         if shapes and not _broadcasts(shapes[0], scores):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{name} must broadcast to [batch, heads, length of query, length of key], here {brackets(scores)}, "
                 f"got {brackets(shapes[0])}"
             )
@@ -67,18 +67,16 @@ def _attention_shape(
 
 def _of_rank_4(name: str, shape: TensorShape) -> TensorShape:
     if shape.rank not in (None, 4):
-        raise InvalidArgumentError(f"{name} must be [batch, length, heads, head size], got {brackets(shape)}")
+        raise ArgumentError(f"{name} must be [batch, length, heads, head size], got {brackets(shape)}")
     return shape if shape.rank == 4 else TensorShape([None] * 4)
 
 
 def _check_heads(query: TensorShape, key: TensorShape) -> None:
     for place, name in ((0, "batch size"), (3, "head size")):
         if None not in (query[place], key[place]) and query[place] != key[place]:
-            raise InvalidArgumentError(
-                f"query and key must have the same {name}, got {brackets(query)} and {brackets(key)}"
-            )
+            raise ArgumentError(f"query and key must have the same {name}, got {brackets(query)} and {brackets(key)}")
     if None not in (query[2], key[2]) and query[2] != key[2]:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "The number of heads of query must be a multiple of that of key and value, got "
             f"{brackets(query)} and {brackets(key)}"
         )

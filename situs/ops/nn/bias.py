@@ -8,7 +8,7 @@ import torch
 
 from situs import dispatch
 from situs.dtype import NUMERIC, WIDE_UNSIGNED
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import broadcast_to, reshape
 from situs.ops.attribute import as_word
 from situs.ops.define import CPU, GPU, numpy_kernel, op
@@ -25,15 +25,15 @@ _bias_add_by_default = dispatch.binary(_bias_add)
 @_bias_add.shape
 def _bias_add_shape(value: TensorShape, bias: TensorShape, *, data_format: str) -> TensorShape:
     if bias.rank not in (None, 1):
-        raise InvalidArgumentError(f"Biases must be 1D: {brackets(bias)}")
+        raise ArgumentError(f"Biases must be 1D: {brackets(bias)}")
     if value.rank is None:
         return UNKNOWN
     if value.rank < 2:
-        raise InvalidArgumentError(f"Input tensor must be at least 2D: {brackets(value)}")
+        raise ArgumentError(f"Input tensor must be at least 2D: {brackets(value)}")
     first = data_format == "NCHW"
     if bias.rank == 1 and not TensorShape([value[1 if first else -1]]).is_compatible_with(bias):
         which = "second" if first else "last"
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Must provide as many biases as the {which} dimension of the input tensor: "
             f"{brackets(bias)} vs. {brackets(value)}"
         )
@@ -67,7 +67,7 @@ def _bias_add_grad_shape(out_backprop: TensorShape, *, data_format: str) -> Tens
     if out_backprop.rank is None:
         return TensorShape([None])
     if out_backprop.rank < 2:
-        raise InvalidArgumentError(f"Input tensor must be at least 2D: {brackets(out_backprop)}")
+        raise ArgumentError(f"Input tensor must be at least 2D: {brackets(out_backprop)}")
     return TensorShape([out_backprop[1 if data_format == "NCHW" else -1]])
 
 
@@ -104,9 +104,7 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
         return _bias_add(value, bias, data_format="NCHW", name=name)
     if layout.startswith("N") and layout.endswith("C"):
         return _bias_add_by_default(value, bias, name)
-    raise InvalidArgumentError(
-        f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}"
-    )
+    raise ArgumentError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")
 
 
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:

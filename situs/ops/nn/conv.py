@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional
 
 from situs.dtype import FLOATING
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import expand_dims, reshape
 from situs.ops.array import shape as sizes_op
 from situs.ops.define import CPU, GPU, op
@@ -59,7 +59,7 @@ def _conv_shape(n: int, input: TensorShape, filter: TensorShape, *, data_format:
     if input.rank is None or filter.rank is None:
         return UNKNOWN
     if input.rank < n + 2:
-        raise InvalidArgumentError(f"convolution input must be {n + 2}-dimensional: {brackets(input)}")
+        raise ArgumentError(f"convolution input must be {n + 2}-dimensional: {brackets(input)}")
     batch, channels, sizes = split_shape(input, n, data_format)
     check_depths(channels, filter)
     laid = slide(sizes, tuple(filter[:n]), data_format, **window)
@@ -69,25 +69,25 @@ def _conv_shape(n: int, input: TensorShape, filter: TensorShape, *, data_format:
 def check_filter_rank(filter: TensorShape, n: int) -> None:
     """Raises unless the filter has, or may have, `n` spatial dimensions."""
     if filter.rank not in (None, n + 2):
-        raise InvalidArgumentError(f"convolution filter must be {n + 2}-dimensional: {brackets(filter)}")
+        raise ArgumentError(f"convolution filter must be {n + 2}-dimensional: {brackets(filter)}")
 
 
 def check_depths(channels: Dim, filter: TensorShape) -> None:
     """Raises unless the filter's channels fit those of the input, in one group or several."""
     *windows, depth, results = filter
     if depth == 0:
-        raise InvalidArgumentError("filter depth must be strictly positive, got 0")
+        raise ArgumentError("filter depth must be strictly positive, got 0")
     if 0 in windows:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"filter must not have zero elements (i.e. all dimensions must be non-zero), got {brackets(filter)}"
         )
     if channels is None or depth is None:
         return
     if channels == 0 or channels % depth:
-        raise InvalidArgumentError(f"input depth must be evenly divisible by filter depth: {channels} vs {depth}")
+        raise ArgumentError(f"input depth must be evenly divisible by filter depth: {channels} vs {depth}")
     groups = channels // depth
     if results is not None and results % groups:
-        raise InvalidArgumentError(f"output depth must be evenly divisible by number of groups: {results} vs {groups}")
+        raise ArgumentError(f"output depth must be evenly divisible by number of groups: {results} vs {groups}")
 
 
 def _conv_kernel(n: int, input: torch.Tensor, filter: torch.Tensor, *, data_format: str, **window: Any) -> torch.Tensor:
@@ -261,9 +261,7 @@ def spatial_rank(filters: Any, input: Any) -> int:
     if rank is None:
         rank = rank_of(input)
     if rank is None or not 3 <= rank <= 5:
-        raise InvalidArgumentError(
-            f"`filters` must have rank 3, 4 or 5, for 1 to 3 spatial dimensions, got rank {rank}."
-        )
+        raise ArgumentError(f"`filters` must have rank 3, 4 or 5, for 1 to 3 spatial dimensions, got rank {rank}.")
     return rank - 2
 
 

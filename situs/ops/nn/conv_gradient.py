@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from situs.dtype import FLOATING
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.ops.nn.conv import CONVOLUTION, OF_FILTER, TRANSPOSED, check_filter_rank, padded
 from situs.ops.nn.window import Slide, channels_first, defaults, passing_on, slide
@@ -44,7 +44,7 @@ def _filter_shape(
     check_filter_rank(wanted, n)
     for shape in (input, out_backprop):
         if shape.rank not in (None, n + 2):
-            raise InvalidArgumentError(f"The input and out_backprop must be {n + 2}-dimensional, got {shape}")
+            raise ArgumentError(f"The input and out_backprop must be {n + 2}-dimensional, got {shape}")
     return wanted
 
 
@@ -57,7 +57,7 @@ def _filter_kernel(
     if 0 in x.shape or 0 in y.shape or 0 in filter_sizes:
         return input.new_zeros(filter_sizes)
     if tuple(y.shape[2:]) != laid.counts:
-        raise InvalidArgumentError(f"out_backprop has sizes {tuple(y.shape[2:])}, the convolution gives {laid.counts}")
+        raise ArgumentError(f"out_backprop has sizes {tuple(y.shape[2:])}, the convolution gives {laid.counts}")
     x, laid = padded(x, laid)
     made = filter_gradient(x, y, (results, depth, *(windows if n > 1 else (1, *windows))), laid)
     return (made.squeeze(2) if n == 1 else made).permute(_FILTER_FROM_TORCH[n]).contiguous()

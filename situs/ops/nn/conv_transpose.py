@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from situs.dtype import FLOATING
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.ops.naming import Composed
 from situs.ops.nn.conv import (
@@ -55,7 +55,7 @@ def _transpose_shape(
 ) -> TensorShape:
     check_filter_rank(filter, n)
     if out_backprop.rank not in (None, n + 2):
-        raise InvalidArgumentError(f"The input must be {n + 2}-dimensional, got {brackets(out_backprop)}")
+        raise ArgumentError(f"The input must be {n + 2}-dimensional, got {brackets(out_backprop)}")
     wanted = _result_shape(n, input_sizes, filter, out_backprop, data_format)
     if filter.rank is None or out_backprop.rank is None:
         return wanted
@@ -64,7 +64,7 @@ def _transpose_shape(
     laid = slide(sizes, tuple(filter[:n]), data_format, **window)
     found = join_shape(batch, filter[-1], laid.counts, data_format)
     if not found.is_compatible_with(out_backprop):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Size of out_backprop doesn't match computed: actual = {brackets(out_backprop)}, computed = "
             f"{brackets(found)}, which is what output_shape {brackets(wanted)} convolves to with filter "
             f"{brackets(filter)}, strides {list(window['strides'])} and padding {window['padding']}"
@@ -78,7 +78,7 @@ def _result_shape(
     batch = TensorShape([out_backprop[0]])
     sizes = [None] * n if input_sizes is None else input_sizes
     if not isinstance(sizes, (list, tuple)) or len(sizes) not in (n, n + 2):
-        raise InvalidArgumentError(f"output_shape must contain {n + 2} values or {n} values, but got: {input_sizes!r}")
+        raise ArgumentError(f"output_shape must contain {n + 2} values or {n} values, but got: {input_sizes!r}")
     if len(sizes) == n + 2:
         return TensorShape(sizes)
     depth = None if filter.rank is None or input_sizes is None else filter[-2]  # in groups there are more channels
@@ -148,7 +148,7 @@ def _convolve(
     name: str | None,
 ) -> Tensor:
     if output_shape is None:
-        raise InvalidArgumentError("`output_shape` must be given: several shapes convolve to that of `input`.")
+        raise ArgumentError("`output_shape` must be given: several shapes convolve to that of `input`.")
     window = attributes(n, strides, padding, data_format, dilations)
     return _BY_RANK[n](output_shape, filters, input, **window, name=name)
 

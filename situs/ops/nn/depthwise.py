@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from situs.dtype import FLOATING
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.ops.naming import Composed
 from situs.ops.nn.conv import conv2d, padded
@@ -35,14 +35,14 @@ _depthwise = op("DepthwiseConv2dNative", "input: T, filter: T -> output: T", T=F
 def _depthwise_shape(input: TensorShape, filter: TensorShape, *, data_format: str, **window: Any) -> TensorShape:
     for what, shape in (("input", input), ("filter", filter)):
         if shape.rank not in (None, 4):
-            raise InvalidArgumentError(f"{what} must be 4-dimensional: {brackets(shape)}")
+            raise ArgumentError(f"{what} must be 4-dimensional: {brackets(shape)}")
     if input.rank is None or filter.rank is None:
         return UNKNOWN
     batch, channels, sizes = split_shape(input, 2, data_format)
     if channels is not None and filter[2] is not None and channels != filter[2]:
-        raise InvalidArgumentError(f"input and filter must have the same depth: {channels} vs {filter[2]}")
+        raise ArgumentError(f"input and filter must have the same depth: {channels} vs {filter[2]}")
     if 0 in filter[:2]:
-        raise InvalidArgumentError(f"filter must not have zero elements, got {brackets(filter)}")
+        raise ArgumentError(f"filter must not have zero elements, got {brackets(filter)}")
     depth = channels if filter[2] is None else filter[2]
     results = None if depth is None or filter[3] is None else depth * filter[3]
     laid = slide(sizes, tuple(filter[:2]), data_format, **window)
@@ -103,7 +103,7 @@ def _of_input_shape(
 def _check_fits(input: TensorShape, filter: TensorShape, out_backprop: TensorShape, **window: Any) -> None:
     found = _depthwise_shape(input, filter, **window)
     if not found.is_compatible_with(out_backprop):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"out_backprop has shape {brackets(out_backprop)}; an input of shape {brackets(input)} convolved with a "
             f"filter of shape {brackets(filter)} gives {brackets(found)}"
         )
@@ -220,7 +220,7 @@ def separable_conv2d(
     """
     shape = shape_of(pointwise_filter)
     if not shape.is_compatible_with([1, 1, None, None]):
-        raise InvalidArgumentError(f"pointwise_filter must have shape [1, 1, in, out], got {shape}")
+        raise ArgumentError(f"pointwise_filter must have shape [1, 1, in, out], got {shape}")
     with Composed(name, "separable_conv2d") as last:
         deep = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
         return conv2d(deep, pointwise_filter, 1, "VALID", data_format, name=last)

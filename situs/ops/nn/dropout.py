@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from situs.dtype import FLOATING, DType
-from situs.errors import DTypeError, InvalidArgumentError
+from situs.errors import ArgumentError, DTypeError
 from situs.ops import random
 from situs.ops.array import sizes_of
 from situs.ops.attribute import NUMBERS
@@ -35,7 +35,7 @@ def _dropout_shape(x: TensorShape, kept: TensorShape, *, rate: float) -> TensorS
 
 def _check_noise(x: TensorShape, noise: TensorShape) -> None:
     if not broadcast(x, noise).is_compatible_with(x):
-        raise InvalidArgumentError(f"noise_shape {brackets(noise)} does not broadcast to the shape of x, {brackets(x)}")
+        raise ArgumentError(f"noise_shape {brackets(noise)} does not broadcast to the shape of x, {brackets(x)}")
 
 
 @_dropout.kernel(CPU, GPU)
@@ -106,7 +106,7 @@ def _dropped(
 def _dropout_at(x: Tensor, noise: Tensor, rate: Tensor, name: str | None) -> Tensor:
     """Dropout at a computed rate, which then has a gradient as well."""
     if rate.shape.rank not in (None, 0):
-        raise InvalidArgumentError(f"Shape {rate.shape} must have rank 0: `rate` is a scalar.")
+        raise ArgumentError(f"Shape {rate.shape} must have rank 0: `rate` is a scalar.")
     if rate.dtype is not x.dtype:
         given, wanted = rate.dtype.name, x.dtype.name
         raise DTypeError(f"`x` is {wanted} and `rate` {given}; cast input 'rate': tf.cast(rate, tf.{wanted}).")
@@ -117,16 +117,14 @@ def _dropout_at(x: Tensor, noise: Tensor, rate: Tensor, name: str | None) -> Ten
 
 def _check(dtype: DType, rate: Any) -> None:
     if not dtype.is_floating:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={dtype}"
         )
     if isinstance(rate, NUMBERS):
         if not 0 <= rate < 1:
-            raise InvalidArgumentError(
-                f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}"
-            )
+            raise ArgumentError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
     elif not hasattr(rate, "dtype"):
-        raise InvalidArgumentError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+        raise ArgumentError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
 
 
 def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
@@ -152,5 +150,5 @@ def dropout_v1(
         dropped = 1 - keep_prob if isinstance(keep_prob, NUMBERS) else subtract(1, keep_prob, "sub")
         rate = renamed("rate", rate, "keep_prob", dropped)
     if rate is None:
-        raise InvalidArgumentError("`rate` must be provided. Received: rate=None")
+        raise ArgumentError("`rate` must be provided. Received: rate=None")
     return dropout(x, rate, noise_shape, seed, name)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs.devices.scope import here
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import expand_dims, rank, reshape, shape
 from situs.ops.attribute import as_word
 from situs.ops.cast import cast
@@ -74,12 +74,12 @@ def embedding_lookup_v1(
         max_norm: The greatest length of a row; longer ones are scaled down. None for no limit.
     """
     if params is None:
-        raise InvalidArgumentError("params must be specified")
+        raise ArgumentError("params must be specified")
     shards = list(params) if isinstance(params, (list, tuple)) else [params]
     if not shards:
-        raise InvalidArgumentError("Length of params is currently 0. Need at least one param.")
+        raise ArgumentError("Length of params is currently 0. Need at least one param.")
     if as_word(partition_strategy, "partition_strategy") not in ("mod", "div"):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Unrecognized partition strategy: {partition_strategy}. Must be one of either `mod` or `div`."
         )
     with Composed(name, "embedding_lookup", "Identity") as last:
@@ -108,7 +108,7 @@ def _from_shards(shards: list[Any], ids: Any, strategy: str, name: str | None) -
     owner, row = _dealt(ids, len(shards)) if strategy == "mod" else _cut(ids, shards)
     filled = [number for number, shard in enumerate(shards) if _rows_of(shard) != 0]
     if not filled:
-        raise InvalidArgumentError("None of the shards has a row to look up.")
+        raise ArgumentError("None of the shards has a row to look up.")
     result: Tensor | None = None
     for number in filled:
         mine = equal(owner, number)
@@ -147,7 +147,7 @@ def _cut(ids: Tensor, shards: list[Any]) -> tuple[Tensor, Tensor]:
 def _rows_of(shard: Any) -> int | None:
     dims = shape_of(shard)
     if dims.rank == 0:
-        raise InvalidArgumentError("params must be at least 1 dimensional: a shard is a scalar.")
+        raise ArgumentError("params must be at least 1 dimensional: a shard is a scalar.")
     return dims[0]
 
 

@@ -10,7 +10,7 @@ import torch
 from situs import dtype as dt
 from situs.dtype import FLOATING, REAL
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.array import reshape, sizes_of, transpose
 from situs.ops.attribute import as_bool, as_int
 from situs.ops.constant import convert_to_tensor
@@ -88,7 +88,7 @@ def isotonic_regression(inputs: Any, decreasing: bool = True, axis: int = -1) ->
     x = convert_to_tensor(inputs)
     rank = x.shape.rank
     if rank is None or rank == 0:
-        raise InvalidArgumentError(f"isotonic_regression takes tensors of a known rank of at least 1, got {x.shape}.")
+        raise ArgumentError(f"isotonic_regression takes tensors of a known rank of at least 1, got {x.shape}.")
     place = normalize_axis(as_int(axis, "axis"), rank)
     order = [each for each in range(rank) if each != place] + [place]
     back = sorted(range(rank), key=order.__getitem__)

@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from situs.dtype import BOOL, FLOATING, INDEX, REAL
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, CallError
 from situs.ops.array import expand_dims, stop_gradient
 from situs.ops.attribute import as_bool, as_int
 from situs.ops.cast import cast
@@ -47,11 +47,11 @@ def _softmax_cross_entropy_shape(features: TensorShape, labels: TensorShape, *, 
     if features.rank is None:
         return UNKNOWN
     if features.rank == 0:
-        raise InvalidArgumentError("logits must have at least one dimension, for the classes; got a scalar")
+        raise ArgumentError("logits must have at least one dimension, for the classes; got a scalar")
     axis = normalize_axis(axis, features.rank)
     rows = features[:axis] + features[axis + 1 :]
     if not _labels_fit(features, labels, axis):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"logits and labels must be broadcastable: logits_size={brackets(features)} labels_size={brackets(labels)}"
         )
     return rows
@@ -123,19 +123,19 @@ def _sparse_cross_entropy_shape(features: TensorShape, labels: TensorShape) -> T
     if features.rank is None:
         return labels
     if features.rank == 0:
-        raise InvalidArgumentError("`logits` cannot be a scalar.")
+        raise ArgumentError("`logits` cannot be a scalar.")
     if labels.rank is not None and labels.rank != features.rank - 1:
-        raise InvalidArgumentError(
+        raise CallError(
             f"`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: labels.shape={labels} of rank "
             f"{labels.rank} and logits.shape={features} of rank {features.rank}"
         )
     if not labels.is_compatible_with(features[:-1]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"`labels.shape` must equal `logits.shape` except for the last dimension. Received: labels.shape={labels} "
             f"and logits.shape={features}"
         )
     if features[-1] == 0:
-        raise InvalidArgumentError(f"Must have at least one class, but got logits shape {brackets(features)}")
+        raise ArgumentError(f"Must have at least one class, but got logits shape {brackets(features)}")
     return labels.merge_with(features[:-1])
 
 
@@ -176,7 +176,7 @@ def _check_labels(labels: torch.Tensor, classes: int) -> None:
     wrong = labels[(labels < 0) | (labels >= classes)]
     if wrong.numel():
         some = " ".join(str(label) for label in labels.flatten()[:20].tolist())
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Received a label value of {wrong[0].item()} which is outside the valid range of [0, {classes}).  "
             f"Label values: {some}{' ...' if labels.numel() > 20 else ''}"
         )
@@ -205,7 +205,7 @@ _sigmoid_cross_entropy = op("SigmoidCrossEntropyWithLogits", "logits: T, labels:
 @_sigmoid_cross_entropy.shape
 def _same_shapes(logits: TensorShape, labels: TensorShape) -> TensorShape:
     if not labels.is_compatible_with(logits):
-        raise InvalidArgumentError(f"`logits` and `labels` must have the same shape, received ({logits} vs {labels}).")
+        raise CallError(f"`logits` and `labels` must have the same shape, received ({logits} vs {labels}).")
     return labels.merge_with(logits)
 
 
@@ -328,9 +328,7 @@ _log_poisson_loss = op("LogPoissonLoss", "log_input: T, targets: T -> loss: T", 
 @_log_poisson_loss.shape
 def _log_poisson_shape(log_input: TensorShape, targets: TensorShape, *, compute_full_loss: bool) -> TensorShape:
     if not targets.is_compatible_with(log_input):
-        raise InvalidArgumentError(
-            f"`log_input` and `targets` must have the same shape, received ({log_input} vs {targets})."
-        )
+        raise CallError(f"`log_input` and `targets` must have the same shape, received ({log_input} vs {targets}).")
     return targets.merge_with(log_input)
 
 
@@ -423,6 +421,4 @@ def weighted_cross_entropy_with_logits_v1(
 def _both_given(function: str, labels: Any, logits: Any) -> None:
     if labels is None or logits is None:
         missing = "labels" if labels is None else "logits"
-        raise InvalidArgumentError(
-            f"Both `labels` and `logits` must be provided for {function}; `{missing}` is missing."
-        )
+        raise ArgumentError(f"Both `labels` and `logits` must be provided for {function}; `{missing}` is missing.")

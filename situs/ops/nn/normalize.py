@@ -10,7 +10,7 @@ import torch
 from situs import dtype as dt
 from situs.dtype import ALL, FIXED, FLOATING, STRING, WIDE_UNSIGNED
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError
 from situs.ops import cast as casts
 from situs.ops.array import stop_gradient
 from situs.ops.attribute import as_bool, as_float, as_int, as_word
@@ -167,14 +167,14 @@ def _fused_batch_norm_shape(
 ) -> tuple[TensorShape, ...]:
     rank = SPATIAL[data_format] + 2
     if x.rank not in (None, rank):
-        raise InvalidArgumentError(f"input must be {rank}-dimensional{brackets(x)}")
+        raise ArgumentError(f"input must be {rank}-dimensional{brackets(x)}")
     channels = TensorShape([x[1 if data_format[1] == "C" else -1]])
     unread = is_training and exponential_avg_factor == 1  # the old moments, which may then be empty
     for name, shape in (("scale", scale), ("offset", offset), ("mean", mean), ("variance", variance)):
         if shape.rank not in (None, 1):
-            raise InvalidArgumentError(f"{name} must be 1-dimensional{brackets(shape)}")
+            raise ArgumentError(f"{name} must be 1-dimensional{brackets(shape)}")
         if not shape.is_compatible_with(channels) and not (unread and name in ("mean", "variance") and shape[0] == 0):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{name} must have the same number of elements as the channels of x, got {shape[0]} and {channels[0]}"
             )
     return x, channels, channels, channels, channels
@@ -285,7 +285,7 @@ def fused_batch_norm(
     is_training = as_bool(is_training, "is_training")
     factor = as_float(exponential_avg_factor, "exponential_avg_factor")
     if (not is_training or factor != 1.0) and (mean is None or variance is None):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` "
             f"!= 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
         )
@@ -327,7 +327,7 @@ def _layer_norm_shape(
     wanted = TensorShape(x[each] for each in axes)
     for name, shape in (("scale", scale), ("offset", offset)):
         if not shape.is_compatible_with(wanted):
-            raise InvalidArgumentError(
+            raise ArgumentError(
                 f"{name} must have the shape of the normalised dimensions, {brackets(wanted)}, got {brackets(shape)}"
             )
     moments = TensorShape([*(x[each] for each in range(x.rank) if each not in axes), *(1 for _ in axes)])
@@ -337,7 +337,7 @@ def _layer_norm_shape(
 def _sorted_axes(axis: tuple[int, ...], rank: int) -> tuple[int, ...]:
     axes = tuple(sorted({normalize_axis(each, rank) for each in axis}))
     if len(axes) != len(axis) or not axes:
-        raise InvalidArgumentError(f"axis must name each dimension at most once and at least one, got {list(axis)}")
+        raise ArgumentError(f"axis must name each dimension at most once and at least one, got {list(axis)}")
     return axes
 
 
@@ -395,9 +395,9 @@ _lrn = op("LRN", "input: T -> output: T", T=FUSED, depth_radius=5, bias=1.0, alp
 @_lrn.shape
 def _lrn_shape(input: TensorShape, *, depth_radius: int, bias: float, alpha: float, beta: float) -> TensorShape:
     if input.rank not in (None, 4):
-        raise InvalidArgumentError(f"in must be 4-dimensional, got {brackets(input)}")
+        raise ArgumentError(f"in must be 4-dimensional, got {brackets(input)}")
     if depth_radius < 0:
-        raise InvalidArgumentError(f"depth_radius must not be negative, got {depth_radius}")
+        raise ArgumentError(f"depth_radius must not be negative, got {depth_radius}")
     return input
 
 

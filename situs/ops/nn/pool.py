@@ -18,7 +18,7 @@ from torch.nn import functional
 from situs import dtype as dt
 from situs.dtype import FLOATING, INDEX, SIGNED, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, UnimplementedError
 from situs.ops.attribute import as_bool, as_word
 from situs.ops.define import CPU, GPU, op
 from situs.ops.nn.pool_window import AVG_POOL, MAX_POOL, Ints, fit_to, lay, lifted
@@ -46,7 +46,7 @@ _ORDERED = FLOATING | SIGNED | {dt.uint8}
 
 def _pool_shape(n: int, input: TensorShape, *, ksize: Ints, data_format: str, **window: Any) -> TensorShape:
     if input.rank not in (None, n + 2):
-        raise InvalidArgumentError(f"pooling input must be {n + 2}-dimensional, got {brackets(input)}")
+        raise ArgumentError(f"pooling input must be {n + 2}-dimensional, got {brackets(input)}")
     batch, channels, sizes = split_shape(input.with_rank(n + 2), n, data_format)
     _, laid = lay(sizes, ksize, data_format, **window)
     return join_shape(batch, channels, laid.counts, data_format)
@@ -206,7 +206,7 @@ def _run(
     if ops is _MAX:
         return ops[n].many(input, **window, name=name)[0]
     if window["padding"] == "EXPLICIT":
-        raise InvalidArgumentError(f"Average pooling takes padding 'SAME' or 'VALID', got {padding!r}.")
+        raise ArgumentError(f"Average pooling takes padding 'SAME' or 'VALID', got {padding!r}.")
     return ops[n](input, **window, name=name)
 
 
@@ -216,9 +216,7 @@ def _spatial_rank(input: Any, data_format: str | None) -> int:
     if rank is None and data_format is not None:
         rank = len(as_word(data_format, "data_format"))
     if rank is None or not 3 <= rank <= 5:
-        raise InvalidArgumentError(
-            f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={shape} of rank {rank}."
-        )
+        raise ArgumentError(f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={shape} of rank {rank}.")
     return rank - 2
 
 
@@ -325,10 +323,10 @@ def pool(
     n = shape_of(window_shape).num_elements() or 0
     ops = {"MAX": _MAX, "AVG": _AVG}.get(as_word(pooling_type, "pooling_type"), {})
     if n not in ops:
-        raise InvalidArgumentError(f"{n}-D {pooling_type} pooling is not supported.")
+        raise ArgumentError(f"{n}-D {pooling_type} pooling is not supported.")
     layout = _layout(n, data_format)
     if as_padding(padding, n)[0] == "SAME" and max(vector(dilations, n, layout, "dilations")) > 1:
-        raise InvalidArgumentError("pooling with 'SAME' padding is not implemented for `dilations` > 1.")
+        raise ArgumentError("pooling with 'SAME' padding is not implemented for `dilations` > 1.")
     own = f"{pooling_type.lower()}_pool" if name is None else name
     return _run(ops, n, input, window_shape, strides, padding, layout, own, dilations)
 
@@ -416,11 +414,11 @@ def max_pool_with_argmax(
         The largest elements, and their indices into the flattened image or batch.
     """
     if as_word(data_format, "data_format") != "NHWC":
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}"
         )
     if as_padding(padding, 2)[0] == "EXPLICIT":
-        raise InvalidArgumentError(f"max_pool_with_argmax takes padding 'SAME' or 'VALID', got {padding!r}.")
+        raise ArgumentError(f"max_pool_with_argmax takes padding 'SAME' or 'VALID', got {padding!r}.")
     largest, places = _max_pool_with_argmax.many(
         input,
         ksize=vector(ksize, 2, "NHWC", "ksize"),

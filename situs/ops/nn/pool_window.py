@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from situs.errors import InvalidArgumentError
+from situs.errors import ArgumentError
 from situs.ops.nn.window import Slide, slide, spatial
 from situs.shapes import Dim
 
@@ -67,12 +67,12 @@ def lay(sizes: tuple[Dim, ...], ksize: Ints, data_format: str, **window: Any) ->
         InvalidArgumentError, UnimplementedError: the windows cannot be pooled.
     """
     if min(ksize) <= 0:
-        raise InvalidArgumentError(f"Sliding window ksize must be positive. The specified ksize is: {list(ksize)}")
+        raise ArgumentError(f"Sliding window ksize must be positive. The specified ksize is: {list(ksize)}")
     windows = spatial(ksize, data_format, "pooling")
     laid = slide(sizes, windows, data_format, **window)
     for size, before, after in zip(windows, laid.before, laid.after, strict=True):
         if window["padding"] == "EXPLICIT" and max(before, after) >= size:
-            raise InvalidArgumentError(f"Padding {max(before, after)} needs to be smaller than the window size {size}")
+            raise ArgumentError(f"Padding {max(before, after)} needs to be smaller than the window size {size}")
     return windows, laid
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from situs.eager.convert import to_array
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_int, as_word, plain
 from situs.shapes import Dim, TensorShape
@@ -102,7 +102,7 @@ def vector(value: Any, n: int, data_format: str, name: str) -> tuple[int, ...]:
     if len(entries) == 1:
         entries *= n
     elif len(entries) != n:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"{name} should be of length 1, {n} or {n + 2}. Received: {name}={value} of length {len(entries)}"
         )
     return (1, 1, *entries) if data_format[1] == "C" else (1, *entries, 1)
@@ -140,7 +140,7 @@ def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
     if not isinstance(padding, (list, tuple)):
         raise DTypeError(f"Expected string for argument 'padding' not {shown(padding)}.")
     if len(padding) != n + 2:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"When padding is a list, it must be of size {n + 2}. Received: padding={shown(padding)} of size "
             f"{len(padding)}"
         )
@@ -150,7 +150,7 @@ def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
 def _pair(pair: Any, padding: Any) -> tuple[int, ...]:
     amounts = pair.tolist() if isinstance(pair, np.ndarray) else pair
     if not isinstance(amounts, (list, tuple)) or len(amounts) != 2:
-        raise InvalidArgumentError(f"Each element of padding must be a list of size 2. Received: padding={padding}")
+        raise ArgumentError(f"Each element of padding must be a list of size 2. Received: padding={padding}")
     return _entries(amounts, "padding")
 
 
@@ -239,17 +239,17 @@ def spatial(full: Sequence[int], data_format: str, name: str) -> tuple[int, ...]
             f"Current implementation does not yet support {name} in the batch and depth dimensions, got {list(full)}."
         )
     if min(entries) <= 0:
-        raise InvalidArgumentError(f"The spatial {name} should be larger than 0, got {list(full)}.")
+        raise ArgumentError(f"The spatial {name} should be larger than 0, got {list(full)}.")
     return entries
 
 
 def _explicit_pairs(explicit: tuple[int, ...], data_format: str) -> tuple[tuple[int, int], ...]:
     pairs = tuple(zip(explicit[::2], explicit[1::2], strict=True))
     if min(explicit) < 0:
-        raise InvalidArgumentError(f"All elements of explicit_paddings must be nonnegative, got {list(explicit)}")
+        raise ArgumentError(f"All elements of explicit_paddings must be nonnegative, got {list(explicit)}")
     first = data_format[1] == "C"
     if any(pairs[0]) or any(pairs[1 if first else -1]):
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Nonzero explicit padding in the batch or depth dimensions is not supported, got {list(explicit)}"
         )
     return pairs[2:] if first else pairs[1:-1]
@@ -268,7 +268,7 @@ def _slide_one(
     room = size + sum(pair) - reach + stride
     count = room // stride if room >= 0 else -(-room // stride)  # C++ rounds towards zero
     if count < 0:
-        raise InvalidArgumentError(
+        raise ArgumentError(
             f"Computed output size would be negative: {count} [input_size: {size + sum(pair)}, "
             f"effective_filter_size: {reach}, stride: {stride}]"
         )

@@ -148,6 +148,6 @@ def test_unique_names_can_be_asked_for(graph):
 def test_names_of_scopes_are_strings_in_eager_code_too():
     for graph in (None, tf.Graph()):
         before = build_into(graph, here.scope)
-        with pytest.raises(TypeError, match="The name of a scope is a string, got 5 of type int"):
+        with pytest.raises(ValueError, match="name for name_scope must be a string, got 5"):
             name_scope(5).__enter__()
         build_into(*before)
