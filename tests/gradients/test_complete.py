@@ -26,6 +26,7 @@ WITHOUT = {
     "LRNGrad": SECOND_ORDER,
     "DatasetCardinality": NONE_IN_TENSORFLOW,
     "DatasetToSingleElement": NONE_IN_TENSORFLOW,
+    "GetElementAtIndex": NONE_IN_TENSORFLOW,
     "ListDiff": NONE_IN_TENSORFLOW,
     "ReduceDataset": NONE_IN_TENSORFLOW,
     "MatrixSolveLs": NONE_IN_TENSORFLOW,

@@ -245,16 +245,16 @@ def test_the_first_of_several_maxima_takes_the_gradient(on_device):
     np.testing.assert_allclose(found[0, 2, :, 0], [0.2777778, 0.2777778, 0.6944445, 0.4166667], rtol=1e-6)
 
 
-def test_a_maximum_keeps_its_places_alone():
+def test_a_maximum_keeps_its_places_and_not_what_it_was_found_in():
     x = constant(distinct(1, 4, 4, 1), dt.float32)
     with GradientTape() as tape:
         tape.watch(x)
         pool.max_pool2d(x, 2, 2, "VALID")
     (record,) = tape._tape.records
-    sizes, places = record.kept
+    sizes, *tensors = record.kept
     assert sizes == (1, 4, 4, 1)
-    assert places.dtype is dt.int64
-    assert places.shape == [1, 2, 2, 1]
+    assert {tensor.dtype for tensor in tensors} == {dt.int64, dt.float32}  # the places, and the maxima
+    assert [tensor.shape for tensor in tensors] == [[1, 2, 2, 1]] * 2
 
 
 def test_a_gradient_that_was_broadcast():
