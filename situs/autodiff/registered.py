@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from situs.autodiff.backprop import NoGradientError
-from situs.errors import ArgumentError, DTypeError, shown
+from situs.errors import ArgumentError, DTypeError, show_as, shown
 from situs.graph.node import Operation
 from situs.ops.constant import zeros_like
 from situs.registry.gradient import GradientRule
@@ -79,10 +79,20 @@ def rule_of(node: Operation) -> GradientRule | None:
     return _as_rule(node, _functions[name], name)
 
 
+class RegisteredTwiceError(ArgumentError, KeyError):
+    """There is a gradient of that name already."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+show_as(RegisteredTwiceError, KeyError)
+
+
 def _register(name: str, function: Callable[..., Any] | None) -> None:
     known = all_ops().get(name)
     if name in _functions or (known is not None and known.gradient_rule is not None):
-        raise KeyError(f"Registering two gradient with name '{name}'!")
+        raise RegisteredTwiceError(f"Registering two gradient with name '{name}'!")
     _functions[name] = function
 
 

@@ -6,7 +6,7 @@ import codecs
 import os
 from typing import Any
 
-from situs.errors import DTypeError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
@@ -19,7 +19,10 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
-        return bytes_or_text.encode(name)
+        try:
+            return bytes_or_text.encode(name)
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"{shown(bytes_or_text)} cannot be written as {name}: {error.reason}.") from None
     if isinstance(bytes_or_text, bytes):
         return bytes_or_text
     raise DTypeError(f"Expected binary or unicode string, got {shown(bytes_or_text)}")

@@ -39,7 +39,7 @@ def _names(text: str) -> frozenset[str]:
 # Element-wise ops, whose kernels are PyTorch's own functions for most dtypes. Not Conj: of real numbers, PyTorch
 # returns its input.
 UNARY = _names(
-    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Erfc Erfinv Exp Expm1 Floor Gelu Invert "
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Erfc Erfinv Exp Expm1 Floor Invert "
     "LeakyRelu Lgamma Log Log1p LogicalNot Neg Reciprocal Relu Relu6 Rint Round Rsqrt Sigmoid Sign Silu Sin Sinh "
     "Sqrt Square Tan Tanh"
 )
@@ -63,7 +63,8 @@ NEW = frozenset[str]().union(
     UNARY,
     BINARY,
     _names(
-        "Angle BiasAdd ClipByValue ComplexAbs Digamma DivNoNan FloorDiv LeftShift LogSigmoid MulNoNan RightShift Select"
+        "Angle BiasAdd ClipByValue ComplexAbs Digamma DivNoNan FloorDiv Gelu LeftShift LogSigmoid MulNoNan RightShift "
+        "Select"
     ),
     _names("BiasAddGrad EluGrad GeluGrad LeakyReluGrad Relu6Grad ReluGrad SeluGrad SiluGrad SoftplusGrad SoftsignGrad"),
     _names("Masked ReciprocalGrad RsqrtGrad SigmoidGrad SqrtGrad TanhGrad"),
@@ -320,9 +321,6 @@ _FORMS: dict[str, Callable[[Operation, int], Function | None]] = {
     "BiasAdd": _bias_add,
     "ClipByValue": lambda node, place: torch.Tensor.clamp_,
     "Elu": lambda node, place: partial(functional.elu, inplace=True),
-    "Gelu": lambda node, place: partial(
-        torch.ops.aten.gelu_, approximate="tanh" if node.attrs["approximate"] else "none"
-    ),
     "LeakyRelu": lambda node, place: partial(functional.leaky_relu, negative_slope=node.attrs["alpha"], inplace=True),
     "ReluGrad": _relu_grad,
     "Relu6": lambda node, place: partial(functional.relu6, inplace=True),

@@ -72,7 +72,7 @@ def decode_csv(
         InvalidArgumentError: a line has too few or too many fields, or one that is no number where one is wanted.
         ValueError: the columns are not in order, or there are more or fewer than defaults.
     """
-    if not isinstance(record_defaults, (list, tuple, np.ndarray)):
+    if not isinstance(record_defaults, (list, tuple, np.ndarray)) or getattr(record_defaults, "ndim", 1) == 0:
         raise DTypeError(f"Expected list for 'record_defaults' argument to 'decode_csv' Op, not {record_defaults!r}.")
     delimiter = as_word(field_delim, "field_delim")
     if len(delimiter) != 1:

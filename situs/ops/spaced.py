@@ -37,8 +37,10 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if isinstance(start, _NUMBERS) and isinstance(stop, _NUMBERS):
         normalize_axis(place, 1)
         return linspace_of_numbers(start, stop, num, name)
-    if not is_tensor(num) and num < 1:
-        raise ArgumentError(f"Requires num > 0: {num}")
+    if not is_tensor(num):
+        num = as_int(num, "num")
+        if num < 1:
+            raise ArgumentError(f"Requires num > 0: {num}")
     with Composed(name, "linspace") as last:
         first, final = _alike(start, stop)
         step = subtract(final, first)

@@ -235,9 +235,10 @@ def variable_axis_size_partitioner(
         bytes_per_string_element: What a string counts for.
         max_shards: The most parts.
     """
-    if max_shard_bytes < 1 or bytes_per_string_element < 1:
+    max_shard_bytes = as_int(max_shard_bytes, "max_shard_bytes")
+    if max_shard_bytes < 1 or as_int(bytes_per_string_element, "bytes_per_string_element") < 1:
         raise ArgumentError("Both max_shard_bytes and bytes_per_string_element must be positive.")
-    if max_shards is not None and max_shards < 1:
+    if max_shards is not None and as_int(max_shards, "max_shards") < 1:
         raise ArgumentError("max_shards must be positive.")
 
     def partition(shape: Any, dtype: Any, **kwargs: Any) -> list[int]:

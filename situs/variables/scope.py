@@ -264,7 +264,7 @@ def create_partitioned_variables(
         name: The name of the whole; ``PartitionedVariable`` by default, with a number if there has been one.
         reuse: As in a variable scope.
     """
-    whole, counts = TensorShape(shape), [as_int(count, "slicing") for count in slicing]
+    whole, counts = TensorShape(shape), [as_int(count, "slicing") for count in listed(slicing, "slicing")]
     if not callable(initializer):
         given = _whole_shape(None, initializer)
         if given is not None and not given.is_compatible_with(whole):

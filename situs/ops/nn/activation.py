@@ -199,9 +199,19 @@ _gelu.shape(same_shape)
 _gelu_by_default = dispatch.unary(_gelu)
 
 
-@_gelu.kernel(CPU, GPU)
+@_gelu.kernel(GPU)
 def _gelu_kernel(features: torch.Tensor, approximate: bool = False) -> torch.Tensor:
     return functional.gelu(features, approximate="tanh" if approximate else "none")
+
+
+@_gelu.kernel(CPU)
+def _gelu_on_cpu(features: torch.Tensor, approximate: bool = False) -> torch.Tensor:
+    """The same; what PyTorch makes of infinities there depends on the CPU."""
+    made = _gelu_kernel(features, approximate)
+    if bool(features.sum(dtype=torch.float64).isfinite()):
+        return made
+    ends = torch.where(features > 0, features, torch.nan)
+    return torch.where(features.isinf(), ends.to(made.dtype), made)
 
 
 @_gelu.gradient

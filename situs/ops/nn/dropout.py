@@ -86,6 +86,8 @@ def general_dropout(
     x: Any, rate: Any, uniform_sampler: Callable[..., Any], noise_shape: Any = None, name: str | None = None
 ) -> Tensor:
     """`dropout` whose choices are numbers from 0 to 1 that ``uniform_sampler(shape, dtype)`` draws."""
+    if not callable(uniform_sampler):
+        raise DTypeError(f"uniform_sampler is a function of a shape and a dtype, got {uniform_sampler!r}.")
     return _dropped(x, rate, uniform_sampler, noise_shape, name, "general_dropout")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from situs import dtype as dt
 from situs.ops.array import shape as shape_of
-from situs.ops.attribute import as_bool
+from situs.ops.attribute import as_bool, as_int
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.gather import gather
@@ -15,6 +15,7 @@ from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_prod, reduce_sum
 from situs.ops.spelling import renamed
 from situs.tensor import Tensor
+from situs.tree import listed
 
 
 def weighted_moments(
@@ -66,7 +67,8 @@ def sufficient_statistics(
         keepdims: Whether the reduced dimensions stay, with size 1.
         name: A name for the ops.
     """
-    keep, places = as_bool(keepdims, "keepdims"), list(dict.fromkeys(axes))
+    keep = as_bool(keepdims, "keepdims")
+    places = list(dict.fromkeys(as_int(axis, "axes") for axis in listed(axes, "axes")))
     with Composed(name, "sufficient_statistics"):
         x = convert_to_tensor(x)
         count = reduce_prod(cast(gather(shape_of(x), places), x.dtype))

@@ -28,7 +28,7 @@ def in_child(work):
 x = tf.ones([500, 500])
 {program}
 """
-THREADS = {"OMP_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore"}
+THREADS = {"OMP_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore", "CUDA_VISIBLE_DEVICES": ""}  # a card is lost by a fork
 
 
 @pytest.fixture
