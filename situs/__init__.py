@@ -23,6 +23,6 @@ def _about(name: str) -> str:
     )
 
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 _shorten_spins()
 __getattr__, __dir__, __all__ = _attach(__name__, _Path(__file__).with_suffix(".pyi"), missing=_about)

@@ -12,8 +12,9 @@ in it by their place, as tensors are.
 That nothing is remembered is found by looking, not by failing: what is raised on the short way was raised by a
 kernel. It is put into words at once, as on the whole way, and no kernel runs a second time.
 
-``apply`` serves all ops. `unary`, `binary` and `steered` make functions for ops of one or two tensors,
-with that look-up written out: these are the calls that must cost next to nothing.
+``apply`` serves all ops. `unary`, `binary`, `steered` and `typed` make functions for ops of one or two tensors,
+with that look-up written out: these are the calls that must cost next to nothing. Tensors and variables have lines of
+their own in it, because Python's interpreter is quick where a line always meets the same type.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from situs.devices.scope import here
+from situs.devices.scope import common, here
+from situs.dtype import DType
 from situs.eager import tape
 from situs.eager.binding import PLAIN
+from situs.eager.bridge import Place
 from situs.eager.cell import VARIABLES
 from situs.eager.convert import PYTHON_NUMBERS, scalar
 from situs.eager.execute import execute, note, recall, run_step, wrap_results
@@ -50,6 +53,14 @@ class SteeredFunction(Protocol):
         ...
 
 
+class TypedFunction(Protocol):
+    """A function of one tensor, the dtype that its result shall have, and host values."""
+
+    def __call__(self, x: Any, dtype: DType, *steering: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
 class BinaryFunction(Protocol):
     """A public function of two tensors."""
 
@@ -65,7 +76,7 @@ def executing_eagerly() -> bool:
 
 def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None) -> Any:
     """Runs an op on inputs of any kind: a remembered step if there is one, else the whole way."""
-    found = recall(op, inputs, attrs, here.memo)
+    found = recall(op, inputs, attrs, common.memo or here.memo)
     if found is not None:
         return run_step(*found, inputs, attrs)
     if here.graph is not None:
@@ -83,22 +94,29 @@ def unary(op: Op) -> UnaryFunction:
     """The public function of an op with one tensor input and no attributes."""
 
     def call(x: Any, name: str | None = None) -> Any:
-        held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
-        if held is not None:
-            step = here.memo.get((op, held._place))
-            given = held._value
-            if step is not None and given is not None:
+        if type(x) is EagerTensor:
+            place, given = x._place, x._value
+        elif type(x) in VARIABLES:
+            cell = x._cell
+            place, given = cell.place, cell.value
+        else:
+            given = None
+        if given is not None:
+            memo = common.memo
+            step = (here.memo if memo is None else memo).get((op, place))
+            if step is not None:
+                run = step.run
                 try:
-                    value = step.run(given)
+                    value = run(given)
                 except Exception as error:
                     raise step.failure(error, (x,), {}) from None
                 if step.varies and getattr(value, "dtype", None) is not step.dtype:
                     return wrap_results(step, value)
-                note(step.assignment)
                 tensor = EagerTensor()
                 tensor._value = value
                 tensor._place = step.place
-                tensor._made_by = step.assignment
+                tensor._made_by = made_by = step.assignment
+                note(made_by)
                 return tensor
             if here.tapes and here.graph is None:
                 return tape.run_plain(op, (read(x),), name)
@@ -116,7 +134,7 @@ def steered(op: Op) -> SteeredFunction:
     def call(x: Any, *steering: Any, name: str | None = None, **attrs: Any) -> Any:
         held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
         if held is not None:
-            step = here.memo.get((op, held._place))
+            step = (common.memo or here.memo).get((op, held._place))
             given = held._value
             if step is not None and given is not None and _are_plain(steering):
                 try:
@@ -128,6 +146,27 @@ def steered(op: Op) -> SteeredFunction:
                 note(step.assignment)
                 return wrap(value, step.place, step.assignment)
         return apply(op, (x, *steering), attrs, name)
+
+    return call
+
+
+def typed(op: Op) -> TypedFunction:
+    """A quick way to call an op of one tensor and some host values whose caller says the dtype of the result."""
+    (given,) = op.given_types
+
+    def call(x: Any, dtype: DType, *steering: Any, name: str | None = None) -> Any:
+        held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
+        if held is not None:
+            step = (common.memo or here.memo).get((op, held._place, dtype.name))
+            value = held._value
+            if step is not None and value is not None and _are_plain(steering):
+                attrs = {**op.attrs, given: dtype}
+                try:
+                    made = step.run(value, *steering, **attrs)
+                except Exception as error:
+                    raise step.failure(error, (x, *steering), attrs) from None
+                return wrap_results(step, made)
+        return apply(op, (x, *steering), {given: dtype}, name)
 
     return call
 
@@ -151,7 +190,7 @@ def recalled(op: Op) -> Callable[[Any, Any], EagerTensor | None]:
         held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
         if held is None:
             return None
-        step = here.memo.get((op, held._place))
+        step = (common.memo or here.memo).get((op, held._place))
         given = held._value
         if step is None or given is None:
             return None
@@ -175,7 +214,7 @@ def joined(op: Op) -> Callable[[list[Any], Any], EagerTensor | None]:
         for each in tensors:
             if type(each) is not EagerTensor:
                 return None
-        step = here.memo.get((op, tuple([each._place for each in tensors])))
+        step = (common.memo or here.memo).get((op, tuple([each._place for each in tensors])))
         if step is None:
             return None
         try:
@@ -192,34 +231,55 @@ def joined(op: Op) -> Callable[[list[Any], Any], EagerTensor | None]:
 
 def binary(op: Op) -> BinaryFunction:
     """The public function of an op with two tensor inputs and no attributes."""
+    last: tuple[Any, Place | None, Place | None, Any] = (op, None, None, None)  # the last step, and what it was for
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
-        left = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
-        right = y if type(y) is EagerTensor else y._cell if type(y) in VARIABLES else None
-        if left is not None and right is not None:
-            step = here.memo.get((op, left._place, right._place))
-            first, second = left._value, right._value
-            if step is not None and first is not None and second is not None:
+        nonlocal last
+        left: Place | None
+        right: Place | None
+        if type(x) is EagerTensor:
+            left, first = x._place, x._value
+        elif type(x) in VARIABLES:
+            cell = x._cell
+            left, first = cell.place, cell.value
+        else:
+            left = first = None
+        if type(y) is EagerTensor:
+            right, second = y._place, y._value
+        elif type(y) in VARIABLES:
+            cell = y._cell
+            right, second = cell.place, cell.value
+        else:
+            right = second = None
+        if first is not None and second is not None:
+            rules = common.rules
+            found_under, on_left, on_right, step = last
+            if found_under is not rules or on_left is not left or on_right is not right:
+                step = (common.memo or here.memo).get((op, left, right))
+                if step is not None and rules is not None:
+                    last = rules, left, right, step
+            if step is not None:
+                run = step.run
                 try:
-                    value = step.run(first, second)
+                    value = run(first, second)
                 except Exception as error:
                     raise step.failure(error, (x, y), {}) from None
                 if step.varies and getattr(value, "dtype", None) is not step.dtype:
                     return wrap_results(step, value)
-                note(step.assignment)
                 tensor = EagerTensor()
                 tensor._value = value
                 tensor._place = step.place
-                tensor._made_by = step.assignment
+                tensor._made_by = made_by = step.assignment
+                note(made_by)
                 return tensor
             if here.tapes and here.graph is None:
                 return tape.run_plain(op, (read(x), read(y)), name)
         elif left is not None and type(y) in PYTHON_NUMBERS and here.graph is None:
-            number = scalar(y, left._place)
+            number = scalar(y, left)
             if number is not None:
                 return call(x, number, name)
         elif right is not None and type(x) in PYTHON_NUMBERS and here.graph is None:
-            number = scalar(x, right._place)
+            number = scalar(x, right)
             if number is not None:
                 return call(number, y, name)
         return apply(op, (x, y), {}, name)

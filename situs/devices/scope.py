@@ -130,13 +130,41 @@ class _Here(threading.local):
     def __init__(self) -> None:
         self.scope = ROOT
         self.memo = ROOT.memo  # the memo of the scope, one look-up closer: every op asks for it
+        self.apart = False  # whether that is another one than that of the threads which have not entered anything
         self.entered: list[tuple[device, Scope]] = []  # who entered, and the scope around it
         self.graph: Any = None  # the graph that ops are added to; None where they run at once
         self.tapes: tuple[Any, ...] = ()  # what records ops for their gradients
         self.look: Any = None  # what stands for a tensor of another graph, while a gradient of that graph is built
 
 
+class _Common:
+    """What holds for every thread alike, while none is in a scope, builds a graph or records; None while one does.
+
+    ``memo`` is the root's. To look here first saves ops the look-up of their thread's state, which costs as much as
+    that of the step. ``rules`` is one object for as long as nothing changes: a step found under it needs no look-up.
+    """
+
+    __slots__ = ("_apart", "memo", "rules")
+
+    def __init__(self) -> None:
+        self._apart = 0  # the number of threads that have a memo of their own
+        self.memo: dict[Any, Any] | None = None
+        self.rules: object | None = None
+        self.change()
+
+    def count(self, difference: int) -> None:
+        """One more thread has a memo of its own, or one less. One that ended inside a scope counts for ever."""
+        with _lock:
+            self._apart += difference
+            self.change()
+
+    def change(self) -> None:
+        """The rules have changed, or who goes by them; to be called under the lock."""
+        self.memo, self.rules = (None, None) if self._apart else (ROOT.memo, object())
+
+
 here = _Here()
+common = _Common()
 _NOTHING: dict[Any, Any] = {}  # the memo while a graph is built or a tape records: no call takes the short way
 
 
@@ -162,11 +190,22 @@ def forget() -> None:
         _generation += 1
         for scope in (ROOT, *_all_scopes):
             scope.memo.clear()
+        common.change()
 
 
 def _enter(scope: Scope) -> None:
+    memo = scope.memo if here.graph is None and not here.tapes else _NOTHING
+    apart = memo is not ROOT.memo
+    if (
+        apart and not here.apart
+    ):  # in this order: an interrupt anywhere between leaves a thread counted that need not be
+        common.count(1)
+        here.apart = True
     here.scope = scope
-    here.memo = scope.memo if here.graph is None and not here.tapes else _NOTHING
+    here.memo = memo
+    if here.apart and not apart:
+        here.apart = False
+        common.count(-1)
 
 
 def build_into(graph: Any, scope: Scope) -> tuple[Any, Scope]:

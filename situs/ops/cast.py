@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from situs import dispatch
 from situs import dtype as dt
 from situs.dtype import FIXED, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype
 from situs.eager.bridge import TORCH_DTYPE
@@ -40,6 +41,7 @@ def dtype_of(value: Any) -> DType:
 
 _cast = op("Cast", "x: SrcT -> y: DstT", Truncate=False)
 _cast.shape(same_shape)
+_run_cast = dispatch.typed(_cast)
 
 
 @_cast.kernel(CPU, GPU, SrcT=FIXED, DstT=FIXED)
@@ -83,7 +85,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         return x
     if hasattr(type(x), "__apply__"):  # slices of a tensor stay slices
         return x.__apply__(lambda values: cast(values, target, name))  # type: ignore[no-any-return]
-    return _cast(x, DstT=target, name=name)
+    return _run_cast(x, target, name=name)
 
 
 def as_index(x: Any) -> Any:

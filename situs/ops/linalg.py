@@ -281,15 +281,16 @@ def matmul(
     Raises:
         ValueError: the sizes do not match, or a matrix is to be both transposed and adjoint.
     """
-    if not (transpose_a is transpose_b is adjoint_a is adjoint_b is False and output_type is None):
-        flags = {"transpose_a": transpose_a, "transpose_b": transpose_b, "adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
-        flags = {flag: as_bool(value, flag) for flag, value in flags.items()}
-        _refuse_both("a", flags["transpose_a"], flags["adjoint_a"])
-        _refuse_both("b", flags["transpose_b"], flags["adjoint_b"])
-        if output_type is not None:
-            a, b = cast(a, as_dtype(output_type)), cast(b, as_dtype(output_type))
-        return _matmul(a, b, name=name, **flags)
-    return _matmul_as_they_are(a, b, name)
+    as_they_are = transpose_a is False and transpose_b is False and adjoint_a is False and adjoint_b is False
+    if as_they_are and output_type is None:
+        return _matmul_as_they_are(a, b, name)
+    flags = {"transpose_a": transpose_a, "transpose_b": transpose_b, "adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
+    flags = {flag: as_bool(value, flag) for flag, value in flags.items()}
+    _refuse_both("a", flags["transpose_a"], flags["adjoint_a"])
+    _refuse_both("b", flags["transpose_b"], flags["adjoint_b"])
+    if output_type is not None:
+        a, b = cast(a, as_dtype(output_type)), cast(b, as_dtype(output_type))
+    return _matmul(a, b, name=name, **flags)
 
 
 def _refuse_both(which: str, transposed: bool, adjoint: bool) -> None:

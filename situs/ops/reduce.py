@@ -476,7 +476,7 @@ def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool | None = Fals
 
 def _arg_reduction(
     name: str, find: Callable[[torch.Tensor, int], torch.Tensor], find_wide: Callable[..., Any], outputs: DTypes
-) -> Op:
+) -> dispatch.TypedFunction:
     declared = op(name, "input: T, dimension: host -> output: output_type", T=REAL | BOOL, output_type=outputs)
     declared.shape(_arg_shape)
 
@@ -491,7 +491,7 @@ def _arg_reduction(
         axis = _arg_axis(dimension, input.shape)
         return torch.from_numpy(np.asarray(find_wide(input.numpy(), axis))).to(TORCH_DTYPE[output_type])
 
-    return declared
+    return dispatch.typed(declared)
 
 
 def _arg_shape(input: TensorShape, dimension: Any) -> TensorShape:
@@ -540,7 +540,7 @@ def argmax(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str 
         output_type: The dtype of the indices.
         name: A name for the op.
     """
-    return _argmax_op(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+    return _argmax_op(input, as_dtype(output_type), 0 if axis is None else axis, name=name)
 
 
 def argmin(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
@@ -548,7 +548,7 @@ def argmin(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str 
 
     The arguments are those of `argmax`.
     """
-    return _argmin_op(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+    return _argmin_op(input, as_dtype(output_type), 0 if axis is None else axis, name=name)
 
 
 # Counting.

@@ -74,6 +74,7 @@ class Variable(Updatable, metaclass=Created):
         [2.0, 3.0]
     """
 
+    __slots__ = ("_cell",)  # every op on a variable asks for it
     __array_priority__ = 100
     arguments = (
         *("initial_value", "trainable", "validate_shape", "caching_device", "name", "variable_def", "dtype"),

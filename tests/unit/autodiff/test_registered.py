@@ -1,4 +1,4 @@
-"""Gradient functions of the program, registered by name; the figures are TensorFlow 2.21's."""
+"""Gradient functions of the program, registered by name, and where they are asked."""
 
 from __future__ import annotations
 

@@ -173,3 +173,42 @@ def test_entering_the_same_scope_again_finds_its_memo():
         first = here.scope
     with device("/device:GPU:1"):
         assert here.scope is first
+
+
+def test_threads_have_a_memo_in_common_while_none_is_in_a_scope():
+    with device("/gpu:1"):
+        assert scopes.common.memo is None
+        assert scopes.common.rules is None
+    before = scopes.common._apart
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay():
+        with device("/gpu:1"):
+            entered.set()
+            leave.wait()
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    entered.wait()
+    assert scopes.common._apart == before + 1
+    assert scopes.common.memo is None
+    assert here.memo is scopes.ROOT.memo
+    leave.set()
+    thread.join()
+    assert scopes.common._apart == before
+
+
+def test_nested_scopes_and_those_that_lead_out_count_a_thread_once():
+    before = scopes.common._apart
+    with device("/gpu:1"), device("/gpu:2"):
+        assert scopes.common._apart == before + 1
+        with device(None):
+            assert scopes.common._apart == before
+        assert scopes.common._apart == before + 1
+    assert scopes.common._apart == before
+
+
+def test_steps_found_before_the_rules_changed_are_not_trusted_after():
+    before = scopes.common.rules
+    scopes.forget()
+    assert scopes.common.rules is None or scopes.common.rules is not before

@@ -377,3 +377,13 @@ def test_looking_for_a_step_raises_nothing(fast):
         for x in odd:
             for y in odd:
                 executing.recall(_OPS[name], (x, y), {"odd": 1}, here.memo)
+
+
+def test_a_step_that_was_just_used_is_not_used_after_the_rules_changed(declared):
+    two = declared("Two", "x: float, y: float -> z: float")
+    two.kernel("CPU")(lambda x, y: x + y)
+    add = dispatch.binary(two)
+    x = tf.constant([1.0])
+    assert [add(x, x).numpy().tolist() for _ in range(3)] == [[2.0]] * 3
+    two.kernel("CPU")(lambda x, y: x - y)
+    assert add(x, x).numpy().tolist() == [0.0]
