@@ -18,6 +18,7 @@ from situs.graph.graph import Graph
 from situs.placement.placer import place
 from situs.registry.op import Op
 from situs.registry.signature import parse_signature
+from situs.registry.traits import SHAPE_ONLY, STATE_ANYWHERE
 from situs.shapes import TensorShape
 
 LOCAL = "/job:localhost/replica:0/task:0"
@@ -55,12 +56,14 @@ OPS = {
     "If": ("inputs: T* -> output: T", ALL, ANY),
     "Seeded": ("-> output: dtype", ALL, ANY),
 }
+TRAITS = {name: frozenset({SHAPE_ONLY}) for name in ("Shape", "ShapeN", "Size", "Rank")}
+TRAITS["If"] = frozenset({STATE_ANYWHERE})
 LINE = re.compile(r"^(?P<name>[\w/.]+): (?P<type>\w+)(?:\((?P<inputs>[^)]*)\))?(?P<rest>.*)$")
 
 
 def _declare(name: str, signature: str, on_cpu: frozenset, on_gpu: frozenset) -> Op:
     parsed = parse_signature(signature)
-    made = Op(name, parsed, dict.fromkeys(parsed.variables, ALL), {}, False)
+    made = Op(name, parsed, dict.fromkeys(parsed.variables, ALL), {}, traits=TRAITS.get(name, ()))
     for device_type, dtypes in (("CPU", on_cpu), ("GPU", on_gpu)):
         if dtypes:
             made.kernel(device_type, **dict.fromkeys(parsed.variables, dtypes))(lambda *args: None)

@@ -37,6 +37,7 @@ from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, op
 from situs.ops.inner import symbolic
 from situs.placement import options
+from situs.registry.traits import CHECK
 from situs.shapes import SCALAR
 from situs.tensor import is_tensor
 from situs.tracing import function as _tracing  # noqa: F401 - gives AutoGraph the ops
@@ -47,9 +48,6 @@ from situs.tracing.spec import TensorSpec
 from situs.tracing.trace import trace
 from situs.tree import LEAF, Form
 
-# Stateful so that they run where nothing uses what they give, or for the graphs in them; the same each time.
-_CHECKS = {"Assert", "CheckNumerics", "Print", "PrintV2", "ReadFile"}
-_HARMLESS = _CHECKS | {"If", "PartitionedCall", "While"}
 MakeDataset = Callable[[Node], Any]  # from a node to the dataset that programs see
 
 
@@ -122,9 +120,10 @@ class ElementFunction:
         pending: list[Any] = [self._graph]
         while pending:
             for node in pending.pop().operations:
-                if node.op_def.stateful and node.type not in _HARMLESS:
+                inside = [graph for _, graph in graphs_of(node)]
+                if node.op_def.stateful and CHECK not in node.op_def.traits and not inside:
                     return str(node.type)
-                pending += [graph for _, graph in graphs_of(node)]
+                pending += inside
         return next((state.op.type for state in self.states), None)
 
     # Tracing.

@@ -19,7 +19,7 @@ import torch
 
 from situs.execution.plan import Call, Plan, Slot, slots_in
 
-_ADDS = frozenset({"Add", "AddV2"})
+_ADDS = frozenset({"AddV2"})
 
 
 class Part:

@@ -5,7 +5,7 @@
 
 The host asks for sizes to order the next kernel, and would wait for the card each time. So integers that are made of
 nothing but sizes and constants are computed by the CPU's kernels, as TensorFlow keeps small integers in the host's
-memory. Only ops that make few numbers of few numbers count.
+memory. The ops that count have traits: `SHAPE_ONLY` and `SIZE_ARITHMETIC`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,7 @@ from situs.eager.bridge import host
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.placement.candidates import Assignment
-
-SIZES = frozenset({"Shape", "ShapeN", "Size", "Rank"})  # what these return depends on shapes alone
-ARITHMETIC = frozenset[str]().union(
-    {"Abs", "AddV2", "Cast", "FloorDiv", "FloorMod", "Maximum", "Minimum", "Mul", "Neg", "Sub", "TruncateDiv"},
-    {"Max", "Min", "Prod", "Sum"},
-    {"BroadcastArgs", "ConcatV2", "ExpandDims", "GatherV2", "Identity", "Pack", "Reshape", "Slice", "Squeeze"},
-    {"StopGradient", "StridedSlice", "Unpack"},
-)
+from situs.registry.traits import SHAPE_ONLY, SIZE_ARITHMETIC
 
 
 class Sizes:
@@ -34,7 +27,7 @@ class Sizes:
 
     def placed(self, node: Operation, assignment: Assignment) -> Assignment:
         """Where an operation is computed: on the host if it computes sizes, else where it was placed."""
-        if node.type in SIZES:
+        if SHAPE_ONLY in node.op_def.traits:
             if assignment.kernel.host_output:
                 self._known.update(node.outputs)
             return assignment
@@ -47,7 +40,7 @@ class Sizes:
         return replace(assignment, device=host(), kernel=kernel)
 
     def _is_arithmetic(self, node: Operation) -> bool:
-        if node.type not in ARITHMETIC or node.control_inputs or self._known.isdisjoint(node.inputs):
+        if SIZE_ARITHMETIC not in node.op_def.traits or node.control_inputs or self._known.isdisjoint(node.inputs):
             return False
         if not all(tensor in self._known or tensor.op.type == "Const" for tensor in node.inputs):
             return False

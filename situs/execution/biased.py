@@ -17,9 +17,9 @@ import torch
 
 from situs.execution.plan import Call, Slot, slots_in
 from situs.graph.node import Operation
+from situs.registry.traits import ALIAS
 
 _ADDS = frozenset({"AddV2", "BiasAdd"})
-_BETWEEN = frozenset({"Identity"})  # calls that change nothing, and may stand between the two
 
 
 def with_biases(calls: list[Call], kept: Iterable[int]) -> list[Call]:
@@ -54,7 +54,7 @@ def _product_before(made: list[Call], call: Call, uses: dict[int, int]) -> int |
         other = made[place]
         if product.number in other.outputs:
             return place if _is_product(other.node) and other.device is call.device else None
-        if other.reads is None and (other.node is None or other.node.type not in _BETWEEN):
+        if other.reads is None and (other.node is None or ALIAS not in other.node.op_def.traits):
             return None  # it might write over what the product is made of
     return None
 

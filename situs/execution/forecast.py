@@ -24,6 +24,7 @@ from situs.execution.plan import Call, Plan, slots_in
 from situs.execution.sizes import Step, Steps, walk
 from situs.execution.sketches import Block, Constants, Fed, Sketches
 from situs.graph.origin import line_of
+from situs.registry.traits import MATRIX_LIBRARY
 
 Rounds = Sequence[Sequence[int]]  # numbers of calls
 GRAIN = 512  # bytes: PyTorch's allocator on a card rounds up to multiples of it
@@ -233,7 +234,7 @@ def _ended(call: Call, uses: dict[int, int]) -> list[int]:
 
 
 def _multiplies(call: Call) -> bool:
-    return any(word in _op_of(call) for word in ("MatMul", "Einsum", "Tensordot"))
+    return call.node is not None and MATRIX_LIBRARY in call.node.op_def.traits
 
 
 def _sees_kernels(device: Device) -> bool:

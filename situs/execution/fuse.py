@@ -24,9 +24,9 @@ import torch
 from situs.execution.plan import Call, Literal, Slot, Source, makers, slots_in, waits_for
 from situs.graph.function import graphs_of
 from situs.graph.tensor import SymbolicTensor
+from situs.registry.traits import STATE
 
 Root = Callable[[SymbolicTensor], Any]
-_HARMLESS = frozenset({"Variable"})  # has state, but does nothing with it
 
 
 class Update(Protocol):
@@ -122,7 +122,7 @@ class _Groups:
         node = call.node
         if call.reads is not None:
             return {self.root(tensor) for tensor in call.reads.outputs}
-        if node is None or not node.op_def.stateful or node.type in _HARMLESS:
+        if node is None or not node.op_def.stateful or STATE in node.op_def.traits:
             return None if node is not None and graphs_of(node) else set()
         if "seed" in node.attrs:
             return set()  # random numbers

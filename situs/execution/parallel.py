@@ -26,12 +26,12 @@ from situs import locks
 from situs.errors import CancelledError, UnknownError
 from situs.execution.emit import as_host_value
 from situs.execution.failure import explained, in_call
-from situs.execution.plan import BLOCKING, WAITING, Call, Literal, Plan, Slot, Source, makers, slots_in, waits_for
-from situs.execution.reuse import is_product
+from situs.execution.plan import Call, Literal, Plan, Slot, Source, makers, slots_in, waits_for
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
 from situs.graph.function import operations_in
 from situs.graph.node import Operation
+from situs.registry.traits import BLOCKS, CALLS_PYTHON, PRODUCT
 
 HEAVY = 4_000_000  # multiplications: about a millisecond of one core
 
@@ -91,7 +91,8 @@ def shared_pool(size: int = 0) -> Pool:
 
 def schedule(plan: Plan, pool: Pool) -> Schedule | None:
     """How to run a plan on a pool; None if its calls may as well follow each other."""
-    several = len({call.device for call in plan.calls if call.node is not None and is_product(call.node)}) > 1
+    products = (call for call in plan.calls if call.node is not None and PRODUCT in call.node.op_def.traits)
+    several = len({call.device for call in products}) > 1
     unknown = HEAVY + 1 if several else 0  # on one device, small products are the more likely ones
     kinds = [_kind(call, unknown) for call in plan.calls]
     maker = makers(plan.calls)
@@ -106,9 +107,9 @@ def _kind(call: Call, unknown: int) -> str:
     if call.node is None:
         return "cheap"
     inside = list(operations_in(call.node))
-    if any(node.type in BLOCKING for node in inside):
+    if any(BLOCKS in node.op_def.traits for node in inside):
         return "blocking"
-    if any(node.type in WAITING for node in inside):
+    if any(CALLS_PYTHON in node.op_def.traits for node in inside):
         return "slow"
     if call.device.is_card:
         return "cheap"
@@ -117,15 +118,12 @@ def _kind(call: Call, unknown: int) -> str:
 
 def _work(node: Operation, unknown: int) -> int:
     """Roughly how many multiplications an operation takes, from what is known of shapes."""
-    sizes = [tensor.shape.num_elements() for tensor in (*node.inputs, *node.outputs)]
-    if not is_product(node):
-        return max((size or 0 for size in sizes), default=0)
-    if node.type == "MatMul":
-        inner = node.inputs[0].shape[-2 if node.attrs.get("transpose_a") else -1]
-        return unknown if sizes[-1] is None or inner is None else sizes[-1] * inner
-    if sizes[-1] is None or sizes[1] is None:
-        return unknown
-    return sizes[-1] * (sizes[1] // (node.inputs[1].shape[-1] or 1))
+    rule = node.op_def.work_rule
+    if rule is not None:
+        work = rule(node)
+        return unknown if work is None else work
+    sizes = (tensor.shape.num_elements() for tensor in (*node.inputs, *node.outputs))
+    return max((size or 0 for size in sizes), default=0)
 
 
 def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:

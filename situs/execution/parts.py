@@ -18,10 +18,9 @@ from typing import Any
 
 from situs.devices.logical import Device
 from situs.dtype import variant
-from situs.execution.arithmetic_of_sizes import SIZES
 from situs.execution.plan import Call, Plan, Slot, makers, slots_in, waits_for
-from situs.execution.reuse import makes_new
 from situs.graph.function import graphs_of
+from situs.registry.traits import SHAPE_ONLY, STATE
 
 SHORTEST = 8  # calls: below that, copying in and out costs more than ordering them
 
@@ -87,7 +86,7 @@ class _Split:
     def cell(self, slot: int) -> int:
         """The slot of the cell that a call has passed on under another number: a change returns what it changes."""
         call = self._made(slot)
-        while call is not None and call.node is not None and call.node.type != "Variable":
+        while call is not None and call.node is not None and STATE not in call.node.op_def.traits:
             slot = slots_in(call.inputs)[0]
             call = self._made(slot)
         return slot
@@ -96,7 +95,7 @@ class _Split:
         call = self._made(slot)
         if call is None or call.node is None:
             return False
-        return call.node.type == "Variable" or call.node.op_def.updates
+        return STATE in call.node.op_def.traits or call.node.op_def.updates
 
     def _made(self, slot: int) -> Call | None:
         number = self.maker.get(slot)
@@ -117,7 +116,7 @@ class _Split:
         """Whether the results of a call depend on shapes alone, and lie on the host."""
         if call.node is None or call.node.op_def.stateful or call.takes_run or graphs_of(call.node):
             return False
-        if call.node.type in SIZES:
+        if SHAPE_ONLY in call.node.op_def.traits:
             return self.plan.assignments[call.node].kernel.host_output
         slots = slots_in(call.inputs)
         return bool(slots) and self.sizes.issuperset(slots) and not _on_card(call)
@@ -230,7 +229,7 @@ def _views(work: list[Call], slot: int) -> tuple[set[int], int]:
         if views.isdisjoint(slots_in(call.inputs)):
             continue
         last = number
-        if call.node is None or not (makes_new(call.node) or call.node.op_def.updates):
+        if call.node is None or not (call.node.op_def.is_fresh(call.node) or call.node.op_def.updates):
             views.update(call.outputs)
     return views, last
 

@@ -19,20 +19,9 @@ from situs.devices.logical import Device
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.placement.candidates import Assignment
+from situs.registry.traits import BLOCKS, CALLS_PYTHON
 
-NO_WORK = frozenset({"NoOp", "ControlTrigger"})
-BLOCKING = frozenset(
-    {
-        "QueueEnqueueV2",
-        "QueueEnqueueManyV2",
-        "QueueDequeueV2",
-        "QueueDequeueManyV2",
-        "QueueDequeueUpToV2",
-        "QueueCloseV2",
-    }
-)  # these may wait for another run
-WAITING = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})  # Python functions, which may do anything
-OTHERS_MAY_RUN = BLOCKING | WAITING
+OTHERS_MAY_RUN = frozenset({BLOCKS, CALLS_PYTHON})  # while a call of such an op waits, another run may change variables
 FIRST_LINE = 2  # of the code that a plan is emitted as: call 0 stands on it
 
 

@@ -26,7 +26,7 @@ from situs.execution.arithmetic_of_sizes import Sizes
 from situs.execution.control import prepare
 from situs.execution.fuse import join
 from situs.execution.kernels import function_of
-from situs.execution.plan import NO_WORK, OTHERS_MAY_RUN, Call, Literal, Placed, Plan, Slot, Source, slots_in
+from situs.execution.plan import OTHERS_MAY_RUN, Call, Literal, Placed, Plan, Slot, Source, slots_in
 from situs.execution.prune import producers, prune
 from situs.execution.reuse import overwrite
 from situs.execution.transfer import transfer
@@ -35,11 +35,9 @@ from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.placement.candidates import Assignment
 from situs.registry.signature import Arg
+from situs.registry.traits import ALIAS, FED, NO_WORK, STATE
 from situs.shapes import brackets
 from situs.symbolic.fold import constant_value
-
-ALIASES = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "PlaceholderWithDefault"})
-FED_AS_A_RULE = frozenset({"Placeholder", "PlaceholderWithDefault", "Captured"})
 
 PlaceInner = Callable[[FunctionGraph, dict[Operation, Device]], Placed]
 
@@ -111,7 +109,7 @@ class Builder:
         self.current: dict[SymbolicTensor, dict[Device, Source]] = {}  # the values of variables, until they change
         self.changes: dict[SymbolicTensor, list[int]] = {}  # the calls that may have changed a variable
         # What is known of shapes and sizes holds only if nothing else is fed in the place of what it was found from.
-        self.may_fold = all(tensor.op.type in FED_AS_A_RULE for tensor, _ in feeds)
+        self.may_fold = all(FED in tensor.op.op_def.traits for tensor, _ in feeds)
         self.controls: set[int] = set()  # the calls that the operation being added waits for
         self.feeds = [self._feed(tensor, device) for tensor, device in feeds]
 
@@ -139,7 +137,7 @@ class Builder:
             self._add_constant(node, assignment.device)
         elif self._is_view(node, assignment.device):
             self._view(node)
-        elif node.type in ALIASES and self._may_alias(node, assignment.device):
+        elif ALIAS in node.op_def.traits and self._may_alias(node, assignment.device):
             self._alias(node)
         else:
             self._add_call(node, assignment)
@@ -203,10 +201,10 @@ class Builder:
         single = len(node.op_def.outputs) == 1 and not node.op_def.outputs[0].is_list
         after = self.controls | {call for tensor in node.inputs for call in self.waits.get(tensor.op, ())}
         after |= self._changing(node, len(self.calls))
-        if node.type in OTHERS_MAY_RUN:
+        if not node.op_def.traits.isdisjoint(OTHERS_MAY_RUN):
             self.current.clear()  # while it waits, another run may change any variable
         self.made_by[node] = len(self.calls)
-        self.changes_state |= node.op_def.stateful and node.type != "Variable"  # that only says which it is
+        self.changes_state |= node.op_def.stateful and STATE not in node.op_def.traits  # that only says which it is
         self.calls.append(Call(function, inputs, outputs, device, node, takes_run, single, sorted(after)))
 
     def _changing(self, node: Operation, number: int) -> set[int]:
@@ -237,7 +235,7 @@ class Builder:
         return self.roots[tensor]
 
     def _prepared(self, node: Operation, assignment: Assignment) -> tuple[Callable[..., Any], bool, list[Source]]:
-        if node.type in NO_WORK:
+        if NO_WORK in node.op_def.traits:
             return _nothing, False, []
         if node.type == "Placeholder":
             return _not_fed(node), False, []

@@ -27,31 +27,15 @@ from situs.errors import OpError
 from situs.execution.failure import in_node
 from situs.execution.held import Held
 from situs.execution.paper import Paper, is_known, sketch
-from situs.execution.plan import NO_WORK, WAITING, Call, Literal, Plan, Slot, Source
+from situs.execution.plan import Call, Literal, Plan, Slot, Source
 from situs.execution.sketches import Box, Sketch, Sketches, in_box
 from situs.graph.function import graphs_of
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.registry.op import infer_shapes
 from situs.registry.signature import Arg
+from situs.registry.traits import CALLS_PYTHON, NO_WORK, STATE, VIEW
 from situs.shapes import UNKNOWN, TensorShape
-
-# Ops whose results lie in the memory of their first tensor, whatever else they are given: needed where a kernel cannot
-# be run on paper, because it looks at elements or is steered by what is not known.
-VIEWS = frozenset(
-    {
-        "CheckNumerics",
-        "ExpandDims",
-        "Print",
-        "RandomCrop",
-        "Reshape",
-        "Slice",
-        "Split",
-        "SplitV",
-        "Squeeze",
-        "Transpose",
-    }
-)
 
 TURNS = 2  # of a loop: in the second, what comes in is what the first has made
 
@@ -111,9 +95,9 @@ class _Walk:
         if node is None:
             given = self._value(call.inputs[0], call.device)
             return Step(call, [self._read(given) if call.copies is None else self._copy(given, call)])
-        if node.type in NO_WORK:
+        if NO_WORK in node.op_def.traits:
             return Step(call, [])
-        if node.type == "Variable":
+        if STATE in node.op_def.traits:
             return Step(call, [in_box(self.sketches.box(node, call.device))])
         if graphs_of(node):
             return self._holder(call, node)
@@ -181,7 +165,7 @@ class _Walk:
         if value is not None:
             return self.sketches.made(value, device, node.name, node.type, node.made_at)
         whole = next((item for item in given if isinstance(item, Sketch)), None)
-        if node.type not in VIEWS or whole is None or whole.block is None:
+        if VIEW not in node.op_def.traits or whole is None or whole.block is None:
             return self._by_shape(shape, dtype, node, device)
         if not shape.is_fully_defined():
             return Sketch(shape, dtype, block=whole.block)
@@ -236,7 +220,7 @@ class _Walk:
         """Whether nothing but a result comes of running a kernel."""
         if node.op_def.stateful and not node.op_def.updates:
             return False
-        return not self.plan.assignments[node].kernel.takes_run and node.type not in WAITING
+        return not self.plan.assignments[node].kernel.takes_run and CALLS_PYTHON not in node.op_def.traits
 
     def _kernel(self, node: Operation) -> Callable[..., Any]:
         kernel = self.plan.assignments[node].kernel

@@ -35,11 +35,12 @@ from situs.execution.emit import as_host_value
 from situs.execution.failure import explained, in_call
 from situs.execution.held import Held
 from situs.execution.lifetimes import Lifetimes
-from situs.execution.plan import BLOCKING, OTHERS_MAY_RUN, Call, Literal, Plan, Slot, Source, slots_in
+from situs.execution.plan import OTHERS_MAY_RUN, Call, Literal, Plan, Slot, Source, slots_in
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
 from situs.execution.verify import checking
 from situs.graph.function import graphs_of, operations_in
+from situs.registry.traits import BLOCKS
 
 
 class Switch:
@@ -54,7 +55,9 @@ switch = Switch()
 def can_swap(plan: Plan) -> bool:
     """Whether a plan has to do with a GPU, and no call may wait for another one of the same run."""
     nodes = [node for call in plan.calls if call.node is not None for node in operations_in(call.node)]
-    return any(call.device.account is not None for call in plan.calls) and not any(n.type in BLOCKING for n in nodes)
+    return any(call.device.account is not None for call in plan.calls) and not any(
+        BLOCKS in n.op_def.traits for n in nodes
+    )
 
 
 def run_swapping(plan: Plan, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
@@ -322,7 +325,7 @@ def _may_repeat(call: Call) -> bool:
         return True
     if graphs_of(node):
         return False  # what is inside has been repeated there, if it could be
-    return node.type not in OTHERS_MAY_RUN and call.overwrites is None
+    return node.op_def.traits.isdisjoint(OTHERS_MAY_RUN) and call.overwrites is None
 
 
 def _shortage(error: Exception, frame: _Frame) -> tuple[Device, int] | None:

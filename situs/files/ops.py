@@ -12,10 +12,11 @@ import numpy as np
 from situs.errors import InvalidArgumentError
 from situs.files.paths import local, translated
 from situs.ops.define import CPU, op
+from situs.registry.traits import CHECK
 from situs.shapes import SCALAR, TensorShape, brackets
 from situs.tensor import Tensor
 
-_read = op("ReadFile", "filename: string -> contents: string", stateful=True)
+_read = op("ReadFile", "filename: string -> contents: string", traits={CHECK}, stateful=True)
 _write = op("WriteFile", "filename: string, contents: string ->", stateful=True)
 
 

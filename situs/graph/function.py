@@ -21,9 +21,10 @@ from situs.graph.tensor import SymbolicTensor
 from situs.registry.kernel import CPU, GPU
 from situs.registry.op import op
 from situs.registry.signature import Arg
+from situs.registry.traits import FED
 from situs.shapes import UNKNOWN, TensorShape
 
-captured = op("Captured", "-> output: dtype", dtype=ALL | {resource, variant})
+captured = op("Captured", "-> output: dtype", traits={FED}, dtype=ALL | {resource, variant})
 captured.shape(lambda: UNKNOWN)
 captured.kernel(CPU, GPU)(lambda: None)  # never called: its value comes from outside; the placer asks for one
 

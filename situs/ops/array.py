@@ -26,6 +26,7 @@ from situs.ops.define import CPU, GPU, op, unary
 from situs.ops.spelling import renamed
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
+from situs.registry.traits import ALIAS, FOLDABLE, FRESH, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -107,7 +108,7 @@ def _view(item: Any, old: torch.dtype, new: torch.dtype) -> Any:
 
 # Reshape.
 
-_reshape = op("Reshape", "tensor: T, shape: host -> T")
+_reshape = op("Reshape", "tensor: T, shape: host -> T", traits={FOLDABLE, SIZE_ARITHMETIC, VIEW})
 
 
 @_reshape.shape
@@ -178,10 +179,10 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 
 # Shape, ShapeN, Size, Rank: the results lie on the host.
 
-_shape = op("Shape", "input: T -> output: out_type", out_type=INDEX)
-_shape_n = op("ShapeN", "input: T* -> output: out_type*", out_type=INDEX)
-_size = op("Size", "input: T -> output: out_type", out_type=INDEX)
-_rank = op("Rank", "input: T -> output: int32")
+_shape = op("Shape", "input: T -> output: out_type", traits={FRESH, SHAPE_ONLY}, out_type=INDEX)
+_shape_n = op("ShapeN", "input: T* -> output: out_type*", traits={FRESH, SHAPE_ONLY}, out_type=INDEX)
+_size = op("Size", "input: T -> output: out_type", traits={FRESH, SHAPE_ONLY}, out_type=INDEX)
+_rank = op("Rank", "input: T -> output: int32", traits={FRESH, SHAPE_ONLY})
 
 
 @_shape.shape
@@ -198,6 +199,16 @@ def _shape_n_shape(input: list[TensorShape]) -> list[TensorShape]:
 @_rank.shape
 def _scalar_shape(input: TensorShape) -> TensorShape:
     return SCALAR
+
+
+@_shape.static_value
+def _known_shape(node: Any, value_of: Any) -> tuple[int | None, ...] | None:
+    shape = node.inputs[0].shape
+    return None if shape.rank is None else tuple(shape)
+
+
+_size.static_value(lambda node, value_of: node.inputs[0].shape.num_elements())
+_rank.static_value(lambda node, value_of: node.inputs[0].shape.rank)
 
 
 @_shape.kernel(CPU)
@@ -261,8 +272,9 @@ def _itself(x: Any) -> Any:
     return x
 
 
-_identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED)
-_stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED)
+_ITSELF = frozenset({ALIAS, SIZE_ARITHMETIC, FOLDABLE})
+_identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED, traits=_ITSELF)
+_stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED, traits=_ITSELF)
 find_op("Identity").passes_gradients()
 find_op("StopGradient").stops_gradients()
 _ensure_shape = op("EnsureShape", "input: T -> output: T", shape=UNKNOWN)
@@ -320,8 +332,8 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 
 # ExpandDims and Squeeze.
 
-_expand_dims = op("ExpandDims", "input: T, axis: host -> output: T")
-_squeeze = op("Squeeze", "input: T -> output: T", squeeze_dims=())
+_expand_dims = op("ExpandDims", "input: T, axis: host -> output: T", traits={FOLDABLE, SIZE_ARITHMETIC, VIEW})
+_squeeze = op("Squeeze", "input: T -> output: T", traits={FOLDABLE, SIZE_ARITHMETIC, VIEW}, squeeze_dims=())
 
 
 @_expand_dims.shape
@@ -418,7 +430,7 @@ def squeeze_v1(input: Any, axis: Any = None, name: str | None = None, squeeze_di
 # Transpose. `perm` may be a word that means something for every rank: all axes, or the last two.
 
 _REVERSE, _MATRIX = "reverse", "matrix"
-_transpose = op("Transpose", "x: T, perm: host -> y: T", conjugate=False)
+_transpose = op("Transpose", "x: T, perm: host -> y: T", traits={VIEW}, conjugate=False)
 
 
 @_transpose.shape
@@ -525,7 +537,7 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
 # BroadcastTo and BroadcastArgs.
 
 _broadcast_to = op("BroadcastTo", "input: T, shape: host -> output: T")
-_broadcast_args = op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=INDEX)
+_broadcast_args = op("BroadcastArgs", "s0: T, s1: T -> r0: T", traits={FOLDABLE, SIZE_ARITHMETIC}, T=INDEX)
 
 
 @_broadcast_to.shape

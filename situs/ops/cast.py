@@ -25,6 +25,7 @@ from situs.ops.define import CPU, GPU, numpy_kernel, op, same_shape
 from situs.ops.masked import masked, unmasked
 from situs.ops.naming import Composed
 from situs.ops.sum_to import sum_to
+from situs.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor, is_tensor
 
@@ -39,9 +40,16 @@ def dtype_of(value: Any) -> DType:
 
 # Cast.
 
-_cast = op("Cast", "x: SrcT -> y: DstT", Truncate=False)
+_cast = op("Cast", "x: SrcT -> y: DstT", traits={FOLDABLE, SIZE_ARITHMETIC}, Truncate=False)
 _cast.shape(same_shape)
 _run_cast = dispatch.typed(_cast)
+
+
+@_cast.fresh_when
+def _is_no_view(node: Any) -> bool:
+    """What is cast to its own dtype, and the real part of a complex number, is a view."""
+    source = node.inputs[0].dtype
+    return source is not node.outputs[0].dtype and not source.is_complex
 
 
 @_cast.kernel(CPU, GPU, SrcT=FIXED, DstT=FIXED)
@@ -130,7 +138,7 @@ def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
 
 # ClipByValue, and the saturating cast made of it.
 
-_clip = op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", T=REAL)
+_clip = op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", traits={FRESH}, T=REAL)
 
 
 @_clip.shape
@@ -149,6 +157,7 @@ def _clip_kernel(t: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torc
     return torch.clamp(t, low, high)
 
 
+_clip.in_place(0)(lambda node, place: torch.Tensor.clamp_)
 _clip.kernel(CPU, T=WIDE_UNSIGNED)(numpy_kernel(np.clip))
 
 

@@ -17,7 +17,7 @@ from situs.dispatch import BinaryFunction
 from situs.dtype import ALL, FIXED, INTEGER, NUMERIC, REAL, STRING, WIDE_UNSIGNED
 from situs.errors import ArgumentError
 from situs.ops.attribute import as_float
-from situs.ops.define import CPU, GPU, binary, op, same_shape, unary
+from situs.ops.define import CPU, GPU, POINTWISE, binary, op, same_shape, unary
 from situs.registry.op import find_op
 from situs.shapes import TensorShape, brackets, broadcast
 from situs.tensor import Tensor
@@ -72,7 +72,7 @@ def _logical(name: str, kernel: Callable[..., torch.Tensor], doc: str) -> Binary
 
     The signature names the dtype, so that errors name the input that is wrong.
     """
-    declared = op(name, "x: bool, y: bool -> z: bool")
+    declared = op(name, "x: bool, y: bool -> z: bool", traits=POINTWISE)
     declared.shape(broadcast)
     declared.kernel(CPU, GPU)(kernel)
     function = dispatch.binary(declared)
@@ -84,7 +84,7 @@ logical_and = _logical("LogicalAnd", torch.logical_and, "Says where x and y are 
 logical_or = _logical("LogicalOr", torch.logical_or, "Says where x or y is true, or both are.")
 logical_xor = _logical("LogicalXor", torch.logical_xor, "Says where one of x and y is true and the other is not.")
 
-_logical_not = op("LogicalNot", "x: bool -> y: bool")
+_logical_not = op("LogicalNot", "x: bool -> y: bool", traits=POINTWISE)
 _logical_not.shape(same_shape)
 _logical_not.kernel(CPU, GPU)(torch.logical_not)
 logical_not = dispatch.unary(_logical_not)

@@ -29,6 +29,7 @@ from situs.ops.array import as_sizes, partly, sizes_of
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.sum_to import sum_to
 from situs.placement.candidates import Assignment
+from situs.registry.traits import FOLDABLE, FRESH
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder, has_tensor
 from situs.symbolic.bind import constant as symbolic_constant
@@ -179,7 +180,7 @@ def _shaped(array: np.ndarray[Any, Any], shape: Any, value: object) -> np.ndarra
 
 # Fill, zeros, ones.
 
-_fill = op("Fill", "dims: host, value: T -> output: T")
+_fill = op("Fill", "dims: host, value: T -> output: T", traits={FOLDABLE})
 
 
 @_fill.shape
@@ -253,7 +254,7 @@ def _full_strings(dims: Any, *, value: int, dtype: DType) -> np.ndarray[Any, Any
     return np.full(_checked_dims(dims), b"", dtype=object)
 
 
-_zeros_like = op("ZerosLike", "x: T -> y: T")
+_zeros_like = op("ZerosLike", "x: T -> y: T", traits={FRESH})
 _zeros_like.shape(same_shape)
 _zeros_like.kernel(CPU, GPU, T=FIXED)(torch.zeros_like)
 
@@ -263,7 +264,7 @@ def _zeros_like_strings(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.full(x.shape, b"", dtype=object)
 
 
-_ones_like = op("OnesLike", "x: T -> y: T", T=FIXED)
+_ones_like = op("OnesLike", "x: T -> y: T", traits={FRESH}, T=FIXED)
 _ones_like.shape(same_shape)
 _ones_like.kernel(CPU, GPU)(torch.ones_like)
 _zeros_like.stops_gradients()
@@ -288,7 +289,7 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 # Ranges.
 
-_range = op("Range", "start: host, limit: host, delta: host -> output: Tidx", Tidx=REAL)
+_range = op("Range", "start: host, limit: host, delta: host -> output: Tidx", traits={FOLDABLE}, Tidx=REAL)
 
 
 @_range.shape

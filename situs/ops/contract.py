@@ -35,6 +35,7 @@ from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_prod
 from situs.ops.search import setdiff1d
 from situs.ops.sum_to import sum_to
+from situs.registry.traits import MATRIX_LIBRARY
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -103,7 +104,7 @@ def _equation_for(count: int, text: str) -> Equation:
 
 # Einsum.
 
-_einsum = op("Einsum", "inputs: T* -> output: T", T=FLOATING | COMPLEX | INDEX, equation="")
+_einsum = op("Einsum", "inputs: T* -> output: T", traits={MATRIX_LIBRARY}, T=FLOATING | COMPLEX | INDEX, equation="")
 
 
 @_einsum.shape

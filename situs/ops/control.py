@@ -27,13 +27,21 @@ from situs.ops.inner import Inner, building, captured_by, common, graph_for, hol
 from situs.ops.join import stack
 from situs.ops.reduce import reduce_sum
 from situs.registry.calling import calls_functions
+from situs.registry.traits import STATE_ANYWHERE
 from situs.shapes import UNKNOWN
 from situs.tensor import Tensor, is_tensor, read
 from situs.tree import Form, put_together
 
 Branch = Callable[[], Any]
 
-_if = op("If", "cond: bool, input: any* -> output: any*", then_branch=None, else_branch=None, stateful=True)
+_if = op(
+    "If",
+    "cond: bool, input: any* -> output: any*",
+    traits={STATE_ANYWHERE},
+    then_branch=None,
+    else_branch=None,
+    stateful=True,
+)
 _if.shape(lambda *inputs, **graphs: UNKNOWN)
 _if.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.control makes the function
 

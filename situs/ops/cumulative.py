@@ -189,6 +189,22 @@ def _add_n_kernel(inputs: list[torch.Tensor]) -> torch.Tensor:
     return total
 
 
+_add_n.fresh_when(lambda node: len(node.inputs) > 1)
+
+
+@_add_n.in_place(0, 1, fits=lambda node, place: True)  # all have one shape, or it fails
+def _add_n_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+    def add(inputs: list[torch.Tensor]) -> torch.Tensor:
+        total, others = inputs[place], [x for number, x in enumerate(inputs) if number != place]
+        if any(x.shape != total.shape for x in others):
+            raise ValueError("shapes differ")  # the shape rule says it better
+        for x in others:
+            total.add_(x)
+        return total
+
+    return add
+
+
 @_add_n.kernel(CPU, T=WIDE_UNSIGNED)
 def _add_n_wide(inputs: list[torch.Tensor]) -> torch.Tensor:
     if any(x.shape != inputs[0].shape for x in inputs):

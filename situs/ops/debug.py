@@ -36,13 +36,14 @@ from situs.ops.naming import Composed
 from situs.ops.placeholder import group, no_op
 from situs.ops.printing import OLD, text_of
 from situs.ops.reduce import reduce_all, reduce_any
+from situs.registry.traits import CHECK, VIEW
 from situs.shapes import TensorShape
 from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor, is_tensor, read
 
 # Assert.
 
-_assert = op("Assert", "condition: bool, data: any* ->", stateful=True, summarize=3)
+_assert = op("Assert", "condition: bool, data: any* ->", traits={CHECK}, stateful=True, summarize=3)
 
 
 @_assert.shape
@@ -415,7 +416,9 @@ def _tolerance(given: Any, dtype: DType) -> Any:
     return 10 * torch.finfo(TORCH_DTYPE[dtype.real_dtype]).eps
 
 
-_check_numerics = op("CheckNumerics", "tensor: T -> output: T", T=FLOATING, stateful=True, message="")
+_check_numerics = op(
+    "CheckNumerics", "tensor: T -> output: T", traits={CHECK, VIEW}, T=FLOATING, stateful=True, message=""
+)
 _check_numerics.shape(same_shape)
 
 

@@ -25,15 +25,20 @@ from situs.dispatch import BinaryFunction, UnaryFunction
 from situs.dtype import FLOATING, WIDE_UNSIGNED, DTypes, bfloat16
 from situs.registry.kernel import CPU, GPU
 from situs.registry.op import Op, op
+from situs.registry.traits import ELEMENTWISE, FOLDABLE, FRESH, SIZE_ARITHMETIC, Traits
 from situs.shapes import TensorShape, broadcast
 
 NUMPY_FLOATING = FLOATING - frozenset({bfloat16})  # of which NumPy knows what they are
+POINTWISE: Traits = frozenset({ELEMENTWISE, FRESH})
+ARITHMETIC: Traits = POINTWISE | {FOLDABLE, SIZE_ARITHMETIC}  # what programs compute sizes with
 F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = [
+    "ARITHMETIC",
     "CPU",
     "GPU",
     "NUMPY_FLOATING",
+    "POINTWISE",
     "all_finite",
     "binary",
     "has_no_zero",
@@ -73,6 +78,7 @@ def unary(
     wide: Callable[..., Any] | None = None,
     result: str = "T",
     gradient: Callable[..., Any] | None = None,
+    traits: Traits = POINTWISE,
 ) -> UnaryFunction:
     """Declares an element-wise op of one input and makes its public function.
 
@@ -85,8 +91,9 @@ def unary(
         wide: A NumPy function for the unsigned dtypes that PyTorch lacks.
         result: The dtype of the result, if it is not that of the input.
         gradient: The gradient rule, of `grad` and as many of ``x``, ``y`` as it needs.
+        traits: What passes may rely on.
     """
-    declared = op(name, f"x: T -> y: {result}", T=types)
+    declared = op(name, f"x: T -> y: {result}", traits=traits, T=types)
     declared.shape(same_shape)
     _add_kernels(declared, kernel, types, gpu, wide)
     if gradient is not None:
@@ -105,12 +112,13 @@ def binary(
     result: str = "T",
     node: str | None = None,
     gradient: Callable[..., Any] | None = None,
+    traits: Traits = POINTWISE,
 ) -> BinaryFunction:
     """Declares an element-wise op of two inputs that broadcast and makes its public function.
 
     The arguments are those of `unary`, and `node`: what graphs call its operations, if not by the op's name.
     """
-    declared = op(name, f"x: T, y: T -> z: {result}", T=types)
+    declared = op(name, f"x: T, y: T -> z: {result}", traits=traits, T=types)
     declared.shape(broadcast)
     _add_kernels(declared, kernel, types, gpu, wide)
     if gradient is not None:

@@ -31,6 +31,7 @@ from situs.dtype import (
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
 from situs.errors import ArgumentError, CallError, DTypeError, InvalidArgumentError, UnimplementedError
+from situs.execution.reuse import Over
 from situs.ops.array import as_attribute, as_integer, by_bits, host_shape, squeeze
 from situs.ops.array import rank as rank_op
 from situs.ops.attribute import as_word, is_plain, plain
@@ -43,7 +44,8 @@ from situs.ops.positions import linear_indices, safe_linear_indices
 from situs.ops.slices import IndexedSlices
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
-from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
+from situs.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC
+from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor, read
 
 # GatherV2.
@@ -51,6 +53,7 @@ from situs.tensor import Tensor, read
 _gather = op(
     "GatherV2",
     "params: Tparams, indices: Tindices, axis: host -> output: Tparams",
+    traits={FOLDABLE, SIZE_ARITHMETIC},
     Tindices=INDEX | {int16},
     batch_dims=0,
 )
@@ -323,8 +326,8 @@ def gather_nd_v1(
 # Where and Select.
 
 _where = op("Where", "condition: T -> index: int64", T=FIXED)
-_select_v2 = op("SelectV2", "condition: bool, t: T, e: T -> output: T")
-_select = op("Select", "condition: bool, t: T, e: T -> output: T")
+_select_v2 = op("SelectV2", "condition: bool, t: T, e: T -> output: T", traits={FRESH})
+_select = op("Select", "condition: bool, t: T, e: T -> output: T", traits={FRESH})
 
 
 @_where.shape
@@ -344,6 +347,19 @@ def _where_kernel(condition: torch.Tensor) -> torch.Tensor:
 @_where.kernel(CPU, GPU, T=WIDE_UNSIGNED)
 def _where_unsigned(condition: torch.Tensor) -> torch.Tensor:
     return _where_kernel(condition != 0)
+
+
+_select_v2.in_place(1, 2)(lambda node, place: Over(torch.where, place))
+
+
+def _picks_elements(node: Any, place: int) -> bool:
+    """Whether the condition is one for each element, or one for all: one of rank 1 picks rows."""
+    condition, *branches = (tensor.shape for tensor in node.inputs)
+    into = branches[0]
+    return into.is_fully_defined() and branches[1] == into and condition in (SCALAR, into)
+
+
+_select.in_place(1, 2, fits=_picks_elements)(lambda node, place: Over(torch.where, place))
 
 
 @_select_v2.shape

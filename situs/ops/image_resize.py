@@ -35,7 +35,7 @@ from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
 PIXELS = frozenset({dt.int8, dt.uint8, dt.int16, dt.int32, dt.int64}) | FLOATING
-_ATTRS = {"align_corners": False, "half_pixel_centers": False}
+_ATTRS: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
 
 
 def _resized_shape(images: TensorShape, size: Any, **ways: bool) -> TensorShape:

@@ -30,6 +30,7 @@ from situs.ops.join_gradient import (
     without_padding,
 )
 from situs.ops.naming import Composed
+from situs.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC, VIEW
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
@@ -37,7 +38,7 @@ MAX_RESULTS = 2**20  # of one op
 
 # ConcatV2.
 
-_concat = op("ConcatV2", "values: T*, axis: host -> output: T")
+_concat = op("ConcatV2", "values: T*, axis: host -> output: T", traits={FOLDABLE, FRESH, SIZE_ARITHMETIC})
 
 
 @_concat.shape
@@ -137,8 +138,8 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
 
 # Pack and Unpack.
 
-_pack = op("Pack", "values: T* -> output: T", axis=0)
-_unpack = op("Unpack", "value: T -> output: T*", num=None, axis=0)
+_pack = op("Pack", "values: T* -> output: T", traits={FOLDABLE, FRESH, SIZE_ARITHMETIC}, axis=0)
+_unpack = op("Unpack", "value: T -> output: T*", traits={SIZE_ARITHMETIC}, num=None, axis=0)
 
 
 @_pack.shape
@@ -175,6 +176,11 @@ def _pack_strings(values: list[Any], axis: int) -> Any:
 
 
 _pack.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pack_kernel))
+
+
+@_pack.static_value
+def _known_items(node: Any, value_of: Any) -> tuple[Any, ...] | None:
+    return tuple(value_of(item) for item in node.inputs) if node.inputs[0].shape.rank == 0 else None
 
 
 @_pack.gradient
@@ -279,8 +285,8 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None 
 
 # Split and SplitV.
 
-_split = op("Split", "axis: host, value: T -> output: T*", num_split=1)
-_split_v = op("SplitV", "value: T, size_splits: host, axis: host -> output: T*", num_split=1)
+_split = op("Split", "axis: host, value: T -> output: T*", traits={VIEW}, num_split=1)
+_split_v = op("SplitV", "value: T, size_splits: host, axis: host -> output: T*", traits={VIEW}, num_split=1)
 
 
 def _split_axis(axis: Any, rank: int) -> int:

@@ -28,6 +28,7 @@ from situs.ops.math import conjugated
 from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_prod
 from situs.ops.sum_to import sum_to
+from situs.registry.traits import FRESH, MATRIX_LIBRARY, PRODUCT
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -36,12 +37,19 @@ from situs.tensor import Tensor
 _matmul = op(
     "MatMul",
     "a: T, b: T -> product: T",
+    traits={FRESH, MATRIX_LIBRARY, PRODUCT},
     T=FLOATING | COMPLEX | SIGNED,
     transpose_a=False,
     transpose_b=False,
     adjoint_a=False,
     adjoint_b=False,
 )
+
+
+@_matmul.work
+def _multiplications(node: Any) -> int | None:
+    count, inner = node.outputs[0].shape.num_elements(), node.inputs[0].shape[-2 if node.attrs["transpose_a"] else -1]
+    return None if count is None or inner is None else count * inner
 
 
 @_matmul.shape

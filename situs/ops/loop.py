@@ -25,11 +25,14 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
 from situs.ops.math import add
 from situs.registry.calling import calls_functions
+from situs.registry.traits import STATE_ANYWHERE
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import is_tensor, read
 from situs.tree import LEAF, Form, put_together, take_apart
 
-_while = op("While", "input: any*, captured: any* -> output: any*", cond=None, body=None, stateful=True)
+_while = op(
+    "While", "input: any*, captured: any* -> output: any*", traits={STATE_ANYWHERE}, cond=None, body=None, stateful=True
+)
 _while.shape(lambda *inputs, **graphs: UNKNOWN)
 _while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs.execution.control makes the function
 

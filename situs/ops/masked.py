@@ -14,10 +14,11 @@ from situs.dtype import COMPLEX, FLOATING
 from situs.ops.compare import logical_not
 from situs.ops.define import CPU, GPU, op
 from situs.ops.sum_to import sum_to
+from situs.registry.traits import FRESH
 from situs.shapes import broadcast
 from situs.tensor import Tensor
 
-_masked = op("Masked", "mask: bool, x: T -> y: T", T=FLOATING | COMPLEX)
+_masked = op("Masked", "mask: bool, x: T -> y: T", traits={FRESH}, T=FLOATING | COMPLEX)
 _masked.shape(broadcast)
 
 

@@ -42,13 +42,26 @@ from situs.errors import ArgumentError, DTypeError
 from situs.ops.cast import cast, dtype_of, real
 from situs.ops.compare import equal, greater, greater_equal, less_equal, not_equal
 from situs.ops.constant import ones_like, zeros_like
-from situs.ops.define import CPU, GPU, NUMPY_FLOATING, binary, has_no_zero, numpy_kernel, op, same_shape, unary
+from situs.ops.define import (
+    ARITHMETIC,
+    CPU,
+    GPU,
+    NUMPY_FLOATING,
+    POINTWISE,
+    binary,
+    has_no_zero,
+    numpy_kernel,
+    op,
+    same_shape,
+    unary,
+)
 from situs.ops.igamma import igamma_grad_a
 from situs.ops.masked import masked, unmasked
 from situs.ops.naming import Composed
 from situs.ops.slices import IndexedSlices, scaled
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
+from situs.registry.traits import FRESH
 from situs.shapes import TensorShape
 from situs.tensor import Tensor, is_tensor
 
@@ -82,10 +95,24 @@ def real_part(x: Tensor) -> Tensor:
 
 # The four rules.
 
-add = binary("AddV2", torch.add, NUMERIC | STRING, "Returns x + y element-wise.", gpu=NATIVE, wide=np.add, node="Add")
-subtract = binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", wide=np.subtract)
+add = binary(
+    "AddV2",
+    torch.add,
+    NUMERIC | STRING,
+    "Returns x + y element-wise.",
+    gpu=NATIVE,
+    wide=np.add,
+    node="Add",
+    traits=ARITHMETIC,
+)
+subtract = binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", wide=np.subtract, traits=ARITHMETIC)
 multiply = binary(
-    "Mul", torch.mul, NUMERIC | BOOL, "Returns x * y element-wise; of booleans, x and y.", wide=np.multiply
+    "Mul",
+    torch.mul,
+    NUMERIC | BOOL,
+    "Returns x * y element-wise; of booleans, x and y.",
+    wide=np.multiply,
+    traits=ARITHMETIC,
 )
 _real_div = binary("RealDiv", torch.true_divide, ANALYTIC, "Returns x / y element-wise.")
 
@@ -288,10 +315,20 @@ _wide_div = _refusing_zero(np.floor_divide)
 _wide_mod = _refusing_zero(np.remainder)
 
 floordiv = binary(
-    "FloorDiv", _float_floordiv, REAL, "Returns x / y rounded down, element-wise.", wide=_wide_div, node="floordiv"
+    "FloorDiv",
+    _float_floordiv,
+    REAL,
+    "Returns x / y rounded down, element-wise.",
+    wide=_wide_div,
+    node="floordiv",
+    traits=ARITHMETIC,
 )
-floormod = binary("FloorMod", torch.remainder, REAL, "Returns x - floor(x / y) * y: signed as y.", wide=_wide_mod)
-truncatediv = binary("TruncateDiv", _float_truncatediv, REAL, "Returns x / y rounded towards zero.", wide=_wide_div)
+floormod = binary(
+    "FloorMod", torch.remainder, REAL, "Returns x - floor(x / y) * y: signed as y.", wide=_wide_mod, traits=ARITHMETIC
+)
+truncatediv = binary(
+    "TruncateDiv", _float_truncatediv, REAL, "Returns x / y rounded towards zero.", wide=_wide_div, traits=ARITHMETIC
+)
 truncatemod = binary("TruncateMod", torch.fmod, REAL, "Returns what truncatediv leaves: signed as x.", wide=_wide_mod)
 find_op("FloorDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.floor_divide))
 find_op("FloorMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.remainder))
@@ -336,8 +373,31 @@ find_op("Pow").kernel(CPU, GPU, T=SIGNED)(_integer_pow)
 squared_difference = binary(
     "SquaredDifference", _squared_difference, ANALYTIC | INDEX, "Returns the square of |x - y|, element-wise."
 )
-maximum = binary("Maximum", torch.maximum, REAL, "Returns the greater of x and y; NaN if one is NaN.", wide=np.maximum)
-minimum = binary("Minimum", torch.minimum, REAL, "Returns the lesser of x and y; NaN if one is NaN.", wide=np.minimum)
+
+
+@find_op("SquaredDifference").in_place(0, 1)
+def _squared_difference_in_place(node: Any, place: int) -> Callable[..., torch.Tensor] | None:
+    if node.outputs[0].dtype.is_complex:
+        return None
+    return lambda x, y: torch.sub(x, y, out=(x, y)[place]).square_()
+
+
+maximum = binary(
+    "Maximum",
+    torch.maximum,
+    REAL,
+    "Returns the greater of x and y; NaN if one is NaN.",
+    wide=np.maximum,
+    traits=ARITHMETIC,
+)
+minimum = binary(
+    "Minimum",
+    torch.minimum,
+    REAL,
+    "Returns the lesser of x and y; NaN if one is NaN.",
+    wide=np.minimum,
+    traits=ARITHMETIC,
+)
 
 square = unary("Square", torch.square, NUMERIC, "Returns x * x element-wise.", wide=np.square)
 sqrt = unary("Sqrt", torch.sqrt, ANALYTIC, "Computes the square root of x; NaN for negative x.")
@@ -392,7 +452,7 @@ def _by_result(
     name: str, kernel: Callable[..., torch.Tensor], derivative: Callable[[Tensor, Tensor], Tensor]
 ) -> BinaryFunction:
     """Declares the gradient of a function by its result; `derivative` is its own with respect to that."""
-    declared = op(name, "y: T, dy: T -> z: T", T=ANALYTIC)
+    declared = op(name, "y: T, dy: T -> z: T", traits={FRESH}, T=ANALYTIC)
     declared.shape(same_shape)
     declared.kernel(CPU, GPU)(kernel)
     function = dispatch.binary(declared)
@@ -463,8 +523,8 @@ def _float_sign(x: torch.Tensor) -> torch.Tensor:
     return torch.maximum(torch.sign(x), x.clamp(max=-1.0))  # of which the second is the larger one only if it is NaN
 
 
-_abs = unary("Abs", torch.abs, FLOATING | SIGNED, "Returns the absolute value of every element.")
-_complex_abs = op("ComplexAbs", "x: T -> y: Tout", T=COMPLEX)
+_abs = unary("Abs", torch.abs, FLOATING | SIGNED, "Returns the absolute value of every element.", traits=ARITHMETIC)
+_complex_abs = op("ComplexAbs", "x: T -> y: Tout", traits={FRESH}, T=COMPLEX)
 _complex_abs.shape(same_shape)
 
 
@@ -479,10 +539,16 @@ def abs(x: Any, name: str | None = None) -> Tensor:
     return _complex_abs(x, Tout=dtype.real_dtype, name=name) if dtype.is_complex else _abs(x, name)
 
 
-negative = unary("Neg", torch.neg, ANALYTIC | SIGNED, "Returns -x element-wise.")
+negative = unary("Neg", torch.neg, ANALYTIC | SIGNED, "Returns -x element-wise.", traits=ARITHMETIC)
 sign = unary("Sign", torch.sgn, ANALYTIC | SIGNED, "Returns -1, 0 or 1 by the sign of x; x / |x| for complex x.")
 find_op("Sign").kernel(CPU, GPU, T=FLOATING)(_float_sign)
-conj = unary("Conj", torch.conj_physical, NUMERIC, "Returns the complex conjugate of every element.")
+conj = unary(
+    "Conj",
+    torch.conj_physical,
+    NUMERIC,
+    "Returns the complex conjugate of every element.",
+    traits=POINTWISE - {FRESH},  # of real numbers, PyTorch returns its input
+)
 
 find_op("Abs").gradient(lambda grad, x: multiply(grad, sign(x)))
 find_op("Neg").gradient(lambda grad: negative(grad))
@@ -502,7 +568,7 @@ def _sign_gradient(grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _real_div(subtract(grad, along), cast(abs(x), x.dtype))
 
 
-_angle = op("Angle", "input: T -> output: Tout", T=ANALYTIC)
+_angle = op("Angle", "input: T -> output: Tout", traits={FRESH}, T=ANALYTIC)
 _angle.shape(same_shape)
 
 

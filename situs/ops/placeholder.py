@@ -17,11 +17,12 @@ from situs.ops.attribute import as_name
 from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.slices import IndexedSlices
+from situs.registry.traits import ALIAS, FED, NO_WORK
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor, read
 from situs.tree import deeper, listed
 
-_placeholder = op("Placeholder", "-> output: dtype", shape=UNKNOWN)
+_placeholder = op("Placeholder", "-> output: dtype", traits={FED}, shape=UNKNOWN)
 
 
 @_placeholder.shape
@@ -46,7 +47,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return _placeholder(dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
 
 
-_default = op("PlaceholderWithDefault", "input: dtype -> output: dtype", shape=None)
+_default = op("PlaceholderWithDefault", "input: dtype -> output: dtype", traits={ALIAS, FED}, shape=None)
 
 
 @_default.shape
@@ -74,7 +75,7 @@ def _need_graph(what: str) -> None:
         )
 
 
-_no_op = op("NoOp", "->")
+_no_op = op("NoOp", "->", traits={NO_WORK})
 _no_op.shape(list)
 _no_op.kernel(CPU, GPU)(lambda: ())
 

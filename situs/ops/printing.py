@@ -35,6 +35,7 @@ from situs.errors import (
 from situs.ops import strings
 from situs.ops.attribute import as_int, as_word
 from situs.ops.define import CPU, GPU, op, same_shape
+from situs.registry.traits import CHECK, VIEW
 from situs.shapes import SCALAR, TensorShape
 from situs.tensor import Tensor, read
 
@@ -171,7 +172,7 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
 
 # Printing.
 
-_print = op("PrintV2", "input: host ->", stateful=True, output_stream="stderr", end="\n")
+_print = op("PrintV2", "input: host ->", traits={CHECK}, stateful=True, output_stream="stderr", end="\n")
 
 
 @_print.shape
@@ -315,7 +316,9 @@ def _with_holes(value: Any, tensors: list[Any]) -> Any:
 
 # TensorFlow 1's Print: an identity that prints other tensors.
 
-_print_v1 = op("Print", "input: T, data: host -> output: T", stateful=True, message="", first_n=-1, count="")
+_print_v1 = op(
+    "Print", "input: T, data: host -> output: T", traits={CHECK, VIEW}, stateful=True, message="", first_n=-1, count=""
+)
 _counts = itertools.count()  # each op counts its turns under a key of its own, in the state of the session
 
 

@@ -44,15 +44,22 @@ from situs.ops.constant import convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op
 from situs.registry.signature import ANY, Arg
+from situs.registry.traits import CALLS_PYTHON
 from situs.shapes import UNKNOWN
 from situs.symbolic.bind import SymbolicBinder
 from situs.tensor import Tensor, is_tensor, read
 
 Function = Callable[..., Any]
 
-_numpy_op = op("PyFunc", "input: any* -> output: any*", stateful=True, function=None, token="", Tout=())
-_stateless_op = op("PyFuncStateless", "input: any* -> output: any*", function=None, token="", Tout=())
-_eager_op = op("EagerPyFunc", "input: any* -> output: any*", stateful=True, function=None, token="", Tout=())
+_numpy_op = op(
+    "PyFunc", "input: any* -> output: any*", traits={CALLS_PYTHON}, stateful=True, function=None, token="", Tout=()
+)
+_stateless_op = op(
+    "PyFuncStateless", "input: any* -> output: any*", traits={CALLS_PYTHON}, function=None, token="", Tout=()
+)
+_eager_op = op(
+    "EagerPyFunc", "input: any* -> output: any*", traits={CALLS_PYTHON}, stateful=True, function=None, token="", Tout=()
+)
 for _declared in (_numpy_op, _stateless_op, _eager_op):
     _declared.shape(lambda input, *, Tout, **attrs: [UNKNOWN] * len(Tout))  # noqa: N803 - TensorFlow's name
 

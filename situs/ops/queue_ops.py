@@ -22,6 +22,7 @@ from situs.errors import ArgumentError
 from situs.execution.buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
 from situs.ops.define import CPU, op
 from situs.registry.op import Op
+from situs.registry.traits import BLOCKS
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 
 
@@ -44,7 +45,7 @@ def _queue_op(name: str, make: Callable[..., Buffer], **attrs: Any) -> Op:
     ``node_name`` is what a session holds the buffer under if there is no shared name. ``buffer`` is set where a graph
     uses a queue of eager code.
     """
-    names = {"capacity": -1, "container": "", "shared_name": "", "node_name": "", "buffer": None}
+    names: dict[str, Any] = {"capacity": -1, "container": "", "shared_name": "", "node_name": "", "buffer": None}
     declared = op(name, "-> handle: resource", stateful=True, component_types=(), shapes=(), **names, **attrs)
     declared.shape(lambda **attrs: SCALAR)
     _makers[declared] = make
@@ -115,8 +116,10 @@ def select_kernel(index: int, handles: list[Buffer]) -> Buffer:
 
 # Elements in.
 
-enqueue = op("QueueEnqueueV2", "handle: resource, components: any* ->", stateful=True, timeout_ms=-1)
-enqueue_many = op("QueueEnqueueManyV2", "handle: resource, components: any* ->", stateful=True, timeout_ms=-1)
+enqueue = op("QueueEnqueueV2", "handle: resource, components: any* ->", traits={BLOCKS}, stateful=True, timeout_ms=-1)
+enqueue_many = op(
+    "QueueEnqueueManyV2", "handle: resource, components: any* ->", traits={BLOCKS}, stateful=True, timeout_ms=-1
+)
 enqueue.shape(lambda handle, components, **attrs: [])
 enqueue_many.shape(lambda handle, components, **attrs: [])
 
@@ -172,9 +175,13 @@ def _rows(value: Value) -> list[Value]:
 # Elements out.
 
 _OUT: dict[str, Any] = {"component_types": (), "timeout_ms": -1}
-dequeue = op("QueueDequeueV2", "handle: resource -> components: any*", stateful=True, **_OUT)
-dequeue_many = op("QueueDequeueManyV2", "handle: resource, n: host -> components: any*", stateful=True, **_OUT)
-dequeue_up_to = op("QueueDequeueUpToV2", "handle: resource, n: host -> components: any*", stateful=True, **_OUT)
+dequeue = op("QueueDequeueV2", "handle: resource -> components: any*", traits={BLOCKS}, stateful=True, **_OUT)
+dequeue_many = op(
+    "QueueDequeueManyV2", "handle: resource, n: host -> components: any*", traits={BLOCKS}, stateful=True, **_OUT
+)
+dequeue_up_to = op(
+    "QueueDequeueUpToV2", "handle: resource, n: host -> components: any*", traits={BLOCKS}, stateful=True, **_OUT
+)
 for _declared in (dequeue, dequeue_many, dequeue_up_to):
     _declared.shape(lambda *inputs, component_types, **attrs: [UNKNOWN] * len(component_types))
 
@@ -228,7 +235,7 @@ def _joined(values: Sequence[Value], dtype: DType, shape: TensorShape) -> Value:
 
 # Closing, and questions.
 
-close = op("QueueCloseV2", "handle: resource ->", stateful=True, cancel_pending_enqueues=False)
+close = op("QueueCloseV2", "handle: resource ->", traits={BLOCKS}, stateful=True, cancel_pending_enqueues=False)
 size = op("QueueSizeV2", "handle: resource -> size: int32", stateful=True)
 is_closed = op("QueueIsClosedV2", "handle: resource -> is_closed: bool", stateful=True)
 close.shape(lambda handle, **attrs: [])

@@ -24,6 +24,7 @@ from situs.ops.naming import Composed
 from situs.ops.seeds import generator, next_seed
 from situs.ops.sum_to import sum_to
 from situs.registry.kernel import dtype_list
+from situs.registry.traits import FRESH, VIEW
 from situs.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor, read
 
@@ -140,7 +141,9 @@ def draw_poisson(sizes: tuple[int, ...], rate: torch.Tensor, dtype: DType, sourc
 
 # Normal.
 
-_standard_normal = op("RandomStandardNormal", "shape: host -> output: dtype", dtype=FLOATING, stateful=True, seed=0)
+_standard_normal = op(
+    "RandomStandardNormal", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0
+)
 _standard_normal.shape(drawn_shape)
 
 
@@ -173,7 +176,9 @@ def normal(
         return shifted(drawn, stddev, mean, last)
 
 
-_truncated_normal = op("TruncatedNormal", "shape: host -> output: dtype", dtype=FLOATING, stateful=True, seed=0)
+_truncated_normal = op(
+    "TruncatedNormal", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0
+)
 _truncated_normal.shape(drawn_shape)
 
 
@@ -223,7 +228,7 @@ def _operand(value: Any, dtype: DType) -> Any:
 
 # Uniform.
 
-_uniform = op("RandomUniform", "shape: host -> output: dtype", dtype=FLOATING, stateful=True, seed=0)
+_uniform = op("RandomUniform", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0)
 _uniform.shape(drawn_shape)
 
 
@@ -345,7 +350,7 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
     return _shuffle(value, seed=next_seed(seed), name=name)
 
 
-_crop = op("RandomCrop", "image: T, size: host -> output: T", T=FIXED, stateful=True, seed=0)
+_crop = op("RandomCrop", "image: T, size: host -> output: T", traits={VIEW}, T=FIXED, stateful=True, seed=0)
 
 
 @_crop.shape

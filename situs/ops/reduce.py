@@ -45,6 +45,7 @@ from situs.ops.math import conj, divide, exp, is_finite, multiply, real_part, sq
 from situs.ops.naming import Composed
 from situs.ops.spelling import renamed
 from situs.registry.op import Op, find_op
+from situs.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC, Traits
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -102,6 +103,7 @@ def _reduction(
     doc: str,
     wide: Callable[..., Any] | None = None,
     whole: Callable[[torch.Tensor], torch.Tensor] | None = None,
+    traits: Traits = frozenset({FRESH}),
 ) -> ReduceFunction:
     """Declares a reduction and makes its public function; `types` is None for reductions of bools.
 
@@ -110,7 +112,7 @@ def _reduction(
     kind = "bool" if types is None else "T"
     limits: dict[str, Any] = {} if types is None else {"T": types}
     native: dict[str, Any] = {} if types is None else {"T": types - WIDE_UNSIGNED}
-    declared = op(name, f"input: {kind}, axis: host -> output: {kind}", keep_dims=False, **limits)
+    declared = op(name, f"input: {kind}, axis: host -> output: {kind}", traits=traits, keep_dims=False, **limits)
     declared.shape(_reduced_shape)
     declared.kernel(CPU, GPU, **native)(_kernel(reduce, whole))
     if wide is not None:
@@ -261,14 +263,21 @@ def _any(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
 _MANY_BOOLS = 1024
 
 
-reduce_sum = _reduction("Sum", _sum, NUMERIC, "Sums the elements along `axis`.", np.sum, _whole_sum)
+_OF_SIZES: Traits = frozenset({FRESH, FOLDABLE, SIZE_ARITHMETIC})
+reduce_sum = _reduction("Sum", _sum, NUMERIC, "Sums the elements along `axis`.", np.sum, _whole_sum, _OF_SIZES)
 reduce_mean = _reduction("Mean", _mean, NUMERIC, "Averages the elements along `axis`.", _wide_mean, _whole_mean)
-reduce_prod = _reduction("Prod", _prod, NUMERIC, "Multiplies the elements along `axis`.", np.prod)
+reduce_prod = _reduction("Prod", _prod, NUMERIC, "Multiplies the elements along `axis`.", np.prod, None, _OF_SIZES)
 reduce_max = _reduction(
-    "Max", _max, REAL, "Finds the largest elements along `axis`; NaN if there is one.", _wide_max, _whole_max
+    "Max", _max, REAL, "Finds the largest elements along `axis`; NaN if there is one.", _wide_max, _whole_max, _OF_SIZES
 )
 reduce_min = _reduction(
-    "Min", _min, REAL, "Finds the smallest elements along `axis`; NaN if there is one.", _wide_min, _whole_min
+    "Min",
+    _min,
+    REAL,
+    "Finds the smallest elements along `axis`; NaN if there is one.",
+    _wide_min,
+    _whole_min,
+    _OF_SIZES,
 )
 reduce_all = _reduction("All", _all, None, "Says whether all elements along `axis` are true.", whole=torch.all)
 reduce_any = _reduction("Any", _any, None, "Says whether any element along `axis` is true.", whole=torch.any)
@@ -477,7 +486,8 @@ def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool | None = Fals
 def _arg_reduction(
     name: str, find: Callable[[torch.Tensor, int], torch.Tensor], find_wide: Callable[..., Any], outputs: DTypes
 ) -> dispatch.TypedFunction:
-    declared = op(name, "input: T, dimension: host -> output: output_type", T=REAL | BOOL, output_type=outputs)
+    signature = "input: T, dimension: host -> output: output_type"
+    declared = op(name, signature, traits={FRESH}, T=REAL | BOOL, output_type=outputs)
     declared.shape(_arg_shape)
 
     @declared.kernel(CPU, GPU, T=(REAL | BOOL) - WIDE_UNSIGNED)
@@ -553,7 +563,9 @@ def argmin(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str 
 
 # Counting.
 
-_count_nonzero = op("CountNonzero", "input: T, axis: host -> dtype", T=ALL, dtype=NUMERIC, keep_dims=False)
+_count_nonzero = op(
+    "CountNonzero", "input: T, axis: host -> dtype", traits={FRESH}, T=ALL, dtype=NUMERIC, keep_dims=False
+)
 _count_nonzero.shape(_reduced_shape)
 _count_nonzero.stops_gradients()
 

@@ -15,10 +15,7 @@ from situs.placement.failure import malformed_request, no_kernel_anywhere
 from situs.placement.machine import Machine, Types
 from situs.registry.kernel import Kernel
 from situs.registry.signature import Arg
-
-# Operations that hold graphs of their own take variables from wherever they are.
-EXEMPT = frozenset({"If", "While", "Case"})
-METADATA = frozenset({"Shape", "ShapeN", "Size", "Rank"})
+from situs.registry.traits import SHAPE_ONLY, STATE_ANYWHERE
 
 
 class Profile:
@@ -31,8 +28,8 @@ class Profile:
         self.types: Types = frozenset(self.kernels)
         self.request = _request(node)
         self.request_text = self.request.to_string()
-        self.is_metadata = node.type in METADATA
-        inputs = () if node.type in EXEMPT else node.op_def.inputs
+        self.is_metadata = SHAPE_ONLY in node.op_def.traits
+        inputs = () if STATE_ANYWHERE in node.op_def.traits else node.op_def.inputs
         # Positions of the inputs that must be on the operation's own device.
         self.state_args = tuple(i for i, arg in enumerate(inputs) if _is_state(arg, node))
 

@@ -31,6 +31,7 @@ class Kernel:
     a quicker function for one operation of a graph, from its inputs and attributes as they are known there.
     ``settled`` says that the dtypes of its inputs alone decide those of its results: where they were right once, they
     always are. It holds for a builtin of PyTorch's whose inputs have one dtype, and for kernels declared so.
+    ``keeps_traits`` says that it keeps what the op's traits promise.
     """
 
     op: str
@@ -42,6 +43,7 @@ class Kernel:
     takes_run: bool = False
     lower: Callable[..., KernelFunction | None] | None = None
     settled: bool = False
+    keeps_traits: bool = True
 
     def accepts(self, bound: Mapping[str, DType]) -> bool:
         """Whether this kernel serves these dtypes."""
@@ -60,10 +62,11 @@ def make_kernel(
     host_output: bool,
     lower: Callable[..., KernelFunction | None] | None = None,
     settled: bool = False,
+    keeps_traits: bool = True,
 ) -> Kernel:
     """Wraps a function as a kernel, looking at whether it wants to know the device or the run."""
     device, run = _has_parameter(function, "device"), _has_parameter(function, "run")
-    return Kernel(op, device_type, function, types, host_output, device, run, lower, settled)
+    return Kernel(op, device_type, function, types, host_output, device, run, lower, settled, keeps_traits)
 
 
 def dtype_list(dtypes: DTypes) -> str:

@@ -24,7 +24,8 @@ A user adds a kernel to an existing op, or an op of their own, with the same cal
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from types import BuiltinFunctionType
 from typing import Any, TypeVar
@@ -35,6 +36,7 @@ from situs.errors import AlreadyExistsError, ArgumentError, NotFoundError, shown
 from situs.registry.gradient import GradientRule
 from situs.registry.kernel import CPU, GPU, Kernel, make_kernel
 from situs.registry.signature import ANY, HOST, Arg, Signature, parse_signature
+from situs.registry.traits import FRESH, Trait, Traits
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
@@ -43,36 +45,58 @@ ShapeRule = Callable[..., Any]
 Attrs = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class InPlace:
+    """How the result of an op is written over an input: `Op.in_place` says what each of these is."""
+
+    places: tuple[int, ...]
+    rule: Callable[[Any, int], Callable[..., Any] | None]
+    fits: Callable[[Any, int], bool] | None
+
+
 class Op:
     """One kind of operation. Compared by identity; there is one object per op name."""
 
     __slots__ = (
         "attr_names",
         "attrs",
+        "fresh_rule",
         "given_types",
         "gradient_rule",
         "host_inputs_are_sizes",
+        "in_place_rule",
+        "is_found",
         "kernels",
         "name",
         "overwrites",
         "shape_rule",
         "signature",
         "stateful",
+        "static_rule",
+        "traits",
         "types",
         "updates",
+        "work_rule",
     )
 
     # Installed by situs.dispatch: runs the op, or adds it to a graph.
     apply: Callable[..., Any]
 
     def __init__(
-        self, name: str, signature: Signature, types: Mapping[str, DTypes], attrs: Attrs, stateful: bool
+        self,
+        name: str,
+        signature: Signature,
+        types: Mapping[str, DTypes],
+        attrs: Attrs,
+        stateful: bool = False,
+        traits: Iterable[Trait] = (),
     ) -> None:
         self.name = name
         self.signature = signature
         self.types = types
         self.attrs = attrs
         self.stateful = stateful
+        self.traits: Traits = frozenset(traits)
         from_inputs = {arg.type for arg in signature.inputs}
         # Type variables that stand in no input: the caller gives them, by name.
         self.given_types = tuple(name for name in signature.variables if name not in from_inputs)
@@ -84,6 +108,13 @@ class Op:
         self.shape_rule: ShapeRule | None = None
         self.gradient_rule: GradientRule | None = None
         self.kernels: list[Kernel] = []
+        self.is_found = (
+            False  # whether a program has got hold of it, and may add kernels that know nothing of its traits
+        )
+        self.in_place_rule: InPlace | None = None
+        self.fresh_rule: Callable[[Any], bool] | None = None
+        self.work_rule: Callable[[Any], int | None] | None = None
+        self.static_rule: Callable[..., Any] | None = None
 
     @property
     def inputs(self) -> tuple[Arg, ...]:
@@ -123,12 +154,53 @@ class Op:
         assert self.gradient_rule is not None
         self.gradient_rule.stops = True
 
+    # What passes ask, where a trait is not enough. A rule is given an operation of a graph.
+
+    def in_place(self, *places: int, fits: Callable[[Any, int], bool] | None = None) -> Callable[[F], F]:
+        """Declares how a result is written over an input that nobody needs any more.
+
+        The rule takes an operation and which of its inputs is to be overwritten, and returns the function that does so
+        and is otherwise like the kernel; None where there is no such function.
+
+        Args:
+            places: The inputs that a result may take the place of: of an op that takes a list, of that list.
+            fits: Says whether the result surely has the shape of that input; by default that the other inputs
+                broadcast into it.
+        """
+
+        def declare(rule: F) -> F:
+            self.in_place_rule = InPlace(places, _checked(rule, f"The in-place rule of {self.name}"), fits)
+            return rule
+
+        return declare
+
+    def fresh_when(self, rule: Callable[[Any], bool]) -> None:
+        """Declares of which operations the result is new memory, for an op that is `FRESH` only at times."""
+        self.fresh_rule = _checked(rule, f"The rule of fresh results of {self.name}")
+
+    def work(self, rule: Callable[[Any], int | None]) -> None:
+        """Declares how many multiplications an operation takes, about; None where its shapes are not known."""
+        self.work_rule = _checked(rule, f"The rule of the work of {self.name}")
+
+    def static_value(self, rule: F) -> F:
+        """Declares what is known of a result before the graph runs: as a number or a tuple, with None for what is not.
+
+        The rule takes an operation, and a function that gives the value of an input, or None.
+        """
+        self.static_rule = _checked(rule, f"The rule of static values of {self.name}")
+        return rule
+
+    def is_fresh(self, node: Any) -> bool:
+        """Whether the results of an operation of this op are new memory, of which it keeps nothing."""
+        return FRESH in self.traits if self.fresh_rule is None else self.fresh_rule(node)
+
     def kernel(
         self,
         *device_types: str,
         host_output: bool = False,
         lower: Callable[..., Callable[..., Any] | None] | None = None,
         settled: bool = False,
+        keeps_traits: bool | None = None,
         **types: DTypes,
     ) -> Callable[[F], F]:
         """Declares a kernel for some device types and dtypes; the newest that fits is used.
@@ -139,6 +211,8 @@ class Op:
             lower: May give a quicker function for an operation of a graph; called with its inputs and attributes.
             settled: The dtypes of the inputs alone decide those of the results, which then need not be checked in
                 every call.
+            keeps_traits: Whether the kernel keeps what the op's traits promise; by default so, but for a kernel that a
+                program adds to an op it has found.
             types: Dtypes the kernel serves, by type variable; by default all that the op allows.
         """
         unknown = types.keys() - set(self.signature.variables)
@@ -153,8 +227,9 @@ class Op:
         def register(function: F) -> F:
             _checked(function, f"A kernel of {self.name}")
             sure = settled or (type(function) is BuiltinFunctionType and self._takes_one_dtype)
+            keeps = not self.is_found if keeps_traits is None else keeps_traits
             for device_type in device_types:
-                self._add(make_kernel(self.name, device_type, function, served, host_output, lower, sure))
+                self._add(make_kernel(self.name, device_type, function, served, host_output, lower, sure, keeps))
             return function
 
         return register
@@ -209,13 +284,16 @@ class Op:
 _OPS: dict[str, Op] = {}
 
 
-def op(name: str, signature: str, *, stateful: bool = False, **types_and_attrs: Any) -> Op:
+def op(
+    name: str, signature: str, *, stateful: bool = False, traits: Iterable[Trait] = (), **types_and_attrs: Any
+) -> Op:
     """Declares an op.
 
     Args:
         name: TensorFlow's name for it, such as ``"MatMul"``.
         signature: Inputs and outputs; see `situs.registry.signature`.
         stateful: Whether two runs with the same inputs may differ.
+        traits: What passes may rely on; see `situs.registry.traits`.
         types_and_attrs: Sets of dtypes for type variables; attributes with their defaults.
 
     Raises:
@@ -228,7 +306,7 @@ def op(name: str, signature: str, *, stateful: bool = False, **types_and_attrs: 
         raise AlreadyExistsError(f"There is an op {name!r} already: {_OPS[name]!r}. Give yours another name.")
     parsed = parse_signature(signature)
     types = {variable: _dtypes(variable, types_and_attrs.pop(variable, ALL)) for variable in parsed.variables}
-    made = Op(name, parsed, types, types_and_attrs, stateful)
+    made = Op(name, parsed, types, types_and_attrs, stateful, traits)
     _OPS[name] = made
     return made
 

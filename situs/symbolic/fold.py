@@ -17,37 +17,9 @@ from situs.eager.execute import compute
 from situs.eager.tensor import EagerTensor
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
+from situs.registry.traits import FOLDABLE, SHAPE_ONLY
 
 SMALL = 1024  # elements: larger values steer nothing
-_FOLDABLE = frozenset(
-    [
-        "Add",
-        "AddV2",
-        "Cast",
-        "ConcatV2",
-        "ExpandDims",
-        "Fill",
-        "FloorDiv",
-        "FloorMod",
-        "GatherV2",
-        "Gather",
-        "Identity",
-        "Maximum",
-        "Minimum",
-        "Mul",
-        "Neg",
-        "Pack",
-        "Prod",
-        "Range",
-        "Reshape",
-        "Slice",
-        "Squeeze",
-        "StridedSlice",
-        "Sub",
-        "Sum",
-    ]
-)
-_BY_SHAPE = frozenset({"Shape", "Size", "Rank"})
 
 
 def constant_value(tensor: SymbolicTensor) -> Any:
@@ -61,12 +33,8 @@ def partial_value(tensor: SymbolicTensor) -> Any:
     whole = constant_value(tensor)
     if whole is not None:
         return whole
-    node = tensor.op
-    if node.type == "Shape" and node.inputs[0].shape.rank is not None:
-        return tuple(node.inputs[0].shape)
-    if node.type == "Pack" and node.inputs[0].shape.rank == 0:
-        return tuple(constant_value(item) for item in node.inputs)
-    return None
+    rule = tensor.op.op_def.static_rule
+    return None if rule is None else rule(tensor.op, constant_value)
 
 
 def known_value(tensor: SymbolicTensor) -> Any:
@@ -91,7 +59,7 @@ def _behind(last: Operation, found: Mapping[Operation, Any]) -> list[Operation]:
         if node in needed or node in found:
             continue
         needed.add(node)
-        if node.type in _FOLDABLE and len(node.outputs) == 1:
+        if FOLDABLE in node.op_def.traits and len(node.outputs) == 1:
             waiting += [source.op for source in node.inputs]
     return sorted(needed, key=lambda node: node.index)
 
@@ -101,20 +69,12 @@ def _value_of(node: Operation, found: Mapping[Operation, Any]) -> Any:
         value = node.attrs["value"]
         count = math.prod(value._value.shape) if isinstance(value, EagerTensor) else value.size
         return value if count <= SMALL else None
-    if node.type in _BY_SHAPE:
-        return _by_shape(node)
-    if node.type in _FOLDABLE and len(node.outputs) == 1 and all(source.op in found for source in node.inputs):
+    if SHAPE_ONLY in node.op_def.traits and node.op_def.static_rule is not None:
+        value = node.op_def.static_rule(node, constant_value)
+        return None if isinstance(value, tuple) and None in value else value
+    if FOLDABLE in node.op_def.traits and len(node.outputs) == 1 and all(source.op in found for source in node.inputs):
         return _run_now(node, found)
     return None
-
-
-def _by_shape(node: Operation) -> Any:
-    shape = node.inputs[0].shape
-    if node.type == "Rank":
-        return shape.rank
-    if not shape.is_fully_defined():
-        return None
-    return shape.num_elements() if node.type == "Size" else tuple(shape)
 
 
 def _run_now(node: Operation, found: Mapping[Operation, Any]) -> Any:

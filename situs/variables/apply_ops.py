@@ -224,7 +224,7 @@ def _apply(name: str, states: str, inputs: str, kernel: Callable[..., None], **a
     """Declares an op; `states` and `inputs` are the names of its inputs."""
     given = [f"{word}: T&" for word in states.split()]
     given += [f"{word}: {_type_of(word)}" for word in inputs.split()]
-    types = {"Tindices": INDEX} if "indices" in inputs else {}
+    types: dict[str, Any] = {"Tindices": INDEX} if "indices" in inputs else {}
     made = op(name, f"{', '.join(given)} -> out: T&", stateful=True, T=FLOATING, S=FLOATING, **types, **attrs)
     apply = Apply(made, kernel)
     made.shape(_shape_rule(apply))

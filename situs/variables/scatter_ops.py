@@ -31,7 +31,8 @@ Kernel = Callable[..., Any]
 def _elements_op(name: str, tensor_op: str) -> Op:
     """An op on state that does what an op on tensors does."""
     model = find_op(tensor_op)
-    made = op(name, "ref: T&, indices: Tindices, updates: T -> output_ref: T&", stateful=True, **model.types)
+    types: dict[str, Any] = dict(model.types)
+    made = op(name, "ref: T&, indices: Tindices, updates: T -> output_ref: T&", stateful=True, **types)
     assert model.shape_rule is not None
     made.shape(model.shape_rule)
     for kernel in model.kernels:
@@ -49,7 +50,8 @@ scatter_nd_sub = _elements_op("ScatterNdSub", "TensorScatterSub")
 def _rows_op(name: str, tensor_op: str) -> Op:
     """An op on rows that does what an op on tensors does to the slices that vectors of one index name."""
     model = find_op(tensor_op)
-    made = op(name, "ref: T&, indices: Tindices, updates: T -> output_ref: T&", stateful=True, **model.types)
+    types: dict[str, Any] = dict(model.types)
+    made = op(name, "ref: T&, indices: Tindices, updates: T -> output_ref: T&", stateful=True, **types)
     made.shape(_rows_shape)
     for kernel in model.kernels:
         made.kernel(kernel.device_type, T=kernel.types["T"])(_on_rows(kernel.function, kernel.device_type))

@@ -19,9 +19,10 @@ from situs.errors import ArgumentError, OutOfRangeError
 from situs.ops.array import by_bits
 from situs.ops.define import CPU, GPU, op
 from situs.registry.op import Op
+from situs.registry.traits import STATE
 from situs.shapes import SCALAR, TensorShape, brackets
 
-variable = op("Variable", "-> ref: dtype&", stateful=True, shape=None, shared_name="", cell=None)
+variable = op("Variable", "-> ref: dtype&", traits={STATE}, stateful=True, shape=None, shared_name="", cell=None)
 
 
 @variable.shape

@@ -6,6 +6,8 @@ leaves the attribute alone can take the fast path of `situs.dispatch`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, WIDE_UNSIGNED
 from situs.errors import ArgumentError
 from situs.ops.attribute import NUMBERS, as_bool, as_float, as_int
 from situs.ops.cast import cast, dtype_of
-from situs.ops.define import CPU, GPU, op, same_shape, unary
+from situs.ops.define import CPU, GPU, POINTWISE, op, same_shape, unary
 from situs.ops.join import split
 from situs.ops.math import add, multiply, negative, sigmoid, subtract, times
 from situs.ops.naming import Composed
@@ -39,6 +41,7 @@ from situs.ops.nn.activation_gradient import (
 from situs.ops.spelling import renamed
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
+from situs.registry.traits import FRESH
 from situs.shapes import TensorShape, broadcast, normalize_axis
 from situs.tensor import Tensor
 
@@ -58,6 +61,9 @@ _relu6 = unary(
 )
 
 
+find_op("Relu6").in_place(0)(lambda node, place: partial(functional.relu6, inplace=True))
+
+
 def relu(features: Any, name: str | None = None) -> Tensor:
     """Returns max(features, 0), element-wise."""
     return _relu(features, name)
@@ -68,9 +74,14 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
     return _relu6(features, name)
 
 
-_leaky_relu = op("LeakyRelu", "features: T -> activations: T", T=FLOATING, alpha=0.2)
+_leaky_relu = op("LeakyRelu", "features: T -> activations: T", traits=POINTWISE, T=FLOATING, alpha=0.2)
 _leaky_relu.shape(same_shape)
 _leaky_relu_by_default = dispatch.unary(_leaky_relu)
+
+
+@_leaky_relu.in_place(0)
+def _leaky_relu_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+    return partial(functional.leaky_relu, negative_slope=node.attrs["alpha"], inplace=True)
 
 
 @_leaky_relu.kernel(CPU, GPU)
@@ -106,6 +117,13 @@ _selu = unary("Selu", torch.selu, FLOATING, "", gradient=lambda grad, y: selu_gr
 @find_op("Elu").kernel(CPU, T=frozenset({dt.float32}))
 def _elu_kernel(x: torch.Tensor) -> torch.Tensor:
     return _below_zero(x).add_(x.clamp(min=0))  # as exact as TensorFlow's, and half again as fast as PyTorch's
+
+
+@find_op("Elu").in_place(0)
+def _elu_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+    if node.outputs[0].dtype is not dt.float32:
+        return partial(functional.elu, inplace=True)
+    return lambda x: torch.add(_below_zero(x), x.clamp_(min=0), out=x)
 
 
 @find_op("Selu").kernel(CPU, T=frozenset({dt.float32}))
@@ -194,7 +212,7 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     return _log_sigmoid(x, name)
 
 
-_gelu = op("Gelu", "features: T -> activations: T", T=FLOATING, approximate=False)
+_gelu = op("Gelu", "features: T -> activations: T", traits={FRESH}, T=FLOATING, approximate=False)
 _gelu.shape(same_shape)
 _gelu_by_default = dispatch.unary(_gelu)
 
@@ -233,6 +251,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
 
 
 _silu = unary("Silu", functional.silu, FLOATING | COMPLEX, "", gradient=lambda grad, x: silu_grad(grad, x))
+find_op("Silu").in_place(0)(lambda node, place: partial(functional.silu, inplace=True))
 _swish = op("Swish", "features: T, beta: T -> activations: T", T=FLOATING | COMPLEX)
 _swish.shape(broadcast)
 
@@ -265,8 +284,8 @@ swish = silu
 
 # Softmax.
 
-_softmax = op("Softmax", "logits: T -> softmax: T", T=FLOATING, axis=-1)
-_log_softmax = op("LogSoftmax", "logits: T -> logsoftmax: T", T=FLOATING, axis=-1)
+_softmax = op("Softmax", "logits: T -> softmax: T", traits={FRESH}, T=FLOATING, axis=-1)
+_log_softmax = op("LogSoftmax", "logits: T -> logsoftmax: T", traits={FRESH}, T=FLOATING, axis=-1)
 _softmax_by_default = dispatch.unary(_softmax)
 _log_softmax_by_default = dispatch.unary(_log_softmax)
 

@@ -25,6 +25,7 @@ from situs.ops.math import add, conjugated, divide, exp, multiply, negative, sig
 from situs.ops.math import pow as pow_
 from situs.ops.reduce import reduce_sum
 from situs.registry.op import Op
+from situs.registry.traits import FRESH
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
@@ -46,7 +47,7 @@ SOFTPLUS_THRESHOLD = 40
 
 def _declare(name: str, known: str, kernel: Kernel, types: DTypes = FLOATING, **attrs: Any) -> Op:
     """Declares a gradient op: `known` is what it takes beside the gradient of the result."""
-    declared = op(name, f"gradients: T, {known}: T -> backprops: T", T=types, **attrs)
+    declared = op(name, f"gradients: T, {known}: T -> backprops: T", traits={FRESH}, T=types, **attrs)
     declared.shape(_merged)
     declared.kernel(CPU, GPU)(kernel)
     return declared
@@ -72,6 +73,20 @@ def _leaky_relu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor, alp
 
 
 _relu_grad = _declare("ReluGrad", "features", _relu_grad_kernel)
+
+
+@_relu_grad.in_place(0, fits=lambda node, place: True)  # both have one shape, or it fails
+def _relu_grad_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+    def go_back(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+        if gradients.shape != features.shape:
+            raise ValueError("shapes differ")  # the shape rule says it better
+        back = torch.ops.aten.leaky_relu_backward.grad_input
+        made: torch.Tensor = back(gradients, features, 0, False, grad_input=gradients)
+        return made
+
+    return go_back
+
+
 _relu6_grad = _declare("Relu6Grad", "features", _relu6_grad_kernel)
 _leaky_relu_grad = _declare("LeakyReluGrad", "features", _leaky_relu_grad_kernel, alpha=0.2)
 relu_grad = dispatch.binary(_relu_grad)

@@ -27,12 +27,14 @@ from situs.ops.naming import Composed
 from situs.ops.nn import attention_kernels as kernels
 from situs.ops.nn.attention_gradient import attention_grad, bias_grad
 from situs.ops.sum_to import sum_to
+from situs.registry.traits import FRESH
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
 _attention = op(
     "DotProductAttention",
     "query: T, key: T, value: T, bias: T*, mask: bool* -> output: T, logsumexp: U",
+    traits={FRESH},
     T=FLOATING,
     U=FLOATING - {dt.float16, dt.bfloat16},
     scale=None,

@@ -28,6 +28,7 @@ from situs.ops.nn import attention_kernels as kernels
 from situs.ops.nn.activation_gradient import softmax_grad
 from situs.ops.reduce import reduce_sum
 from situs.ops.sum_to import sum_to
+from situs.registry.traits import FRESH
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
@@ -101,6 +102,7 @@ _attention_grad = op(
     "DotProductAttentionGrad",
     "gradients: T, query: T, key: T, value: T, bias: T*, mask: bool*, output: T, logsumexp: U"
     " -> query_backprop: T, key_backprop: T, value_backprop: T",
+    traits={FRESH},
     T=FLOATING,
     U=FLOATING,
     scale=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,10 +16,11 @@ from situs.ops.define import CPU, GPU, numpy_kernel, op
 from situs.ops.linalg import matmul
 from situs.ops.naming import Composed
 from situs.ops.nn.activation import relu
+from situs.registry.traits import FRESH
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
-_bias_add = op("BiasAdd", "value: T, bias: T -> output: T", T=NUMERIC, data_format="NHWC")
+_bias_add = op("BiasAdd", "value: T, bias: T -> output: T", traits={FRESH}, T=NUMERIC, data_format="NHWC")
 _bias_add_by_default = dispatch.binary(_bias_add)
 
 
@@ -54,12 +56,31 @@ _bias_add.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)(_bias_add_kernel)
 _bias_add.kernel(CPU, T=WIDE_UNSIGNED)(numpy_kernel(_bias_add_kernel))
 
 
+def _has_bias_for_each(node: Any, place: int) -> bool:
+    """Whether there surely is one bias for each channel; a single one would broadcast where the kernel refuses it."""
+    value, bias = node.inputs[0].shape, node.inputs[1].shape
+    if value.rank is None or bias.rank != 1:
+        return False
+    channels = value[1 if node.attrs["data_format"] == "NCHW" else -1]
+    return channels is not None and bool(channels == bias[0])
+
+
+@_bias_add.in_place(0, fits=_has_bias_for_each)
+def _bias_add_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+    if node.attrs["data_format"] != "NCHW":
+        return torch.Tensor.add_
+    sizes = [-1] + [1] * (len(node.inputs[0].shape) - 2)
+    return lambda value, bias: value.add_(bias.view(sizes))
+
+
 @_bias_add.gradient
 def _bias_add_gradient(grad: Tensor, *, data_format: str) -> tuple[Any, Any]:
     return grad, lambda: _bias_add_grad(grad, data_format=data_format)
 
 
-_bias_add_grad = op("BiasAddGrad", "out_backprop: T -> output: T", T=NUMERIC - WIDE_UNSIGNED, data_format="NHWC")
+_bias_add_grad = op(
+    "BiasAddGrad", "out_backprop: T -> output: T", traits={FRESH}, T=NUMERIC - WIDE_UNSIGNED, data_format="NHWC"
+)
 
 
 @_bias_add_grad.shape

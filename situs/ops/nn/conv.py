@@ -27,6 +27,7 @@ from situs.ops.nn.window import (
     channels_first,
     defaults,
     join_shape,
+    multiplications,
     passing_on,
     rank_of,
     slide,
@@ -35,6 +36,7 @@ from situs.ops.nn.window import (
 from situs.ops.reduce import reduce_prod
 from situs.ops.spelling import renamed
 from situs.registry.op import Op, find_op
+from situs.registry.traits import FRESH, PRODUCT
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -47,9 +49,10 @@ _FILTER_TO_TORCH = {1: (2, 1, 0), 2: (3, 2, 0, 1), 3: (4, 3, 0, 1, 2)}
 
 def _declare(name: str, n: int) -> Op:
     """Declares convolution over `n` spatial dimensions."""
-    declared = op(name, "input: T, filter: T -> output: T", T=FLOATING, **defaults(n))
+    declared = op(name, "input: T, filter: T -> output: T", traits={FRESH, PRODUCT}, T=FLOATING, **defaults(n))
     declared.shape(partial(_conv_shape, n))
     declared.kernel(CPU, GPU)(partial(_conv_kernel, n))
+    declared.work(multiplications)
     declared.gradient(passing_on(partial(_conv_gradient, n)))
     return declared
 

@@ -19,8 +19,9 @@ from situs.dtype import FLOATING
 from situs.errors import ArgumentError
 from situs.ops.define import CPU, GPU, op
 from situs.ops.nn.conv import CONVOLUTION, OF_FILTER, TRANSPOSED, check_filter_rank, padded
-from situs.ops.nn.window import Slide, channels_first, defaults, passing_on, slide
+from situs.ops.nn.window import Slide, channels_first, defaults, multiplications, passing_on, slide
 from situs.registry.op import Op, find_op
+from situs.registry.traits import PRODUCT
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 
@@ -30,9 +31,11 @@ _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 def _declare(name: str, n: int) -> Op:
     """Declares the gradient for the filter of a convolution over `n` spatial dimensions."""
-    declared = op(name, "input: T, filter_sizes: host, out_backprop: T -> output: T", T=FLOATING, **defaults(n))
+    signature = "input: T, filter_sizes: host, out_backprop: T -> output: T"
+    declared = op(name, signature, traits={PRODUCT}, T=FLOATING, **defaults(n))
     declared.shape(partial(_filter_shape, n))
     declared.kernel(CPU, GPU)(partial(_filter_kernel, n))
+    declared.work(multiplications)
     declared.gradient(passing_on(partial(_filter_gradient, n)))
     return declared
 

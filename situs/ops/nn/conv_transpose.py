@@ -31,21 +31,25 @@ from situs.ops.nn.window import (
     channels_first,
     defaults,
     join_shape,
+    multiplications,
     passing_on,
     slide,
     split_shape,
 )
 from situs.ops.spelling import renamed
 from situs.registry.op import Op, find_op
+from situs.registry.traits import FRESH, PRODUCT
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
 
 def _declare(name: str, n: int) -> Op:
     """Declares transposed convolution over `n` spatial dimensions."""
-    declared = op(name, "input_sizes: host, filter: T, out_backprop: T -> output: T", T=FLOATING, **defaults(n))
+    signature = "input_sizes: host, filter: T, out_backprop: T -> output: T"
+    declared = op(name, signature, traits={FRESH, PRODUCT}, T=FLOATING, **defaults(n))
     declared.shape(partial(_transpose_shape, n))
     declared.kernel(CPU, GPU)(partial(_transpose_kernel, n))
+    declared.work(multiplications)
     declared.gradient(passing_on(partial(_transpose_gradient, n)))
     return declared
 

@@ -19,16 +19,20 @@ from situs.ops.nn.window import (
     channels_first,
     defaults,
     join_shape,
+    multiplications,
     passing_on,
     shape_of,
     slide,
     split_shape,
 )
 from situs.ops.spelling import renamed
+from situs.registry.traits import FRESH, PRODUCT
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
 
-_depthwise = op("DepthwiseConv2dNative", "input: T, filter: T -> output: T", T=FLOATING, **defaults(2))
+_depthwise = op(
+    "DepthwiseConv2dNative", "input: T, filter: T -> output: T", traits={FRESH, PRODUCT}, T=FLOATING, **defaults(2)
+)
 
 
 @_depthwise.shape
@@ -79,6 +83,7 @@ def _depthwise_gradient(
     )
 
 
+_depthwise.work(multiplications)
 _depthwise.gradient(passing_on(_depthwise_gradient))
 
 # The way back to the input.
@@ -86,9 +91,13 @@ _depthwise.gradient(passing_on(_depthwise_gradient))
 _of_input = op(
     "DepthwiseConv2dNativeBackpropInput",
     "input_sizes: host, filter: T, out_backprop: T -> output: T",
+    traits={PRODUCT},
     T=FLOATING,
     **defaults(2),
 )
+
+
+_of_input.work(multiplications)
 
 
 @_of_input.shape
@@ -136,9 +145,13 @@ _of_input.gradient(passing_on(_of_input_gradient))
 _of_filter = op(
     "DepthwiseConv2dNativeBackpropFilter",
     "input: T, filter_sizes: host, out_backprop: T -> output: T",
+    traits={PRODUCT},
     T=FLOATING,
     **defaults(2),
 )
+
+
+_of_filter.work(multiplications)
 
 
 @_of_filter.shape

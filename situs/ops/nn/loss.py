@@ -32,13 +32,19 @@ from situs.ops.nn.loss_gradient import (
 )
 from situs.ops.spelling import renamed
 from situs.ops.sum_to import sum_to
+from situs.registry.traits import FRESH
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor
 
 # One distribution over exclusive classes for every row.
 
 _softmax_cross_entropy = op(
-    "SoftmaxCrossEntropyWithLogits", "features: T, labels: L -> loss: T", T=FLOATING, L=REAL | BOOL, axis=-1
+    "SoftmaxCrossEntropyWithLogits",
+    "features: T, labels: L -> loss: T",
+    traits={FRESH},
+    T=FLOATING,
+    L=REAL | BOOL,
+    axis=-1,
 )
 
 
@@ -113,6 +119,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, 
 _sparse_cross_entropy = op(
     "SparseSoftmaxCrossEntropyWithLogits",
     "features: T, labels: Tlabels -> loss: T",
+    traits={FRESH},
     T=FLOATING,
     Tlabels=INDEX,
 )
@@ -199,7 +206,9 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
 
 # Classes that do not exclude each other.
 
-_sigmoid_cross_entropy = op("SigmoidCrossEntropyWithLogits", "logits: T, labels: T -> loss: T", T=FLOATING)
+_sigmoid_cross_entropy = op(
+    "SigmoidCrossEntropyWithLogits", "logits: T, labels: T -> loss: T", traits={FRESH}, T=FLOATING
+)
 
 
 @_sigmoid_cross_entropy.shape
@@ -247,7 +256,7 @@ def sigmoid_cross_entropy_with_logits(
 
 
 _weighted_cross_entropy = op(
-    "WeightedCrossEntropyWithLogits", "logits: T, labels: T, pos_weight: T -> loss: T", T=FLOATING
+    "WeightedCrossEntropyWithLogits", "logits: T, labels: T, pos_weight: T -> loss: T", traits={FRESH}, T=FLOATING
 )
 
 
@@ -301,7 +310,7 @@ def weighted_cross_entropy_with_logits(
 
 # Sums of squares, and counts.
 
-_l2_loss = op("L2Loss", "t: T -> output: T", T=FLOATING)
+_l2_loss = op("L2Loss", "t: T -> output: T", traits={FRESH}, T=FLOATING)
 
 
 @_l2_loss.shape
@@ -322,7 +331,9 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
     return _l2_loss(t, name=name)
 
 
-_log_poisson_loss = op("LogPoissonLoss", "log_input: T, targets: T -> loss: T", T=FLOATING, compute_full_loss=False)
+_log_poisson_loss = op(
+    "LogPoissonLoss", "log_input: T, targets: T -> loss: T", traits={FRESH}, T=FLOATING, compute_full_loss=False
+)
 
 
 @_log_poisson_loss.shape

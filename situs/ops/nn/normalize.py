@@ -30,6 +30,7 @@ from situs.ops.nn.normalize_gradient import (
 from situs.ops.nn.window import as_given, channels_first
 from situs.ops.reduce import reduce_mean, reduce_sum
 from situs.ops.spelling import renamed
+from situs.registry.traits import FRESH, FRESH_FIRST
 from situs.shapes import SCALAR, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
@@ -143,6 +144,7 @@ _fused_batch_norm = op(
     "FusedBatchNormV3",
     "x: T, scale: U, offset: U, mean: U, variance: U"
     " -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U",
+    traits={FRESH_FIRST},
     T=FUSED,
     U=frozenset({dt.float32}),
     epsilon=1e-4,
@@ -310,6 +312,7 @@ def fused_batch_norm(
 _layer_norm = op(
     "LayerNorm",
     "x: T, scale: T, offset: T -> y: T, mean: U, deviation: U",
+    traits={FRESH},
     T=FLOATING,
     U=FLOATING - _NARROW,
     axis=(-1,),
@@ -389,7 +392,7 @@ def layer_norm(
 
 # Neighbouring channels.
 
-_lrn = op("LRN", "input: T -> output: T", T=FUSED, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5)
+_lrn = op("LRN", "input: T -> output: T", traits={FRESH}, T=FUSED, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5)
 
 
 @_lrn.shape

@@ -27,6 +27,7 @@ from situs.ops.math import rsqrt
 from situs.ops.nn.window import as_given, channels_first
 from situs.ops.reduce import reduce_mean
 from situs.ops.sum_to import sum_to
+from situs.registry.traits import FRESH
 from situs.shapes import TensorShape, normalize_axis
 from situs.tensor import Tensor
 
@@ -125,6 +126,7 @@ def _batch_norm_grad_gradient(
 _layer_norm_grad = op(
     "LayerNormGrad",
     "y_backprop: T, x: T, scale: T, mean: U, deviation: U -> x_backprop: T, scale_backprop: T, offset_backprop: T",
+    traits={FRESH},
     T=FLOATING,
     U=FLOATING,
     axis=(-1,),

@@ -38,6 +38,7 @@ from situs.ops.nn.window import (
 )
 from situs.ops.spelling import renamed
 from situs.registry.op import Op, find_op
+from situs.registry.traits import FRESH
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -156,7 +157,7 @@ def _dilated_mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
 
 def _declare(name: str, n: int, pool: Pool, types: dt.DTypes, signature: str) -> Op:
     """Declares pooling over `n` spatial dimensions."""
-    declared = op(name, signature, T=types, ksize=(1,) * (n + 2), **defaults(n))
+    declared = op(name, signature, traits={FRESH}, T=types, ksize=(1,) * (n + 2), **defaults(n))
     declared.kernel(CPU)(partial(_pool_kernel, n, pool))
     declared.kernel(GPU, T=FLOATING)(partial(_pool_kernel, n, pool))
     return declared

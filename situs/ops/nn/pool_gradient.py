@@ -25,6 +25,7 @@ from situs.ops.define import CPU, GPU, op
 from situs.ops.nn.pool_window import AVG_POOL, MAX_POOL, Ints, fit_to, lay, lifted
 from situs.ops.nn.window import Slide, as_given, channels_first, defaults, passing_on
 from situs.registry.op import find_op
+from situs.registry.traits import FRESH
 from situs.shapes import UNKNOWN, TensorShape
 from situs.tensor import Tensor
 
@@ -97,7 +98,8 @@ def _pick_gradient(
 def _declare_max(name: str, n: int) -> None:
     """Declares the gradient of max pooling over `n` spatial dimensions, and the gradient of that."""
     window = {"T": FLOATING, "ksize": (1,) * (n + 2), **defaults(n)}
-    back = op(f"{name}Grad", "input_sizes: host, maxima: T, grad: T, places: int64 -> output: T", **window)
+    signature = "input_sizes: host, maxima: T, grad: T, places: int64 -> output: T"
+    back = op(f"{name}Grad", signature, traits={FRESH}, **window)
     back.shape(_input_shape)
     back.kernel(CPU, GPU)(partial(_max_grad_kernel, n))
     back.gradient(passing_on(partial(_max_grad_gradient, name), "ksize"))
@@ -184,7 +186,7 @@ def _avg_grad_gradient(name: str, grad: Tensor, **window: Any) -> Tensor:
 def _declare_avg(name: str, n: int) -> None:
     """Declares the gradient of average pooling over `n` spatial dimensions."""
     window = {"T": FLOATING, "ksize": (1,) * (n + 2), **defaults(n)}
-    back = op(f"{name}Grad", "orig_input_shape: host, grad: T -> output: T", **window)
+    back = op(f"{name}Grad", "orig_input_shape: host, grad: T -> output: T", traits={FRESH}, **window)
     back.shape(_input_shape)
     back.kernel(CPU, GPU)(partial(_avg_grad_kernel, n))
     back.gradient(passing_on(partial(_avg_grad_gradient, name), "ksize"))

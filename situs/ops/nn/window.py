@@ -52,6 +52,13 @@ class Slide(NamedTuple):
         return [amount for pair in zip(self.before[::-1], self.after[::-1], strict=True) for amount in pair]
 
 
+def multiplications(node: Any) -> int | None:
+    """How many multiplications a convolution takes, or its way back: for each result, those of one filter."""
+    results, second = node.outputs[0].shape.num_elements(), node.inputs[1].shape
+    count = second.num_elements()
+    return None if results is None or count is None else results * (count // (second[-1] or 1))
+
+
 # What the program passed.
 
 

@@ -14,11 +14,11 @@ from situs.dtype import FLOATING, STRING, WIDE_UNSIGNED
 from situs.execution import planner, program, reuse
 from situs.execution.parallel import Pool, schedule
 from situs.execution.program import SCRIPTED_AFTER
-from situs.execution.reuse import NEW, PLACES, UNARY, Over
+from situs.execution.reuse import Over
 from situs.execution.script import SHORTEST, _text, scripted
 from situs.ops.python_function import py_func
-from situs.registry import CPU, find_op
-from situs.registry.kernel import make_kernel
+from situs.registry import CPU, all_ops, find_op
+from situs.registry.traits import ELEMENTWISE, FRESH
 from situs.session.fetches import Fetches
 from situs.tree import flatten
 from tests.op_table import ROWS, Host
@@ -221,11 +221,20 @@ def test_a_value_that_is_copied_elsewhere_is_not_overwritten():
 
 def test_a_kernel_of_the_users_may_return_its_input(monkeypatch):
     declared = find_op("Neg")
-    mine = make_kernel("Neg", CPU, lambda x: x, declared.types, False)
-    monkeypatch.setattr(declared, "kernels", [*declared.kernels, mine])
+    monkeypatch.setattr(declared, "kernels", list(declared.kernels))
+    declared.kernel(CPU)(lambda x: x)
     x = placeholder()
     y = tf.tanh(x)
     assert overwritten([tf.exp(-y) + tf.abs(y)], [x]) == ["AddV2"]
+
+
+def test_a_kernel_of_the_users_that_keeps_the_traits_is_trusted(monkeypatch):
+    declared = find_op("Neg")
+    monkeypatch.setattr(declared, "kernels", list(declared.kernels))
+    declared.kernel(CPU, keeps_traits=True)(lambda x: 0 - x)
+    x = placeholder()
+    y = tf.tanh(x)
+    assert overwritten([tf.exp(-y) + tf.abs(y)], [x]) == ["Exp", "Abs", "AddV2"]
 
 
 def test_nothing_is_overwritten_when_something_unusual_is_fed():
@@ -325,6 +334,8 @@ def sample(dtype, number):
     if dtype is tf.bool:
         return rng.integers(0, 2, SHAPE).astype(bool)
     values = rng.uniform(-3, 3, SHAPE) if dtype.is_floating or dtype.is_complex else rng.integers(1, 7, SHAPE)
+    if dtype.is_floating:
+        values[0, number % 2], values[1, 0], values[1, 1] = np.nan, -0.0, (np.inf, -np.inf)[number % 2]
     return (values + 1j * values[::-1] if dtype.is_complex else values).astype(dtype.as_numpy_dtype)
 
 
@@ -334,6 +345,21 @@ def check_alike(found, expected):
     assert found.dtype == expected.dtype
     tolerance = 1e-6 if wide is np.complex128 else 0
     np.testing.assert_allclose(found.astype(wide), expected.astype(wide), rtol=tolerance, atol=0)
+
+
+def places():
+    """The ops that can write over an input, and over which: those with a rule, and PyTorch's functions of elements."""
+    for name, declared in all_ops().items():
+        dtype = tf.float32 if tf.float32 in declared.types.get("T", ()) else tf.int32
+        kernel = declared.kernel_for("CPU", {"T": dtype})
+        is_torch = kernel is not None and reuse._is_torch(kernel.function)
+        if declared.in_place_rule is not None:
+            yield name, declared.in_place_rule.places
+        elif ELEMENTWISE in declared.traits and is_torch and declared.outputs[0].type == declared.inputs[0].type:
+            yield name, tuple(range(len(declared.inputs)))
+
+
+PLACES = dict(places())
 
 
 def cases():
@@ -355,7 +381,7 @@ def inputs_of(name, dtype):
         return [first, tf.constant(2, dtype), tf.constant(4, dtype)]
     if name == "BiasAdd":
         return [first, tf.constant(sample(dtype, 9)[0])]
-    return [first] if name in UNARY else [first, second]
+    return [first] if len(find_op(name).inputs) == 1 and name != "AddN" else [first, second]
 
 
 @pytest.mark.parametrize(("name", "dtype", "place"), list(cases()), ids=str)
@@ -393,7 +419,7 @@ def watching(seen):
         def around(number, call):
             def watched(*values):
                 made = call.function(*values)
-                if call.node is not None and reuse.makes_new(call.node):
+                if call.node is not None and call.node.op_def.is_fresh(call.node):
                     seen.add(call.node.type)
                     check_new(call.node, made, values)
                 return made
@@ -438,7 +464,7 @@ def test_ops_that_are_said_to_make_new_memory_do(device, monkeypatch, without_re
             session.run([each for each in made if isinstance(each, tf.Tensor)])
     smooth = [tf.tanh, tf.sigmoid, tf.sqrt, tf.rsqrt, tf.reciprocal, lambda x: tf.maximum(x, x + 1.0)]
     smooth += [tf.nn.relu, tf.nn.relu6, tf.nn.leaky_relu, tf.nn.elu, tf.nn.selu, tf.nn.softplus, tf.nn.softsign]
-    smooth += [tf.nn.gelu, tf.nn.swish]
+    smooth += [tf.nn.gelu, tf.nn.swish, tf.nn.softmax, tf.nn.log_softmax]
     for function in smooth:
         with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
             x, bias = tf.constant([[1.0, 2.0]]), tf.constant([0.0, 1.0])
@@ -448,11 +474,17 @@ def test_ops_that_are_said_to_make_new_memory_do(device, monkeypatch, without_re
             x = tf.ones([1, 4, 4, 2])
             session.run(tf.gradients(pool(x, 2, 2, "SAME"), x))
             session.run(tf.gradients(pool(x, 1, 1, "SAME"), x))
+    for n, pool in [(n, kind) for n in (1, 3) for kind in ("MAX", "AVG")]:
+        with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
+            x = tf.ones([1, *[4] * n, 2])
+            session.run(
+                [tf.gradients(tf.nn.pool(x, [size] * n, pool, "SAME", strides=[size] * n), x) for size in (1, 2)]
+            )
     with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
         x, weight = tf.ones([1, 4, 2, 8]), tf.ones([8])
         session.run(tf.gradients(tf.nn.dot_product_attention(x, x, x), x))
         session.run(tf.gradients(tf2.nn.layer_norm(x, weight, weight), [x, weight]))
-    assert seen - {"AddN", "Cast"} == NEW
+    assert seen - {"AddN", "Cast"} == {name for name, declared in all_ops().items() if FRESH in declared.traits}
 
 
 X = np.arange(1.0, 7.0, dtype=np.float32).reshape(1, 2, 3, 1)

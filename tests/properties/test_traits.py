@@ -1,0 +1,151 @@
+"""Kernels keep what the traits of their ops promise; `tests/unit/execution/test_reuse.py` looks at memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import situs as tf
+from situs.eager.bridge import TORCH_DTYPE
+from situs.registry import all_ops, traits
+from situs.registry.op import Op
+from situs.registry.traits import (
+    ALIAS,
+    ALL_TRAITS,
+    BLOCKS,
+    CALLS_PYTHON,
+    CHECK,
+    ELEMENTWISE,
+    FED,
+    FOLDABLE,
+    MATRIX_LIBRARY,
+    NO_WORK,
+    PRODUCT,
+    SHAPE_ONLY,
+    SIZE_ARITHMETIC,
+    STATE,
+    STATE_ANYWHERE,
+    VIEW,
+)
+
+tf.data.Dataset.range(1)  # declares the ops of datasets
+VALUES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.25, 7.0, 1e-3, 40.0]
+
+
+def having(trait) -> list[Op]:
+    return [declared for declared in all_ops().values() if trait in declared.traits]
+
+
+def kernels_of(declared: Op, dtype) -> list:
+    bound = dict.fromkeys(declared.types, dtype)
+    return [found for found in [declared.kernel_for("CPU", bound), declared.kernel_for("GPU", bound)] if found]
+
+
+def called(kernel, *values):
+    with np.errstate(all="ignore"):
+        return kernel.function(*values)
+
+
+def alike(x, y) -> bool:
+    """Equal, up to how PyTorch rounds in vectors and behind their end."""
+    return torch.allclose(x.double(), y.double(), rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("trait", ALL_TRAITS, ids=str)
+def test_every_trait_says_what_it_means_and_some_op_has_it(trait):
+    assert getattr(traits, trait.name) is trait
+    assert trait.meaning.endswith(".")
+    assert having(trait)
+
+
+@pytest.mark.parametrize("declared", having(ELEMENTWISE), ids=lambda each: each.name)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_elements_of_element_wise_ops_do_not_see_each_other(declared, data):
+    """Whatever stands around an element, and wherever it stands, the element at its place is the same."""
+    dtype = next(each for each in (tf.float32, tf.int32, tf.bool) if each in declared.types.get("T", {tf.bool}))
+    size = data.draw(st.integers(1, 40))
+    count = len(declared.inputs)
+    drawn = [data.draw(st.lists(st.sampled_from(VALUES), min_size=size, max_size=size)) for _ in range(count)]
+    inputs = [torch.tensor(each).to(TORCH_DTYPE[dtype]) for each in drawn]
+    if dtype is tf.int32:
+        inputs = [each.abs() + 1 for each in inputs]  # neither divided by zero nor raised to what is negative
+    places = torch.tensor(data.draw(st.permutations(range(size))))
+    for kernel in kernels_of(declared, dtype):
+        whole = called(kernel, *inputs)
+        assert alike(called(kernel, *[each[places] for each in inputs]), whole[places])
+
+
+@pytest.mark.parametrize("declared", having(ALIAS), ids=lambda each: each.name)
+def test_what_an_alias_returns_is_its_input(declared):
+    given = torch.tensor([1.0, float("nan")])
+    for kernel in kernels_of(declared, tf.float32):
+        attrs = dict.fromkeys(declared.attrs)
+        assert kernel.function(given, **attrs) is given
+
+
+@pytest.mark.parametrize("declared", having(SHAPE_ONLY), ids=lambda each: each.name)
+def test_what_depends_on_shapes_alone_is_the_same_for_any_elements(declared):
+    attrs = dict.fromkeys(declared.given_types, tf.int32)
+    takes_list = declared.inputs[0].is_list
+    for kernel in kernels_of(declared, tf.float32):
+        found = [kernel.function([x] if takes_list else x, **attrs) for x in (torch.zeros(2, 3), torch.ones(2, 3) / 0)]
+        flat = [each[0] if takes_list else each for each in found]
+        assert torch.equal(*flat)
+
+
+@pytest.mark.parametrize("declared", [*having(FOLDABLE), *having(SIZE_ARITHMETIC)], ids=lambda each: each.name)
+def test_what_is_folded_or_computed_on_the_host_is_pure_and_has_a_kernel_there(declared):
+    assert not declared.stateful
+    assert not declared.updates
+    bound = dict.fromkeys(declared.types, tf.int32)
+    assert declared.kernel_for("CPU", bound) is not None
+
+
+@pytest.mark.parametrize("declared", having(VIEW), ids=lambda each: each.name)
+def test_a_view_has_a_tensor_to_lie_in(declared):
+    assert not declared.inputs[0].is_host or declared.name in ("Split",)
+
+
+@pytest.mark.parametrize("declared", having(CHECK), ids=lambda each: each.name)
+def test_checks_run_for_what_they_do(declared):
+    assert declared.stateful
+
+
+@pytest.mark.parametrize("declared", having(PRODUCT), ids=lambda each: each.name)
+def test_products_say_how_much_work_they_are(declared):
+    assert declared.work_rule is not None
+
+
+def test_the_work_of_a_product_is_counted_from_shapes():
+    with tf.compat.v1.Graph().as_default():
+        a, b = (tf.compat.v1.placeholder(tf.float32, shape) for shape in ([3, 4], [4, 5]))
+        unknown = tf.compat.v1.placeholder(tf.float32, [None, 4])
+        rule = tf.matmul(a, b).op.op_def.work_rule
+        assert rule(tf.matmul(a, b).op) == 3 * 4 * 5
+        assert rule(tf.matmul(b, a, transpose_a=True, transpose_b=True).op) == 5 * 4 * 3
+        assert rule(tf.matmul(unknown, b).op) is None
+        image = tf.compat.v1.placeholder(tf.float32, [1, 5, 5, 3])
+        made = tf.nn.conv2d(image, tf.ones([3, 3, 3, 7]), 1, "SAME").op
+        assert made.op_def.work_rule(made) == 5 * 5 * 7 * 3 * 3 * 3
+
+
+@pytest.mark.parametrize("declared", [*having(BLOCKS), *having(CALLS_PYTHON)], ids=lambda each: each.name)
+def test_what_may_wait_says_so_where_it_has_state(declared):
+    assert declared.stateful or CALLS_PYTHON in declared.traits
+    assert FOLDABLE not in declared.traits
+
+
+@pytest.mark.parametrize("declared", having(NO_WORK), ids=lambda each: each.name)
+def test_what_does_no_work_has_no_results(declared):
+    assert declared.outputs == ()
+
+
+def test_state_and_graphs():
+    assert [each.outputs[0].is_ref and not each.inputs for each in having(STATE)] == [True]
+    assert {each.name for each in having(STATE_ANYWHERE)} == {"If", "While"}
+    assert all(not each.stateful for each in having(FED))
+    assert {each.name for each in having(MATRIX_LIBRARY)} >= {"MatMul", "Einsum"}
