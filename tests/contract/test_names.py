@@ -39,8 +39,9 @@ def test_every_public_function_and_class_is_documented():
         value = situs
         for part in name.split("."):
             value = getattr(value, part)
+        is_absls = str(getattr(value, "__module__", "")).startswith("absl.")  # which documents what it wants to
         if (inspect.isroutine(value) or inspect.isclass(value) or isinstance(value, ModuleType)) and not value.__doc__:
-            undocumented.append(name)
+            undocumented += [] if is_absls else [name]
     assert undocumented == []
 
 
