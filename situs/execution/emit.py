@@ -123,6 +123,16 @@ class _Writer:
         return name
 
 
+def value_of(source: Source, values: Any) -> Any:
+    """The value of a source, from the values by slot, for who makes calls one at a time and runs no code."""
+    if isinstance(source, Slot):
+        value = values[source.number]
+        return as_host_value(value) if source.host else value
+    if isinstance(source, Literal):
+        return source.value
+    return type(source)(value_of(item, values) for item in source)
+
+
 def as_host_value(value: Any) -> Any:
     """A kernel's value as a host input takes it: numbers, and tuples of them."""
     if type(value) is torch.Tensor and value.dtype in _WHOLE and value.ndim < 2:  # an index, a shape: the quick way

@@ -1,8 +1,8 @@
 """Running calls side by side.
 
-Every call waits for the calls that make its inputs and for its control inputs. When a call ends, those that were
-waiting for it alone are ready: cheap ones run at once on the same thread, slow ones are handed to the pool, as
-in TensorFlow's executor. A plan is worth it only if two slow calls can overlap.
+A call is made when what it waits for is over: cheap ones at once on the same thread, slow ones are handed to the pool,
+as in TensorFlow's executor (`situs.execution.ready` has the rules). A plan is worth it only if two slow calls can
+overlap.
 
 *Slow* is what waits or sleeps (Python functions, queues) and arithmetic of more than a few million steps on the
 CPU's cores, virtual GPUs among them. What a card computes is never slow: it is ordered and goes on by itself. A call
@@ -24,9 +24,10 @@ import torch
 
 from situs import locks
 from situs.errors import CancelledError, UnknownError
-from situs.execution.emit import as_host_value
+from situs.execution.emit import value_of
 from situs.execution.failure import explained, in_call
-from situs.execution.plan import Call, Literal, Plan, Slot, Source, makers, slots_in, waits_for
+from situs.execution.plan import Call, Plan, makers, slots_in, waits_for
+from situs.execution.ready import BLOCKING, CHEAP, SLOW, Ready, Work, rounds
 from situs.execution.state import Run
 from situs.execution.trace import Recorder
 from situs.graph.function import operations_in
@@ -99,21 +100,21 @@ def schedule(plan: Plan, pool: Pool) -> Schedule | None:
     dependencies = [waits_for(call, maker) for call in plan.calls]
     if not _overlap(kinds, dependencies):
         return None
-    return Schedule(plan, pool, kinds, dependencies)
+    return Schedule(plan, pool, Ready(kinds, dependencies))
 
 
 def _kind(call: Call, unknown: int) -> str:
     """What to do with a call; `unknown` is the work of one whose shapes are not known."""
     if call.node is None:
-        return "cheap"
+        return CHEAP
     inside = list(operations_in(call.node))
     if any(BLOCKS in node.op_def.traits for node in inside):
-        return "blocking"
+        return BLOCKING
     if any(CALLS_PYTHON in node.op_def.traits for node in inside):
-        return "slow"
+        return SLOW
     if call.device.is_card:
-        return "cheap"
-    return "slow" if max(_work(node, unknown) for node in inside) > HEAVY else "cheap"
+        return CHEAP
+    return SLOW if max(_work(node, unknown) for node in inside) > HEAVY else CHEAP
 
 
 def _work(node: Operation, unknown: int) -> int:
@@ -128,12 +129,12 @@ def _work(node: Operation, unknown: int) -> int:
 
 def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:
     """Whether two slow calls do not depend on each other: some chain of them is shorter than their number."""
-    if any(kind == "blocking" and _beside(number, dependencies) for number, kind in enumerate(kinds)):
+    if any(kind == BLOCKING and _beside(number, dependencies) for number, kind in enumerate(kinds)):
         return True  # what may wait for ever must not hold up what does not depend on it
     depth: list[int] = []
     for kind, first in zip(kinds, dependencies, strict=True):
-        depth.append(max((depth[i] for i in first), default=0) + (kind != "cheap"))
-    return max(depth, default=0) < sum(kind != "cheap" for kind in kinds)
+        depth.append(max((depth[i] for i in first), default=0) + (kind != CHEAP))
+    return max(depth, default=0) < sum(kind != CHEAP for kind in kinds)
 
 
 def _beside(number: int, dependencies: list[set[int]]) -> bool:
@@ -149,16 +150,15 @@ def _beside(number: int, dependencies: list[set[int]]) -> bool:
 class Schedule:
     """A plan, and who waits for whom in it."""
 
-    def __init__(self, plan: Plan, pool: Pool, kinds: list[str], dependencies: list[set[int]]) -> None:
+    def __init__(self, plan: Plan, pool: Pool, ready: Ready) -> None:
         self.plan = plan
         self.pool = pool
-        self.kinds = kinds
-        self.waits = [len(first) for first in dependencies]
-        self.next: list[list[int]] = [[] for _ in plan.calls]
-        for number, first in enumerate(dependencies):
-            for other in first:
-                self.next[other].append(number)
+        self.ready = ready  # of a run that has not begun
         self.uses = _use_counts(plan)
+
+    def rounds(self) -> list[list[int]]:
+        """The calls in the order in which they run, as far as it can be foretold; those in one list run side by side."""
+        return rounds(self.ready.again(), self.pool.size)
 
     def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
         """Runs the plan and returns what it fetches."""
@@ -185,10 +185,9 @@ class _Running:
         self.values: list[Any] = [None] * schedule.plan.slots
         for slot, value in zip(schedule.plan.inputs, values, strict=True):
             self.values[slot] = value
-        self.waits = list(schedule.waits)
+        self.ready = schedule.ready.again()
         self.uses = list(schedule.uses)
         self.lock = threading.Lock()
-        self.left = len(schedule.plan.calls)
         self.over = threading.Event()
         self.failed = False
         self.error: Exception | None = None  # until it is raised
@@ -197,8 +196,8 @@ class _Running:
 
     def finish(self) -> tuple[Any, ...]:
         """Starts what is ready, waits for the end and returns what is fetched."""
-        self._start([number for number, count in enumerate(self.waits) if count == 0])
-        if self.left:
+        self._start(self.ready.first())
+        if self.ready.left:
             try:
                 self.over.wait()
             except BaseException:  # interrupted at the keyboard: what has not begun must not happen any more
@@ -206,7 +205,7 @@ class _Running:
                 raise
         if self.failed:
             self._raise()
-        return tuple(self._value(source) for source in self.schedule.plan.outputs)
+        return tuple(value_of(source, self.values) for source in self.schedule.plan.outputs)
 
     def _raise(self) -> NoReturn:
         """Raises the failure and keeps nothing of it: it holds frames, these hold this run, and both hold values."""
@@ -217,20 +216,13 @@ class _Running:
         finally:
             del error
 
-    def _start(self, ready: list[int]) -> None:
-        """Hands ready calls to threads: all slow ones to the pool, the cheap ones together as one piece of work."""
-        cheap = [number for number in ready if self.schedule.kinds[number] == "cheap"]
-        if cheap:
-            self._hand_over(cheap, self.is_nested)
-        for number in ready:
-            if self.schedule.kinds[number] != "cheap":
-                self._hand_over([number], self.is_nested or self.schedule.kinds[number] == "blocking")
-
-    def _hand_over(self, numbers: list[int], own_thread: bool) -> None:
-        if own_thread:
-            threading.Thread(target=self._work, args=(numbers,), daemon=True).start()
-        else:
-            self.schedule.pool.submit(self._work, numbers)
+    def _start(self, pieces: list[Work]) -> None:
+        """Hands pieces of work to the pool; one that may wait for another run gets a thread of its own."""
+        for numbers in pieces:
+            if self.is_nested or self.ready.kinds[numbers[0]] == BLOCKING:
+                threading.Thread(target=self._work, args=(numbers,), daemon=True).start()
+            else:
+                self.schedule.pool.submit(self._work, numbers)
 
     def _work(self, numbers: list[int]) -> None:
         try:
@@ -241,13 +233,7 @@ class _Running:
     def _work_through(self, todo: deque[int]) -> None:
         with torch._C._AutoDispatchBelowAutograd():
             while todo and not self.failed:
-                ready = self._call(todo.popleft())
-                cheap = [number for number in ready if self.schedule.kinds[number] == "cheap"]
-                slow = [number for number in ready if self.schedule.kinds[number] == "slow"]
-                if slow and not todo and not cheap:
-                    todo.append(slow.pop(0))  # this thread goes on with one of them itself
-                todo += cheap
-                self._start([n for n in ready if n in slow or self.schedule.kinds[n] == "blocking"])
+                self._start(self.ready.go_on(todo, self._call(todo.popleft())))
 
     def _call(self, number: int) -> list[int]:
         """Makes one call and returns those that are ready now."""
@@ -255,7 +241,7 @@ class _Running:
         arguments: list[Any] = []
         try:
             start = time.time_ns()
-            arguments = [self._value(source) for source in call.inputs]
+            arguments = [value_of(source, self.values) for source in call.inputs]
             self.run.check()  # only now: a run that has failed lets go of its values
             made = call.function(self.run, *arguments) if call.takes_run else call.function(*arguments)
             if self.recorder is not None:
@@ -274,13 +260,8 @@ class _Running:
                 self.uses[slot] -= 1
                 if not self.uses[slot]:
                     self.values[slot] = None
-            ready = []
-            for other in self.schedule.next[number]:
-                self.waits[other] -= 1
-                if not self.waits[other]:
-                    ready.append(other)
-            self.left -= 1
-            if not self.left:
+            ready = self.ready.end(number)
+            if not self.ready.left:
                 self.over.set()
         return ready
 
@@ -291,11 +272,3 @@ class _Running:
                 self.failed, self.error = True, failure
         self.run.stop(failure)
         self.over.set()
-
-    def _value(self, source: Source) -> Any:
-        if isinstance(source, Slot):
-            value = self.values[source.number]
-            return as_host_value(value) if source.host else value
-        if isinstance(source, Literal):
-            return source.value
-        return type(source)(self._value(item) for item in source)

@@ -31,7 +31,7 @@ from situs.eager.cell import Cell
 from situs.eager.execute import verifying
 from situs.eager.shortage import bytes_asked, exhausted, is_shortage
 from situs.execution.away import Away, View, may_move
-from situs.execution.emit import as_host_value
+from situs.execution.emit import value_of
 from situs.execution.failure import explained, in_call
 from situs.execution.held import Held
 from situs.execution.lifetimes import Lifetimes
@@ -110,14 +110,11 @@ class _Frame:
 
     def argument(self, source: Source) -> Any:
         """The value of a source, brought back if it is away."""
-        if isinstance(source, Slot):
-            value = self.values[source.number]
+        for slot in slots_in([source]):
+            value = self.values[slot]
             if isinstance(value, View):
-                value = self.values[source.number] = value.bring()
-            return as_host_value(value) if source.host else value
-        if isinstance(source, Literal):
-            return source.value
-        return type(source)(self.argument(item) for item in source)
+                self.values[slot] = value.bring()
+        return value_of(source, self.values)
 
     def keep(self, call: Call, made: Any) -> None:
         """Keeps the results of a call, and lets go of what nobody uses after it."""

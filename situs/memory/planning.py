@@ -31,7 +31,6 @@ from situs.execution.forecast import forecast
 from situs.execution.paper import SMALL
 from situs.execution.plan import Plan
 from situs.execution.program import Program
-from situs.execution.rounds import rounds_of
 from situs.execution.sketches import Constants, Fed
 from situs.execution.swap import switch
 from situs.graph.context import get_default_graph, get_default_session
@@ -130,7 +129,7 @@ def _of_function(function: ConcreteFunction, feed_dict: Any) -> MemoryPlan:
 def _planned(
     program: Program, fed: Sequence[Fed], constants: Constants | None = None, cells: Mapping[str, Cell] | None = None
 ) -> MemoryPlan:
-    rounds = None if program.schedule is None else rounds_of(program.schedule)
+    rounds = None if program.schedule is None else program.schedule.rounds()
     return MemoryPlan(forecast(program.plan, fed, constants or {}, cells or {}, rounds), in_order=rounds is None)
 
 

@@ -126,18 +126,18 @@ def test_the_first_failure_ends_the_run(sess):
     assert sess.run(slow) == 1.0
 
 
-def test_no_call_is_made_with_values_that_a_failed_run_has_let_go_of(sess):
+def test_no_call_is_made_with_values_that_a_failed_run_has_let_go_of(sess, monkeypatch):
     seen, x = [], tf.placeholder(tf.float64, [])
     made = [function(lambda v: v, x * 2.0) for _ in range(2)]
     running = parallel._Running(sess._prepare(made, {x: 1.0}).program.schedule, Run(State()), [None], None)
     number, call = next((n, c) for n, c in enumerate(running.schedule.plan.calls) if c.node is made[0].op)
     call.function = lambda *values: seen.append(values)
 
-    def fails_meanwhile(source):
+    def fails_meanwhile(source, values):
         running._fail(ValueError("another call"))
         return [None]  # what is left of its value
 
-    running._value = fails_meanwhile
+    monkeypatch.setattr(parallel, "value_of", fails_meanwhile)
     assert running._call(number) == []
     assert seen == []
     assert str(running.error) == "another call"

@@ -556,7 +556,7 @@ def test_a_schedule_honours_the_waiting(monkeypatch):
     made = schedule(plan, pool)
     pool.close()
     number = {call.node.type: n for n, call in enumerate(plan.calls)}
-    assert number["Abs"] in made.next[number["Exp"]]
+    assert number["Abs"] in made.ready.next[number["Exp"]]
 
 
 # Runs in TorchScript.
