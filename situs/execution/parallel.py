@@ -157,7 +157,7 @@ class Schedule:
         self.uses = _use_counts(plan)
 
     def rounds(self) -> list[list[int]]:
-        """The calls in the order in which they run, as far as it can be foretold; those in one list run side by side."""
+        """The calls in the order in which they run, as far as that is known; those in one list run side by side."""
         return rounds(self.ready.again(), self.pool.size)
 
     def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
