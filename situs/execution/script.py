@@ -30,7 +30,7 @@ from situs.execution.plan import Call, Literal, Plan, Slot, Source, slots_in
 from situs.execution.reuse import Over
 from situs.graph.node import Operation
 
-SHORTEST = 4  # calls: calling TorchScript costs about as much as two of them
+SHORTEST = 16  # calls: calling TorchScript costs as much as ten to twelve calls from Python save
 LONGEST = 2000
 LARGE = 2**16  # elements: from here on, what Python costs is less than what another piece of memory does
 

@@ -216,8 +216,26 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
     return []
 
 
-@_strided_slice.kernel(CPU)
-@_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _known_slice(input: Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> Any:
+    """In a graph, a function for an index that is known beforehand; None for one that is not, or is not PyTorch's."""
+    if any(type(bound) is not int for bounds in (begin, end, strides) for bound in _as_tuple(bounds)):
+        return None
+    index = tuple(_as_index(begin, end, strides, **masks))
+    if not _is_simple(list(index)):
+        return None
+    chosen = [(axis, entry) for axis, entry in enumerate(index) if entry != builtins.slice(None, None, 1)]
+    if len(chosen) == 1 and type(chosen[0][1]) is int:
+        axis, number = chosen[0]
+        return lambda input, begin, end, strides: input.select(axis, number)
+    return lambda input, begin, end, strides: input[index]
+
+
+def _as_tuple(bounds: Any) -> tuple[Any, ...]:
+    return bounds if isinstance(bounds, tuple) else (None,)
+
+
+@_strided_slice.kernel(CPU, lower=_known_slice)
+@_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_known_slice)
 def _strided_slice_kernel(
     input: torch.Tensor, begin: Any, end: Any = None, strides: Any = None, **masks: int
 ) -> torch.Tensor:

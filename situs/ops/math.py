@@ -368,8 +368,32 @@ def _squared_difference(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return difference * difference.conj()
 
 
+def _pow_itself(x: Tensor, y: Tensor) -> Any:
+    """In a graph, PyTorch's function itself where the exponent is known to be no scalar."""
+    return torch.pow if y.shape.rank else None
+
+
+def _float_pow(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Squares are products, which PyTorch knows of a number alone: with a tensor it takes thirty times as long."""
+    if y.ndim == 0 and y.is_cpu:
+        number = y.item()
+        if number == 2 or number == 1:
+            return torch.pow(x, number)
+    return torch.pow(x, y)
+
+
 pow = binary("Pow", torch.pow, ANALYTIC | SIGNED, "Raises x to the power y, element-wise.")
+find_op("Pow").kernel(CPU, T=FLOATING, lower=_pow_itself, settled=True)(_float_pow)
 find_op("Pow").kernel(CPU, GPU, T=SIGNED)(_integer_pow)
+
+
+@find_op("Pow").in_place(0, 1)
+def _pow_in_place(node: Any, place: int) -> Callable[..., torch.Tensor] | None:
+    if not node.outputs[0].dtype.is_floating or not node.inputs[1].shape.rank:
+        return None  # integers are checked, and one number may be 2
+    return torch.Tensor.pow_ if place == 0 else lambda x, y: torch.pow(x, y, out=y)
+
+
 squared_difference = binary(
     "SquaredDifference", _squared_difference, ANALYTIC | INDEX, "Returns the square of |x - y|, element-wise."
 )
@@ -482,8 +506,8 @@ def _tanh_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
     return dy * (1 - y * y) if y.is_complex() else _tanh_backward(dy, y)
 
 
-_sigmoid_backward = torch.ops.aten.sigmoid_backward.default
-_tanh_backward = torch.ops.aten.tanh_backward.default
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.default._op  # half as long as by way of what wraps it
+_tanh_backward = torch.ops.aten.tanh_backward.default._op
 
 _sqrt_grad: BinaryFunction = _by_result(
     "SqrtGrad", _sqrt_grad_kernel, lambda y, dy: multiply(_real_div(_sqrt_grad(y, dy), y), -1.0)

@@ -49,25 +49,25 @@ def test_a_short_run_stays_as_it_is():
 
 
 def test_other_calls_part_the_runs():
-    first = chain(tf.random_normal([3]), 5)
-    _, plan = planned(chain(tf.cumsum(first), 5))
+    first = chain(tf.random_normal([3]), SHORTEST)
+    _, plan = planned(chain(tf.cumsum(first), SHORTEST))
     names = [call.node.type if call.node else "run" for call in scripted(plan).calls]
     assert names == ["RandomStandardNormal", "run", "Cumsum", "run"]
 
 
 def test_values_needed_later_come_out_of_the_run():
     x = tf.placeholder(tf.float32, [2])
-    middle = chain(x, 5)
-    last = chain(middle, 5)
+    middle = chain(x, SHORTEST)
+    last = chain(middle, SHORTEST)
     with tf.Session() as session:
         for _ in range(SCRIPTED_AFTER + 3):
             made = session.run([middle, last], {x: [0.5, 1.0]})
         assert len(scripted(program_of(session, middle, last).plan).calls) == 1
     expected = torch.tensor([0.5, 1.0])
-    for _ in range(5):
+    for _ in range(SHORTEST):
         expected = torch.tanh(expected)
     np.testing.assert_allclose(made[0], expected)
-    for _ in range(5):
+    for _ in range(SHORTEST):
         expected = torch.tanh(expected)
     np.testing.assert_allclose(made[1], expected)
 
