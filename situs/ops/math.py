@@ -473,12 +473,22 @@ def _picked(grad: Tensor, first: Tensor, x_shape: Any, y_shape: Any) -> Gradient
 
 
 def _by_result(
-    name: str, kernel: Callable[..., torch.Tensor], derivative: Callable[[Tensor, Tensor], Tensor]
+    name: str,
+    kernel: Callable[..., torch.Tensor],
+    derivative: Callable[[Tensor, Tensor], Tensor],
+    of_reals: Callable[..., torch.Tensor] | None = None,
 ) -> BinaryFunction:
-    """Declares the gradient of a function by its result; `derivative` is its own with respect to that."""
+    """Declares the gradient of a function by its result; `derivative` is its own with respect to that.
+
+    Args:
+        name: The name of the op.
+        kernel: Its kernel.
+        derivative: The derivative of the gradient with respect to the result.
+        of_reals: A quicker kernel for real numbers in a graph.
+    """
     declared = op(name, "y: T, dy: T -> z: T", traits={FRESH}, T=ANALYTIC)
     declared.shape(same_shape)
-    declared.kernel(CPU, GPU)(kernel)
+    declared.kernel(CPU, GPU, lower=lambda y, dy: None if y.dtype.is_complex else of_reals)(kernel)
     function = dispatch.binary(declared)
     declared.gradient(
         lambda grad, y, dy: (lambda: times(grad, derivative(y, dy)), lambda: function(conjugated(y), grad))
@@ -509,13 +519,25 @@ def _tanh_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.default._op  # half as long as by way of what wraps it
 _tanh_backward = torch.ops.aten.tanh_backward.default._op
 
+
+def _in_script(function: Callable[..., torch.Tensor], text: str) -> Callable[..., torch.Tensor]:
+    """A kernel that says what it is in TorchScript: see `situs.execution.script`."""
+    function.in_script = text  # type: ignore[attr-defined]
+    return function
+
+
+_sigmoid_of_reals = _in_script(lambda y, dy: _sigmoid_backward(dy, y), "torch.ops.aten.sigmoid_backward({1}, {0})")
+_tanh_of_reals = _in_script(lambda y, dy: _tanh_backward(dy, y), "torch.ops.aten.tanh_backward({1}, {0})")
+
 _sqrt_grad: BinaryFunction = _by_result(
     "SqrtGrad", _sqrt_grad_kernel, lambda y, dy: multiply(_real_div(_sqrt_grad(y, dy), y), -1.0)
 )
 _rsqrt_grad = _by_result("RsqrtGrad", _rsqrt_grad_kernel, lambda y, dy: multiply(multiply(square(y), dy), -1.5))
 _reciprocal_grad = _by_result("ReciprocalGrad", _reciprocal_grad_kernel, lambda y, dy: multiply(multiply(y, dy), -2.0))
-_sigmoid_grad = _by_result("SigmoidGrad", _sigmoid_grad_kernel, lambda y, dy: multiply(dy, subtract(1.0, add(y, y))))
-_tanh_grad = _by_result("TanhGrad", _tanh_grad_kernel, lambda y, dy: multiply(multiply(y, dy), -2.0))
+_sigmoid_grad = _by_result(
+    "SigmoidGrad", _sigmoid_grad_kernel, lambda y, dy: multiply(dy, subtract(1.0, add(y, y))), _sigmoid_of_reals
+)
+_tanh_grad = _by_result("TanhGrad", _tanh_grad_kernel, lambda y, dy: multiply(multiply(y, dy), -2.0), _tanh_of_reals)
 
 find_op("Square").gradient(lambda grad, x: times(grad, add(x, x)))
 find_op("Sqrt").gradient(lambda grad, y: _sqrt_grad(conjugated(y), grad))

@@ -107,3 +107,23 @@ def test_the_thread_keeps_its_own_setting_of_torchscript():
         for _ in range(SCRIPTED_AFTER + 3):
             session.run(h, {x: [1.0, 2.0]})
     assert torch._C._get_graph_executor_optimize()
+
+
+@pytest.mark.parametrize(("function", "of_torch"), [(tf.tanh, torch.tanh), (tf.sigmoid, torch.sigmoid)])
+def test_gradients_of_a_chain_are_one_run(function, of_torch):
+    x = tf.placeholder(tf.float64, [2])
+    h = x
+    for _ in range(SHORTEST):
+        h = function(h * 1.5)
+    (gradient,) = tf.gradients(h, x)
+    with tf.Session() as session:
+        for _ in range(SCRIPTED_AFTER + 3):
+            found = session.run(gradient, {x: [0.5, -1.0]})
+        names = [call.node.type if call.node else "run" for call in scripted(program_of(session, gradient).plan).calls]
+    assert len(names) < 10
+    given = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
+    h = given
+    for _ in range(SHORTEST):
+        h = of_torch(h * 1.5)
+    h.sum().backward()
+    np.testing.assert_allclose(found, given.grad, rtol=1e-10)
