@@ -141,10 +141,11 @@ class Loop(Held):
         test, step = self._functions
         history: list[Any] = []
         for_test, for_step = ([rest[place] for place in part.order] for part in self.parts)
-        while truth(test(run, *state, *for_test)[0], self.node):
-            run.check()
+        node, saves, check = self.node, self.saves, run.check
+        while truth(test(run, *state, *for_test)[0], node):
+            check()
             state = step(run, *state, *for_step)
-            if self.saves:
+            if saves:
                 history.append(state[-1])
                 state = state[:-1]
         if any(self.moves):

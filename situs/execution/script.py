@@ -30,7 +30,7 @@ from situs.execution.plan import Call, Literal, Plan, Slot, Source, slots_in
 from situs.execution.reuse import Over
 from situs.graph.node import Operation
 
-SHORTEST = 4  # calls: calling TorchScript costs about as much as two of them
+SHORTEST = 16  # calls: calling TorchScript costs as much as ten to twelve calls from Python save
 LONGEST = 2000
 LARGE = 2**16  # elements: from here on, what Python costs is less than what another piece of memory does
 
@@ -120,6 +120,9 @@ def _qualifies(call: Call) -> bool:
 
 def _text(function: Callable[..., Any], arguments: list[str]) -> str | None:
     """The call of a function in TorchScript; None if it is not one of PyTorch's own."""
+    in_script = getattr(function, "in_script", None)
+    if in_script is not None:  # the kernel itself says how
+        return str(in_script).format(*arguments)
     if isinstance(function, Over):
         return _text(function.function, [*arguments, f"out={arguments[function.place]}"])
     if isinstance(function, MethodDescriptorType) and getattr(torch.Tensor, function.__name__, None) is function:

@@ -52,7 +52,13 @@ def _is_no_view(node: Any) -> bool:
     return source is not node.outputs[0].dtype and not source.is_complex
 
 
-@_cast.kernel(CPU, GPU, SrcT=FIXED, DstT=FIXED)
+def _known_cast(x: Tensor, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
+    """In a graph, PyTorch's own cast, unless an imaginary part has to be left out first."""
+    wanted = TORCH_DTYPE[DstT]
+    return None if x.dtype.is_complex else lambda x: x.to(wanted)
+
+
+@_cast.kernel(CPU, GPU, SrcT=FIXED, DstT=FIXED, lower=_known_cast)
 def _cast_kernel(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> torch.Tensor:  # noqa: N803
     # A complex number is true, for TensorFlow, if its real part is; PyTorch looks at both.
     whole = x.real if x.is_complex() and not DstT.is_complex else x

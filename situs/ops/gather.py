@@ -93,6 +93,10 @@ def _gather_axes(params: int, indices: int, axis: Any, batch_dims: int) -> tuple
 @_gather.kernel(CPU)
 def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_dims: int) -> torch.Tensor:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
+    if indices.ndim == 0 and not indices.is_meta:
+        number = indices.item()
+        if 0 <= number < params.shape[place]:
+            return params.select(place, number).clone()  # type: ignore[arg-type]
     try:
         return _take(params, indices, place, batch)
     except (IndexError, RuntimeError):

@@ -130,6 +130,10 @@ _BEYOND = 2**62  # PyTorch warns of numbers that do not fit 64 bits
 _FAR = 2**31  # PyTorch multiplies a step with a stride, which must not overflow
 
 
+for _view in (_slice, _strided_slice):
+    _view.host_inputs_are_sizes = False  # what is cut out shares the memory of what it is cut out of
+
+
 def _as_index(
     begin: Any,
     end: Any,
@@ -216,8 +220,41 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
     return []
 
 
-@_strided_slice.kernel(CPU)
-@_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _known_slice(input: Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> Any:
+    """In a graph, a function for an index that is known beforehand, or of one number; None for any other."""
+    axis = _only_axis(begin, strides, **masks)
+    if axis is not None:
+        return lambda input, begin, end, strides: input.select(axis, begin[axis])
+    if any(type(bound) is not int for bounds in (begin, end, strides) for bound in _as_tuple(bounds)):
+        return None
+    index = tuple(_as_index(begin, end, strides, **masks))
+    return (lambda input, begin, end, strides: input[index]) if _is_simple(list(index)) else None
+
+
+def _only_axis(
+    begin: Any,
+    strides: Any,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> int | None:
+    """The axis along which an index such as ``x[:, t]`` takes one element, and all of the others; None of any other."""
+    if not isinstance(begin, tuple) or ellipsis_mask or new_axis_mask or shrink_axis_mask.bit_count() != 1:
+        return None
+    axis = shrink_axis_mask.bit_length() - 1
+    others = (1 << len(begin)) - 1 & ~shrink_axis_mask
+    is_whole = begin_mask & end_mask & others == others and not begin_mask & shrink_axis_mask
+    return axis if is_whole and _as_tuple(strides) == (1,) * len(begin) else None
+
+
+def _as_tuple(bounds: Any) -> tuple[Any, ...]:
+    return bounds if isinstance(bounds, tuple) else (None,)
+
+
+@_strided_slice.kernel(CPU, lower=_known_slice)
+@_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_known_slice)
 def _strided_slice_kernel(
     input: torch.Tensor, begin: Any, end: Any = None, strides: Any = None, **masks: int
 ) -> torch.Tensor:

@@ -85,8 +85,14 @@ def _concat_dim(values: list[TensorShape], dim: int, summed: bool) -> Dim:
     return known[0][1] if known else None
 
 
-@_concat.kernel(CPU)
-@_concat.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
+def _cat_itself(values: list[Tensor], axis: Any) -> Any:
+    """PyTorch's function itself, where nothing is left to check."""
+    ranks = {value.shape.rank for value in values}
+    return torch.cat if type(axis) is int and len(ranks) == 1 and ranks.isdisjoint((None, 0)) else None
+
+
+@_concat.kernel(CPU, lower=_cat_itself)
+@_concat.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_cat_itself)
 def _concat_kernel(values: list[torch.Tensor], axis: Any) -> torch.Tensor:
     rank = values[0].ndim
     for value in values:
@@ -348,8 +354,33 @@ def _split_sizes(whole: Dim, size_splits: Any, num_split: int) -> list[Dim]:
     return [rest if each == -1 else each for each in sizes]
 
 
-@_split.kernel(CPU)
-@_split.kernel(GPU, T=FIXED)
+def _known_split(axis: Any, value: Tensor, num_split: int) -> Any:
+    """A function that cuts in places known beforehand; None if they are not."""
+    size = _known_size(value, axis)
+    if size is None:
+        return None
+    sizes = [size // num_split] * num_split
+    return lambda axis, value: value.split_with_sizes(sizes, axis)
+
+
+def _known_split_v(value: Tensor, size_splits: Any, axis: Any, num_split: int) -> Any:
+    """A function that cuts in places known beforehand; None if they are not."""
+    size = _known_size(value, axis)
+    if size is None or not isinstance(size_splits, tuple) or any(type(part) is not int for part in size_splits):
+        return None
+    sizes = _split_sizes(size, size_splits, num_split)
+    return lambda value, size_splits, axis: value.split_with_sizes(sizes, axis)
+
+
+def _known_size(value: Tensor, axis: Any) -> int | None:
+    """The size of a tensor of PyTorch's along an axis; None if one of them is not known beforehand."""
+    if type(axis) is not int or value.shape.rank is None or value.dtype in STRING:
+        return None
+    return value.shape[axis]
+
+
+@_split.kernel(CPU, lower=_known_split)
+@_split.kernel(GPU, T=FIXED, lower=_known_split)
 def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
     place = _split_axis(axis, value.ndim)
     part, left = divmod(value.shape[place], num_split)
@@ -358,8 +389,8 @@ def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
     return _cut(value, [part] * num_split, place)
 
 
-@_split_v.kernel(CPU)
-@_split_v.kernel(GPU, T=FIXED)
+@_split_v.kernel(CPU, lower=_known_split_v)
+@_split_v.kernel(GPU, T=FIXED, lower=_known_split_v)
 def _split_v_kernel(value: Any, size_splits: Any, axis: Any, num_split: int) -> Any:
     place = _split_axis(axis, value.ndim)
     return _cut(value, _split_sizes(value.shape[place], size_splits, num_split), place)

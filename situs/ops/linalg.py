@@ -192,6 +192,26 @@ def _matmul_kernel(
     return _batched(a, b)
 
 
+def _add_product(
+    whole: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    transpose_a: bool,
+    transpose_b: bool,
+    adjoint_a: bool,
+    adjoint_b: bool,
+) -> None:
+    """Adds a product to a sum: as it is computed, where both are matrices."""
+    if a.ndim == b.ndim == whole.ndim == 2 and not a.is_complex():
+        turn_a, turn_b = _turns(transpose_a, transpose_b, adjoint_a, adjoint_b)
+        whole.addmm_(a.t() if turn_a else a, b.t() if turn_b else b)
+    else:
+        whole.add_(_matmul_kernel(a, b, transpose_a, transpose_b, adjoint_a, adjoint_b))
+
+
+_matmul_kernel.adds_into = _add_product  # type: ignore[attr-defined]
+
+
 def _turned(x: torch.Tensor, adjoint: bool) -> torch.Tensor:
     if x.ndim < 2:
         raise ValueError("matmul takes matrices")  # the shape rule says it better

@@ -27,7 +27,14 @@ def _sum_to_shape(x: TensorShape, shape: Any) -> TensorShape:
     return UNKNOWN if shape is None else TensorShape(shape)
 
 
-@_sum_to.kernel(CPU, GPU)
+def _known_sum(x: Tensor, shape: Any) -> Any:
+    """In a graph, the sum over the first dimension, where that is all; None where it may not be."""
+    sizes = list(x.shape)[1:] if x.shape.rank else None
+    is_first = isinstance(shape, tuple) and list(shape) == sizes and None not in sizes
+    return (lambda x, shape: x.sum(0)) if is_first and x.dtype.is_floating else None
+
+
+@_sum_to.kernel(CPU, GPU, lower=_known_sum)
 def _sum_to_kernel(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     return x.sum_to_size(shape) if x.ndim else x
 

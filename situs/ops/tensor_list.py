@@ -114,7 +114,7 @@ from_tensor.shape(lambda tensor: SCALAR)
 @from_tensor.kernel(GPU, dtype=FIXED)
 def _from_tensor_kernel(tensor: Any) -> TensorList:
     if isinstance(tensor, torch.Tensor):
-        return TensorList(tensor.unbind(0))
+        return TensorList(tensor.contiguous().unbind(0))  # rows of what was transposed are slow to take in
     return TensorList([np.asarray(row, object) for row in tensor])
 
 

@@ -33,13 +33,23 @@ def install() -> None:
         logical_or=compare.logical_or,
         logical_not=compare.logical_not,
         length=lambda tensor: array.shape(tensor)[0],
-        element=lambda tensor, index: tensor[index],
+        element=_element,
         range_=constant.range,
         blanks=_blanks,
         assertion=lambda condition, message: debug.Assert(condition, [message]),
     )
     eager.on_create.append(_check_creation)
     eager.value_now = value_now
+
+
+def _element(tensor: SymbolicTensor, index: Any) -> Any:
+    """A row of a tensor; where this is a range of integers, the number itself, which need not be read from anywhere."""
+    if tensor.op.type == "Range" and tensor.dtype is int32 and isinstance(index, SymbolicTensor):
+        start, _, delta = tensor.op.args
+        if type(start) is int and type(delta) is int:
+            scaled = index if delta == 1 else index * delta
+            return scaled if start == 0 else scaled + start
+    return tensor[index]
 
 
 def _blanks(function: Callable[[Any], list[Any]]) -> list[Any]:

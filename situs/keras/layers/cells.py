@@ -21,8 +21,10 @@ from situs.ops.constant import ones, zeros
 from situs.ops.contract import tensordot
 from situs.ops.join import concat, split, stack
 from situs.ops.linalg import matmul
+from situs.ops.math import sigmoid, tanh
 from situs.ops.nn.bias import bias_add
-from situs.tensor import Tensor
+from situs.ops.nn.recurrent import lstm, lstm_step
+from situs.tensor import Tensor, is_tensor
 
 
 class Cell(Layer):
@@ -125,6 +127,10 @@ class Cell(Layer):
         """The part of a step that needs the state."""
         raise NotImplementedError
 
+    def walk(self, projected: Any, states: list[Any]) -> tuple[Tensor, list[Tensor]] | None:
+        """All steps at once: the outputs, steps first, and the last states; None if they are to be taken one by one."""
+        return None
+
 
 def state_sizes(cell: Any) -> list[Any]:
     """The sizes of the states of a cell, of which it may have one or several."""
@@ -191,13 +197,27 @@ class LSTMCell(Cell):
 
     def step(self, projected: Any, states: list[Any]) -> tuple[Tensor, list[Tensor]]:
         """The output, and the next states."""
-        output, carried = states
-        z = projected + matmul(output, self.recurrent_kernel)
-        entering, kept, candidate, leaving = split(z, 4, axis=-1)
-        gate = self.recurrent_activation
-        carried = gate(kept) * carried + gate(entering) * self.activation(candidate)
-        made = gate(leaving) * self.activation(carried)
+        z = projected + matmul(states[0], self.recurrent_kernel)
+        made, carried = lstm_step(z, states[1], self.recurrent_activation, self.activation)
         return made, [made, carried]
+
+    def walk(self, projected: Any, states: list[Any]) -> tuple[Tensor, list[Tensor]] | None:
+        """All steps by one op, if this is the cell that the op is made for."""
+        functions = (self.activation, self.recurrent_activation)
+        if type(self).step is not LSTMCell.step or functions not in _OF_THE_OP or not _are_alike(projected, states):
+            return None
+        outputs, output, carried = lstm(projected, self.recurrent_kernel, *states)
+        return outputs, [output, carried]
+
+
+_OF_THE_OP = [(activations.get("tanh"), activations.get("sigmoid")), (tanh, sigmoid)]
+
+
+def _are_alike(projected: Any, states: list[Any]) -> bool:
+    """Whether there is a state for each example, of the dtype of the inputs: an op neither broadcasts nor casts."""
+    row = projected.shape[1:2].concatenate([None])
+    dtype = projected.dtype
+    return all(is_tensor(x) and x.dtype is dtype and x.shape.is_compatible_with(row) for x in states)
 
 
 class GRUCell(Cell):

@@ -3,7 +3,8 @@
     LSTM(32)(x)                             batch x steps x size becomes batch x 32, the last outputs
     LSTM(32, return_sequences=True)(x)      batch x steps x 32
 
-In a graph the steps are a loop, so that its size does not depend on their number.
+In a graph the steps are a loop, so that its size does not depend on their number; those of an LSTM with its usual
+functions are one op (`situs.ops.nn.recurrent`).
 """
 
 from __future__ import annotations
@@ -106,11 +107,14 @@ class RNN(Layer):
     def _walk(self, inputs: Any, states: list[Any]) -> tuple[Any, list[Any]]:
         """The outputs of all steps, steps first, and the last states."""
         rows = transpose(inputs, [1, 0, 2])
+        rows = reverse(rows, [0]) if self.go_backwards else rows
         if isinstance(self.cell, Cell):
             rows, first = self.cell.project(rows), states[0]
+            made = self.cell.walk(rows, states)
+            if made is not None:
+                return made
         else:
             first = self._first_output(inputs)
-        rows = reverse(rows, [0]) if self.go_backwards else rows
         walk = Walk(Elems(rows), self._step, [(first.dtype, first.shape)])
         states, (outputs,) = walk.run(states)
         return outputs if inputs.shape[1] is None else _with_rows(outputs, inputs.shape[1]), states

@@ -16,4 +16,5 @@ from situs.ops.nn import (  # noqa: F401
     normalize,
     pool,
     pool_gradient,
+    recurrent,
 )

@@ -87,6 +87,46 @@ def test_gradients_of_loops_over_rows_are_those_of_the_same_steps(verified, loop
     assert any(loop.sums for loop in loops)
 
 
+PRODUCTS = {
+    "plain": ({}, (4, 3), (3, 3)),
+    "left turned": ({"transpose_a": True}, (3, 4), (3, 3)),
+    "right turned": ({"transpose_b": True}, (4, 3), (3, 3)),
+    "adjoint": ({"adjoint_b": True}, (4, 3), (3, 3)),
+    "batches": ({}, (2, 4, 3), (2, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("dtype", [tf.float64, tf.complex128])
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_products_are_added_to_the_gradient_of_a_matrix(verified, loops, case, dtype):
+    flags, left, right = PRODUCTS[case]
+    values = np.random.default_rng(2)
+    w = tf.constant(values.normal(size=right) + (0.3j if dtype.is_complex else 0), dtype)
+    x = tf.constant(values.normal(size=left) + (0.1j if dtype.is_complex else 0), dtype)
+
+    def turn(h):
+        made = tf.matmul(h, w, **flags)
+        return h + 0.1 * (tf.linalg.matrix_transpose(made) if "transpose_a" in flags else made)
+
+    def looped(h):
+        return tf.while_loop(lambda t, h: t < 4, lambda t, h: (t + 1, turn(h)), (tf.constant(0), h))[1]
+
+    def steps_of(h):
+        for _ in range(4):
+            h = turn(h)
+        return h
+
+    def gradient(run):
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            y = tf.math.real(tf.reduce_sum(run(x) ** 2))
+        return tape.gradient(y, w)
+
+    found = tf.function(lambda: gradient(looped))()
+    np.testing.assert_allclose(found.numpy(), gradient(steps_of).numpy(), rtol=1e-9)
+    assert any(loop.sums for loop in loops) or dtype.is_complex
+
+
 def test_no_tensor_as_large_as_the_sum_is_made_in_a_turn(monkeypatch):
     monkeypatch.setattr(execute, "_verify", False)
     asked = []

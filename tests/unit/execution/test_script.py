@@ -49,25 +49,25 @@ def test_a_short_run_stays_as_it_is():
 
 
 def test_other_calls_part_the_runs():
-    first = chain(tf.random_normal([3]), 5)
-    _, plan = planned(chain(tf.cumsum(first), 5))
+    first = chain(tf.random_normal([3]), SHORTEST)
+    _, plan = planned(chain(tf.cumsum(first), SHORTEST))
     names = [call.node.type if call.node else "run" for call in scripted(plan).calls]
     assert names == ["RandomStandardNormal", "run", "Cumsum", "run"]
 
 
 def test_values_needed_later_come_out_of_the_run():
     x = tf.placeholder(tf.float32, [2])
-    middle = chain(x, 5)
-    last = chain(middle, 5)
+    middle = chain(x, SHORTEST)
+    last = chain(middle, SHORTEST)
     with tf.Session() as session:
         for _ in range(SCRIPTED_AFTER + 3):
             made = session.run([middle, last], {x: [0.5, 1.0]})
         assert len(scripted(program_of(session, middle, last).plan).calls) == 1
     expected = torch.tensor([0.5, 1.0])
-    for _ in range(5):
+    for _ in range(SHORTEST):
         expected = torch.tanh(expected)
     np.testing.assert_allclose(made[0], expected)
-    for _ in range(5):
+    for _ in range(SHORTEST):
         expected = torch.tanh(expected)
     np.testing.assert_allclose(made[1], expected)
 
@@ -107,3 +107,23 @@ def test_the_thread_keeps_its_own_setting_of_torchscript():
         for _ in range(SCRIPTED_AFTER + 3):
             session.run(h, {x: [1.0, 2.0]})
     assert torch._C._get_graph_executor_optimize()
+
+
+@pytest.mark.parametrize(("function", "of_torch"), [(tf.tanh, torch.tanh), (tf.sigmoid, torch.sigmoid)])
+def test_gradients_of_a_chain_are_one_run(function, of_torch):
+    x = tf.placeholder(tf.float64, [2])
+    h = x
+    for _ in range(SHORTEST):
+        h = function(h * 1.5)
+    (gradient,) = tf.gradients(h, x)
+    with tf.Session() as session:
+        for _ in range(SCRIPTED_AFTER + 3):
+            found = session.run(gradient, {x: [0.5, -1.0]})
+        names = [call.node.type if call.node else "run" for call in scripted(program_of(session, gradient).plan).calls]
+    assert len(names) < 10
+    given = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
+    h = given
+    for _ in range(SHORTEST):
+        h = of_torch(h * 1.5)
+    h.sum().backward()
+    np.testing.assert_allclose(found, given.grad, rtol=1e-10)

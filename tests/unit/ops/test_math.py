@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs as tf
 from situs import dtype as dt
 from situs.dtype import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, WIDE_UNSIGNED
 from situs.eager.convert import to_tensor
@@ -297,6 +298,20 @@ def test_integers_have_no_negative_powers(on_device):
     assert math.pow(to_tensor([2, 3], dt.int8), to_tensor([8, 2], dt.int8)).numpy().tolist() == [0, 9]
     with pytest.raises(DTypeError, match="was expected to be a int32 tensor but is a float tensor"):
         math.pow(to_tensor([2, 3]), 2.0)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0, 0.25, -1.0, -2.0, np.inf, np.nan])
+def test_powers_by_one_number_are_those_of_numpy(on_device, exponent):
+    x = np.array([-np.inf, -3.5, -1.0, -0.0, 0.0, 1e-30, 0.7, 2.0, 1e20, np.inf, np.nan])
+    for dtype, figures in ((tf.float32, np.float32), (tf.float64, np.float64)):
+        with np.errstate(all="ignore"):
+            wanted = np.power(x.astype(figures), figures(exponent))
+        for run in (tf.pow, tf.function(tf.pow)):
+            made = run(tf.constant(x, dtype), tf.constant(exponent, dtype))
+            assert made.dtype == dtype
+            np.testing.assert_allclose(made.numpy(), wanted, rtol=1e-6)
+            numbers = ~np.isnan(wanted)
+            np.testing.assert_array_equal(np.signbit(made.numpy()[numbers]), np.signbit(wanted[numbers]))
 
 
 def test_powers_of_floats_reach_the_edges(on_device):
