@@ -20,7 +20,7 @@ import torch
 from situs.errors import ArgumentError
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, op
-from situs.ops.strings import Array, each, strings_of
+from situs.ops.strings import Array, each, joined, lines, strings_of
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -219,6 +219,11 @@ def _replace_kernel(input: Array, pattern: Any, rewrite: Any, *, replace_global:
     if in_bytes is None or _may_be_empty(regex.pattern):
         return each(lambda item: _encode(_replaced(_decode(item), regex, pieces, limit)), input)
     rewritten = _python_rewrite([piece.encode() if isinstance(piece, str) else piece for piece in pieces])
+    if replace_global and not any(isinstance(piece, str) and "\n" in piece for piece in pieces):
+        within = _within_lines(regex.pattern)
+        text = joined(items) if within is not None else None
+        if within is not None and text is not None:
+            return strings_of(lines(re.sub(within, rewritten, text)), input.shape)
     count = 0 if replace_global else 1
     return strings_of([in_bytes.sub(rewritten, item, count) for item in items], input.shape)
 
@@ -244,6 +249,40 @@ def _may_be_empty(pattern: str) -> bool:
 def _ascii_twin(pattern: str) -> re.Pattern[bytes] | None:
     """The same pattern for bytes that are ASCII text; None if it speaks of other characters."""
     return re.compile(pattern.encode()) if pattern.isascii() else None
+
+
+# What a pattern for many lines at once may be made of: none of it matches a newline, or asks where a string begins.
+_IN_LINE = re.compile(
+    r"""
+    (?: [^\\\[\]^$(\x00-\x1f]
+    | \\[dwb] | \\[^\w\s]
+    | \[ (?P<negated>\^?) (?: [^\\\[\]\x00-\x1f] | \\[dw] | \\[^\w\s] )+ \]
+    | \( (?:\?:|(?!\?)) )*
+    """,
+    re.VERBOSE,
+)
+_NEGATED_CLASS = re.compile(r"(\\.)|\[\^")
+_GROUP = re.compile(r"(\\.|\[(?:\\.|[^\\\]])*\])|\((?!\?)")
+
+
+@functools.lru_cache(maxsize=256)
+def _within_lines(pattern: str) -> bytes | None:
+    """A pattern for text of many lines that matches within each what `pattern` does; None if there is none."""
+    if not pattern.isascii() or _IN_LINE.fullmatch(pattern) is None:
+        return None
+    return _NEGATED_CLASS.sub(lambda found: found[1] or "[^\n", pattern).encode()
+
+
+@functools.lru_cache(maxsize=256)
+def _whole_lines(pattern: str) -> re.Pattern[bytes] | None:
+    """A pattern that finds every line, with its newline as group 1 where `pattern` matches all of it."""
+    if "|" not in pattern:
+        pattern = pattern.removeprefix("^").removesuffix(r"\Z")
+    within = _within_lines(pattern)
+    if within is None:
+        return None
+    bare = _GROUP.sub(lambda found: found[1] or "(?:", within.decode())
+    return re.compile(rb"(?:%b)(\n)|.*\n" % bare.encode())
 
 
 def _all_ascii(items: list[bytes]) -> bool:
@@ -328,11 +367,14 @@ def _full_match_kernel(input: Array, pattern: Any) -> torch.Tensor:
     regex = compiled(_scalar_text(pattern, "Pattern"))
     items = input.ravel().tolist()
     in_bytes = _ascii_twin(regex.pattern) if _all_ascii(items) else None
-    if in_bytes is None:
-        found: Any = map(regex.fullmatch, map(_decode, items))
+    by_line = _whole_lines(regex.pattern) if in_bytes is not None else None
+    text = joined(items) if by_line is not None else None
+    if by_line is not None and text is not None:
+        matches = bytearray(map(len, by_line.findall(text)))  # of the newline behind a match, or of nothing
+    elif in_bytes is not None:
+        matches = bytearray([match is not None for match in map(in_bytes.fullmatch, items)])
     else:
-        found = map(in_bytes.fullmatch, items)
-    matches = bytearray([match is not None for match in found])
+        matches = bytearray([regex.fullmatch(_decode(item)) is not None for item in items])
     return torch.from_numpy(np.frombuffer(matches, bool).reshape(input.shape))
 
 

@@ -70,8 +70,8 @@ def widened(rows: Array, multiple: int, fill: int) -> bytes:
 
 def strings_of_rows(text: bytes, count: int, size: int, shape: Any) -> Array:
     """The value of a string tensor, from so many rows of bytes of which the first `size` are wanted."""
-    rows = np.frombuffer(text, np.uint8).reshape(count, -1)[:, :size]
-    return np.ascontiguousarray(rows).view(f"V{size}").astype(object).reshape(shape)
+    row = np.dtype({"names": ["wanted"], "formats": [f"V{size}"], "offsets": [0], "itemsize": len(text) // count})
+    return np.frombuffer(text, row)["wanted"].astype(object).reshape(shape)
 
 
 _MANY = 32  # from how many elements on working on all of them together pays
@@ -274,7 +274,7 @@ def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
                 return None
             behind[owners] = ends[owners] - points - 1
             digits[owners] -= 1
-        text = text.replace(b".", b"")
+        text = text.translate(None, b".")
     signs = np.count_nonzero(codes < ord(".")) - len(items)  # "+" and "-", without the newlines
     if digits.min() < 1 or digits.max() > _EXACT or signs != np.count_nonzero(signed):
         return None
@@ -470,10 +470,19 @@ _length.shape(same_shape)
 
 @_length.kernel(CPU)
 def _length_kernel(input: Array, *, unit: str) -> torch.Tensor:
-    items = input.ravel().tolist()
-    if not _is_byte(unit):
-        items = [item if item.isascii() else item.translate(None, _INNER_BYTES) for item in items]
-    return torch.from_numpy(np.fromiter(map(len, items), np.int32, len(items)).reshape(input.shape))
+    items, in_bytes = input.ravel().tolist(), _is_byte(unit)
+    text = joined(items) if len(items) >= _MANY else None
+    if text is not None:
+        ends = np.flatnonzero(np.frombuffer(text if in_bytes else _first_bytes(text), np.uint8) == ord("\n"))
+        sizes = np.diff(ends, prepend=-1).astype(np.int32) - np.int32(1)
+    else:
+        sizes = np.fromiter(map(len, items if in_bytes else map(_first_bytes, items)), np.int32, len(items))
+    return torch.from_numpy(sizes.reshape(input.shape))
+
+
+def _first_bytes(text: bytes) -> bytes:
+    """As many bytes as there are characters."""
+    return text if text.isascii() else text.translate(None, _INNER_BYTES)
 
 
 def _is_byte(unit: str) -> bool:
@@ -567,6 +576,9 @@ def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, uni
     if pos.ndim == 0:
         start, count = int(pos), int(length)
         if in_bytes and start >= 0:
+            cut = _cut_alike(input, start, count) if input.shape == sizes and len(items) >= _MANY else None
+            if cut is not None:
+                return cut
             parts = list(map(itemgetter(_part(start, count)), items))
             if start == 0 or all(parts) or min(map(len, items)) >= start:  # else one ends before
                 return strings_of(parts, sizes)
@@ -575,6 +587,21 @@ def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, uni
         starts, counts = (np.broadcast_to(value.numpy(), sizes).ravel().tolist() for value in (pos, length))
     cut = _cut_bytes if in_bytes else _cut_characters
     return strings_of(list(map(cut, items, starts, counts, range(len(items)))), sizes)
+
+
+def _cut_alike(input: Array, start: int, count: int) -> Array | None:
+    """A part of every string, cut out of all together; None where one may end before, or the part is long."""
+    end = start + count
+    if count < 1 or end > _SHORT:
+        return None
+    heads = input.astype(f"S{end}")
+    rows = heads.view(np.uint8).reshape(-1, end)
+    if not rows[:, -1].all():  # shorter ones are filled with zeros
+        return None
+    return strings_of_rows(rows[:, start:].tobytes(), len(rows), count, input.shape)
+
+
+_SHORT = 64  # bytes, so that the beginnings of all strings take little memory
 
 
 def _part(start: int, count: int) -> slice:
