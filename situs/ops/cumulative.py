@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from situs.dispatch import binary
 from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype, int32
 from situs.errors import ArgumentError, DTypeError
 from situs.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
@@ -303,7 +304,7 @@ def _extreme(how: str, never: float, bound: Fill | None = None) -> Combine:
 
     def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
         base = plain(base, rows, data)  # where it has no NaN, there was none
-        if not data.is_floating_point() or data.is_cuda or not torch.isnan(base.sum()):  # a card should not wait
+        if not data.is_floating_point() or data.is_cuda or not math.isnan(_greatest(base)):  # a card should not wait
             return base
         column = (-1, *[1] * (data.ndim - 1))
         places, to = torch.arange(len(data)).reshape(column), rows.to(torch.int64).reshape(column).expand_as(data)
@@ -319,10 +320,15 @@ def _extreme(how: str, never: float, bound: Fill | None = None) -> Combine:
     return combine
 
 
+def _greatest(x: torch.Tensor) -> float:
+    """The greatest element; NaN if there is one."""
+    return float(x.amax() if x.dtype is torch.bfloat16 else x.numpy().max())
+
+
 def _as_int64(ids: torch.Tensor) -> torch.Tensor:
     if ids.device.type != "cpu":
         return ids.to(torch.int64)
-    return torch.from_numpy(ids.numpy().astype(np.int64))  # sooner by NumPy where there are few
+    return torch.from_numpy(ids.numpy().astype(np.int64)) if len(ids) <= _FEW else ids.long()  # as each is sooner
 
 
 def _by_ufunc(ufunc: Any) -> Combine:
@@ -352,7 +358,8 @@ def _highest(dtype: torch.dtype) -> float:
 def _by_segment(data: torch.Tensor, ids: torch.Tensor, count: int, combine: Combine, fill: Fill) -> torch.Tensor:
     """Combines the slices of `data` by their segment."""
     inner = data.shape[ids.ndim :]
-    base = torch.full((count, *inner), fill(data.dtype), dtype=data.dtype, device=data.device)
+    begin, shape = fill(data.dtype), (count, *inner)
+    base = data.new_full(shape, begin) if begin else data.new_zeros(shape)
     if not data.numel():
         return base
     if ids.ndim == 1:
@@ -387,7 +394,11 @@ def _segment(name: str, kernel: SegmentKernel, wide: SegmentKernel, types: DType
     declared.kernel(GPU, T=_gpu_types(name, native))(kernel)
     declared.kernel(CPU, T=WIDE_UNSIGNED)(wide)
 
+    combined = binary(declared)
+
     def call(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+        if isinstance(segment_ids, Tensor):
+            return combined(data, segment_ids, name)
         return declared(data, segment_ids, name=name)
 
     call.__doc__ = doc
@@ -430,7 +441,7 @@ def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
     return int(numbers[-1]) + 1
 
 
-_FEW = 256  # numbers that Python compares sooner than others are called to
+_FEW = 128  # numbers that Python compares sooner than others are called to
 _SMALL = 1024  # elements that NumPy combines sooner than PyTorch finds out how
 _RANGED = frozenset({torch.float32, torch.float64, torch.int32, torch.int64})
 
@@ -504,6 +515,8 @@ def _averaging(combine: Combine) -> SegmentKernel:
             made = _by_range(data, segment_ids, count, np.add, averages=True)
             if made is not None:
                 return made
+            if data.dtype in _RANGED and data.device.type == "cpu" and math.prod(data.shape[1:]) >= _WIDE:
+                return _by_segment(data, segment_ids, count, _mean_of_rows, _zero)
         total = _by_segment(data, segment_ids, count, combine, _zero)
         if data.dtype.is_floating_point and data.dtype is not torch.bfloat16 and data.device.type == "cpu":
             rows = total.numpy()  # where NumPy divides sooner than PyTorch finds out how
@@ -520,6 +533,10 @@ def _averaging(combine: Combine) -> SegmentKernel:
         return torch.div(total.to(torch.int64), of_each, rounding_mode="trunc").to(data.dtype)
 
     return kernel
+
+
+_WIDE = 16  # elements of a row, from which on PyTorch combines rows rather than elements
+_mean_of_rows = _scatter("mean")
 
 
 def _sizes(ids: torch.Tensor, count: int, rank: int) -> torch.Tensor:

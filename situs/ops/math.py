@@ -39,6 +39,7 @@ from situs.dtype import (
 )
 from situs.eager.convert import to_array
 from situs.errors import ArgumentError, DTypeError
+from situs.ops import quick_tanh
 from situs.ops.cast import cast, dtype_of, real
 from situs.ops.compare import equal, greater, greater_equal, less_equal, not_equal
 from situs.ops.constant import ones_like, zeros_like
@@ -659,6 +660,8 @@ atan = unary("Atan", torch.atan, ANALYTIC, "Computes the inverse tangent of x, e
 sinh = unary("Sinh", torch.sinh, ANALYTIC, "Computes the hyperbolic sine of x, element-wise.")
 cosh = unary("Cosh", torch.cosh, ANALYTIC, "Computes the hyperbolic cosine of x, element-wise.")
 tanh = unary("Tanh", torch.tanh, ANALYTIC, "Computes the hyperbolic tangent of x, element-wise.")
+if quick_tanh.IS_NEEDED:
+    find_op("Tanh").kernel(CPU, T={dt.float32}, lower=quick_tanh.lower, settled=True)(quick_tanh.kernel)
 asinh = unary("Asinh", torch.asinh, ANALYTIC, "Computes the inverse hyperbolic sine of x, element-wise.")
 acosh = unary("Acosh", torch.acosh, ANALYTIC, "Computes the inverse hyperbolic cosine of x; NaN for real x below 1.")
 atanh = unary("Atanh", torch.atanh, ANALYTIC, "Computes the inverse hyperbolic tangent of x, element-wise.")

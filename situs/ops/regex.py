@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from situs.dispatch import steered
 from situs.errors import ArgumentError
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, op
@@ -262,7 +263,6 @@ _IN_LINE = re.compile(
     re.VERBOSE,
 )
 _NEGATED_CLASS = re.compile(r"(\\.)|\[\^")
-_GROUP = re.compile(r"(\\.|\[(?:\\.|[^\\\]])*\])|\((?!\?)")
 
 
 @functools.lru_cache(maxsize=256)
@@ -275,14 +275,21 @@ def _within_lines(pattern: str) -> bytes | None:
 
 @functools.lru_cache(maxsize=256)
 def _whole_lines(pattern: str) -> re.Pattern[bytes] | None:
-    """A pattern that finds every line, with its newline as group 1 where `pattern` matches all of it."""
+    """A pattern for a newline and the line behind it, if `pattern` matches all of that; None if there is none."""
     if "|" not in pattern:
         pattern = pattern.removeprefix("^").removesuffix(r"\Z")
     within = _within_lines(pattern)
-    if within is None:
+    return None if within is None else re.compile(rb"\n(?:%b)(?=\n)" % within)
+
+
+def _match_lines(regex: re.Pattern[bytes], items: list[bytes]) -> Any:
+    """Which strings are lines that a pattern of `_whole_lines` finds; None where that cannot be told."""
+    text = b"\n".join([b"", *items, b""])
+    if text.count(b"\n") != len(items) + 1 or b"\0" in text:
         return None
-    bare = _GROUP.sub(lambda found: found[1] or "(?:", within.decode())
-    return re.compile(rb"(?:%b)(\n)|.*\n" % bare.encode())
+    codes = np.frombuffer(regex.sub(b"\n\0", text), np.uint8)
+    starts = np.flatnonzero(codes == ord("\n"))[:-1] + 1
+    return codes[starts] == 0
 
 
 def _all_ascii(items: list[bytes]) -> bool:
@@ -367,15 +374,15 @@ def _full_match_kernel(input: Array, pattern: Any) -> torch.Tensor:
     regex = compiled(_scalar_text(pattern, "Pattern"))
     items = input.ravel().tolist()
     in_bytes = _ascii_twin(regex.pattern) if _all_ascii(items) else None
-    by_line = _whole_lines(regex.pattern) if in_bytes is not None else None
-    text = joined(items) if by_line is not None else None
-    if by_line is not None and text is not None:
-        matches = bytearray(map(len, by_line.findall(text)))  # of the newline behind a match, or of nothing
-    elif in_bytes is not None:
-        matches = bytearray([match is not None for match in map(in_bytes.fullmatch, items)])
-    else:
-        matches = bytearray([regex.fullmatch(_decode(item)) is not None for item in items])
-    return torch.from_numpy(np.frombuffer(matches, bool).reshape(input.shape))
+    if in_bytes is None:
+        return _flags([regex.fullmatch(_decode(item)) is not None for item in items], input)
+    by_line = _whole_lines(regex.pattern)
+    flags = None if by_line is None else _match_lines(by_line, items)
+    return _flags([match is not None for match in map(in_bytes.fullmatch, items)] if flags is None else flags, input)
+
+
+def _flags(flags: Any, input: Array) -> torch.Tensor:
+    return torch.from_numpy(np.array(flags, bool).reshape(input.shape))
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
@@ -386,4 +393,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
         pattern: A regular expression of RE2's; a string or a string scalar.
         name: A name for the op.
     """
-    return _full_match(input, _host_text(pattern), name=name)
+    return _matches(input, _host_text(pattern), name=name)
+
+
+_matches = steered(_full_match)
