@@ -288,7 +288,7 @@ def _scatter(how: str, include_self: bool = False) -> Combine:
 
 def _for_each(rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
     """For each element of the data the row it belongs to; PyTorch sees that those of a slice are the same."""
-    indices = _as_int64(rows)
+    indices = rows.long()
     if data.ndim > 1:
         indices = indices.as_strided(data.shape, (indices.stride(0), *[0] * (data.ndim - 1)))
     return indices
@@ -304,7 +304,9 @@ def _extreme(how: str, never: float, bound: Fill | None = None) -> Combine:
 
     def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
         base = plain(base, rows, data)  # where it has no NaN, there was none
-        if not data.is_floating_point() or data.is_cuda or not math.isnan(_greatest(base)):  # a card should not wait
+        if (
+            not data.is_floating_point() or data.is_cuda or not base.numel() or not math.isnan(base.amax().item())
+        ):  # a card should not wait
             return base
         column = (-1, *[1] * (data.ndim - 1))
         places, to = torch.arange(len(data)).reshape(column), rows.to(torch.int64).reshape(column).expand_as(data)
@@ -318,17 +320,6 @@ def _extreme(how: str, never: float, bound: Fill | None = None) -> Combine:
         return torch.where((last >= 0) & (ends == 0), torch.nan, base)
 
     return combine
-
-
-def _greatest(x: torch.Tensor) -> float:
-    """The greatest element; NaN if there is one."""
-    return float(x.amax() if x.dtype is torch.bfloat16 else x.numpy().max())
-
-
-def _as_int64(ids: torch.Tensor) -> torch.Tensor:
-    if ids.device.type != "cpu":
-        return ids.to(torch.int64)
-    return torch.from_numpy(ids.numpy().astype(np.int64)) if len(ids) <= _FEW else ids.long()  # as each is sooner
 
 
 def _by_ufunc(ufunc: Any) -> Combine:

@@ -1,7 +1,7 @@
 """The hyperbolic tangent of many float32 on a host where PyTorch's is slow.
 
 PyTorch asks MKL, or Sleef, for a result that is rounded correctly, which on AMD's CPUs takes five times as long as
-TensorFlow's. Here it takes eight passes of plain arithmetic over the tensor. With ``C(x) = x / tanh(x)``
+TensorFlow's. Here it takes a few passes of plain arithmetic over the tensor. With ``C(x) = x / tanh(x)``
 
     C(x)   = 1 + x^2 / (3 + x^2 / 5 ...)        quickly, for small x
     C(2 x) = C(x) + x^2 / C(x)                  twice as large, in one pass
@@ -26,6 +26,7 @@ _AT_ONCE = 2**16  # elements for each thread, so that what lies between stays in
 _ONE = torch.tensor(1.0)
 _THREE = torch.tensor(48.318080826574686)  # 3 of the fraction, for x / 4; the other constants belong to it
 _A_FIFTH, _TO_A_HALF, _TO_ALL = 0.2153464660152445, 0.06263713134044348, 0.24999970734782553
+_LARGE = 49.0  # the square up to which the result is surely less than 1
 _LARGEST = 81.5  # the square from which on the result is 1
 
 
@@ -52,9 +53,13 @@ def quick_tanh(x: torch.Tensor) -> torch.Tensor:
 
 
 def _tanh(x: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-    squares = torch.mul(x, x).clamp_(max=_LARGEST)
+    squares = torch.mul(x, x)
+    has_large = not squares.amax().item() <= _LARGE  # or a NaN
+    if has_large:
+        squares.clamp_(max=_LARGEST)
     torch.add(_THREE, squares, alpha=_A_FIFTH, out=result)
     torch.addcdiv(_ONE, squares, result, out=result)
     torch.addcdiv(result, squares, result, value=_TO_A_HALF, out=result)
     torch.addcdiv(result, squares, result, value=_TO_ALL, out=result)
-    return torch.div(x, result, out=result).clamp_(-1.0, 1.0)
+    torch.div(x, result, out=result)
+    return result.clamp_(-1.0, 1.0) if has_large else result
