@@ -164,6 +164,12 @@ def _determinant_kernel(input: torch.Tensor) -> torch.Tensor:
 
 @_log_determinant.kernel(CPU, GPU)
 def _log_determinant_kernel(input: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    _check_square(input)
+    if _is_small(input):
+        with np.errstate(all="ignore"):
+            both = np.linalg.slogdet(input.resolve_conj().resolve_neg().numpy())
+        sign, logarithm = (torch.from_numpy(np.asarray(each)).to(input.dtype) for each in both)
+        return sign, logarithm
     sign, logarithm = torch.linalg.slogdet(input)
     return sign, logarithm.to(input.dtype)
 
@@ -460,10 +466,15 @@ def _lu_shape(input: TensorShape) -> tuple[TensorShape, TensorShape]:
 def _lu_kernel(input: torch.Tensor, *, output_idx_type: DType) -> tuple[torch.Tensor, torch.Tensor]:
     _check_square(input)
     factors, pivots, info = torch.linalg.lu_factor_ex(input)
-    if bool(info.any()):
+    if _failed(info):
         raise ArgumentError("Input is not invertible.")
     if not input.numel():
         return factors, pivots.to(TORCH_DTYPE[output_idx_type])
+    if input.ndim == 2 and input.device.type == "cpu":
+        order = list(range(len(pivots)))
+        for row, other in enumerate(pivots.tolist()):
+            order[row], order[other - 1] = order[other - 1], order[row]
+        return factors, torch.tensor(order, dtype=TORCH_DTYPE[output_idx_type])
     swaps, _, _ = torch.lu_unpack(factors, pivots, unpack_data=False)
     return factors, swaps.abs().argmax(-2).to(TORCH_DTYPE[output_idx_type])
 

@@ -406,7 +406,7 @@ def _first_occurrences(x: Any, out_idx: DType) -> tuple[Any, torch.Tensor]:
     """The different elements in the order in which they come, and for each element which it is."""
     if x.ndim != 1:
         raise ValueError("not a vector")  # the shape rule says it better
-    array, seen = _comparable(x), dict[Any, int]()
+    array = _comparable(x)
     if array.dtype.kind == "i" and len(array) >= _MANY_NUMBERS:
         lowest = int(array.min())
         span = int(array.max()) - lowest + 1
@@ -415,8 +415,10 @@ def _first_occurrences(x: Any, out_idx: DType) -> tuple[Any, torch.Tensor]:
             return torch.from_numpy((y + lowest).astype(array.dtype)), torch.from_numpy(
                 indices.astype(out_idx.as_numpy_dtype)
             )
-    places = [seen.setdefault(element, len(seen)) for element in array.tolist()]
-    indices = torch.from_numpy(np.array(places, out_idx.as_numpy_dtype))
+    elements = array.tolist()
+    seen = dict.fromkeys(elements)
+    seen.update(zip(seen, range(len(seen)), strict=True))
+    indices = torch.from_numpy(np.fromiter(map(seen.__getitem__, elements), out_idx.as_numpy_dtype, len(elements)))
     y: Any = np.fromiter(seen, array.dtype, len(seen))
     return torch.from_numpy(y).to(x.dtype) if isinstance(x, torch.Tensor) else y, indices
 
