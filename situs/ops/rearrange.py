@@ -169,9 +169,11 @@ def _reverse_sequence_kernel(
 ) -> torch.Tensor:
     _reverse_sequence_sizes(input.shape, seq_lengths.shape, seq_dim=seq_dim, batch_dim=batch_dim)
     lengths, limit = seq_lengths.long()[:, None], input.shape[seq_dim]
-    if lengths.numel() and not 0 <= lengths.min() <= lengths.max() <= limit:
+    if lengths.numel() and not 0 <= lengths.min().item() <= lengths.max().item() <= limit:
         found = seq_lengths.tolist()
         raise ArgumentError(f"seq_lens must be in [0, input.dims({seq_dim})] = [0, {limit}], got {found}")
+    if batch_dim == 0 and seq_dim == 1 and len(lengths) <= _FEW_ROWS and input.device.type == "cpu":
+        return _reverse_few(input, seq_lengths)
     places = torch.arange(limit, device=input.device)
     source = torch.where(places < lengths, lengths - 1 - places, places)
     rows = torch.arange(len(lengths), device=input.device)[:, None]
@@ -179,6 +181,18 @@ def _reverse_sequence_kernel(
         return input[rows, source]
     moved = input.movedim((batch_dim, seq_dim), (0, 1))
     return moved[rows, source].movedim((0, 1), (batch_dim, seq_dim))
+
+
+_FEW_ROWS = 16  # which are sooner reversed one by one
+
+
+def _reverse_few(input: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    output = input.clone(memory_format=torch.contiguous_format)
+    source, target = (each.view(torch.int16) if each.dtype is torch.bfloat16 else each for each in (input, output))
+    rows, reversed_rows = source.resolve_conj().resolve_neg().numpy(), target.numpy()
+    for row, length in enumerate(lengths.tolist()):
+        reversed_rows[row, :length] = rows[row, :length][::-1]
+    return output
 
 
 _reverse_sequence.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_sequence_kernel))

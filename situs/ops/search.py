@@ -6,7 +6,9 @@ NaN counts as larger than every number.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -416,8 +418,7 @@ def _first_occurrences(x: Any, out_idx: DType) -> tuple[Any, torch.Tensor]:
                 indices.astype(out_idx.as_numpy_dtype)
             )
     elements = array.tolist()
-    seen = dict.fromkeys(elements)
-    seen.update(zip(seen, range(len(seen)), strict=True))
+    seen = defaultdict[Any, int](itertools.count().__next__)
     indices = torch.from_numpy(np.fromiter(map(seen.__getitem__, elements), out_idx.as_numpy_dtype, len(elements)))
     y: Any = np.fromiter(seen, array.dtype, len(seen))
     return torch.from_numpy(y).to(x.dtype) if isinstance(x, torch.Tensor) else y, indices
