@@ -666,7 +666,7 @@ sinh = unary("Sinh", torch.sinh, ANALYTIC, "Computes the hyperbolic sine of x, e
 cosh = unary("Cosh", torch.cosh, ANALYTIC, "Computes the hyperbolic cosine of x, element-wise.")
 tanh = unary("Tanh", torch.tanh, ANALYTIC, "Computes the hyperbolic tangent of x, element-wise.")
 if quick_tanh.IS_NEEDED:
-    find_op("Tanh").kernel(CPU, T={dt.float32}, lower=quick_tanh.lower, settled=True)(quick_tanh.kernel)
+    find_op("Tanh").kernel(CPU, T=frozenset({dt.float32}), lower=quick_tanh.lower, settled=True)(quick_tanh.kernel)
 asinh = unary("Asinh", torch.asinh, ANALYTIC, "Computes the inverse hyperbolic sine of x, element-wise.")
 acosh = unary("Acosh", torch.acosh, ANALYTIC, "Computes the inverse hyperbolic cosine of x; NaN for real x below 1.")
 atanh = unary("Atanh", torch.atanh, ANALYTIC, "Computes the inverse hyperbolic tangent of x, element-wise.")

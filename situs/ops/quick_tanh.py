@@ -47,8 +47,9 @@ def quick_tanh(x: torch.Tensor) -> torch.Tensor:
     if x.numel() <= at_once:
         return _tanh(x, torch.empty_like(x))
     made = torch.empty(x.shape, dtype=x.dtype)
-    for part, result in zip(x.reshape(-1).split(at_once), made.view(-1).split(at_once), strict=True):
-        _tanh(part, result)
+    flat, results = x.reshape(-1), made.view(-1)
+    for start in range(0, len(flat), at_once):
+        _tanh(flat[start : start + at_once], results[start : start + at_once])
     return made
 
 

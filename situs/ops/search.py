@@ -413,10 +413,9 @@ def _first_occurrences(x: Any, out_idx: DType) -> tuple[Any, torch.Tensor]:
         lowest = int(array.min())
         span = int(array.max()) - lowest + 1
         if span <= 4 * len(array):
-            y, indices = _first_in_table(array.astype(np.int64) - lowest, span)
-            return torch.from_numpy((y + lowest).astype(array.dtype)), torch.from_numpy(
-                indices.astype(out_idx.as_numpy_dtype)
-            )
+            numbers, places = _first_in_table(array.astype(np.int64) - lowest, span)
+            found = torch.from_numpy((numbers + lowest).astype(array.dtype))
+            return found, torch.from_numpy(places.astype(out_idx.as_numpy_dtype))
     elements = array.tolist()
     seen = defaultdict[Any, int](itertools.count().__next__)
     indices = torch.from_numpy(np.fromiter(map(seen.__getitem__, elements), out_idx.as_numpy_dtype, len(elements)))

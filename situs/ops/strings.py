@@ -587,9 +587,9 @@ _substr_sizes = of_sizes(lambda input, pos, length: _substr_shape(input, pos, le
 def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, unit: str) -> Array:
     sizes = tuple(_substr_sizes(input.shape, pos.shape, length.shape))
     if pos.ndim == 0 and input.size >= _MANY and _is_byte(unit):
-        cut = _cut_alike(input, int(pos), int(length))
-        if cut is not None:
-            return cut
+        alike = _cut_alike(input, int(pos), int(length))
+        if alike is not None:
+            return alike
     items = (input if input.shape == sizes else np.broadcast_to(input, sizes)).ravel().tolist()
     in_bytes = _is_byte(unit)
     if not in_bytes and all(map(bytes.isascii, items)):
