@@ -6,9 +6,7 @@ NaN counts as larger than every number.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import defaultdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -417,8 +415,14 @@ def _first_occurrences(x: Any, out_idx: DType) -> tuple[Any, torch.Tensor]:
             found = torch.from_numpy((numbers + lowest).astype(array.dtype))
             return found, torch.from_numpy(places.astype(out_idx.as_numpy_dtype))
     elements = array.tolist()
-    seen = defaultdict[Any, int](itertools.count().__next__)
-    indices = torch.from_numpy(np.fromiter(map(seen.__getitem__, elements), out_idx.as_numpy_dtype, len(elements)))
+    seen: dict[Any, Any] = dict.fromkeys(elements)
+    kind = out_idx.as_numpy_dtype
+    if len(seen) == len(elements):  # all differ
+        places = np.arange(len(elements), dtype=kind)
+    else:
+        seen.update(zip(seen, range(len(seen)), strict=True))
+        places = np.fromiter(map(seen.__getitem__, elements), kind, len(elements))
+    indices = torch.from_numpy(places)
     y: Any = np.fromiter(seen, array.dtype, len(seen))
     return torch.from_numpy(y).to(x.dtype) if isinstance(x, torch.Tensor) else y, indices
 
