@@ -85,12 +85,14 @@ WORDS, NUMERALS = shaped((4,), (1000,), _words), shaped((4,), (1000,), _numerals
 NUMBERS, WHOLE = shaped((4,), (1000,), _signed), shaped((4,), (1000,), _below(1000))
 
 # Element by element.
-UNARY = "abs ceil cos erf exp floor log log1p negative reciprocal round rsqrt sigmoid sign sin sqrt square tanh"
+UNARY = (
+    "abs asin atan ceil cos erf exp floor log log1p negative reciprocal round rsqrt sigmoid sign sin sqrt square tanh"
+)
 for _name in UNARY.split():
     program(_name, lambda tf, x, _n=_name: getattr(tf.math, _n)(x), F)
 BINARY = (
     "add atan2 divide divide_no_nan equal floordiv greater greater_equal less less_equal maximum minimum mod multiply "
-    "not_equal pow squared_difference subtract"
+    "not_equal pow squared_difference subtract xlogy"
 )
 for _name in BINARY.split():
     program(_name, lambda tf, x, y, _n=_name: getattr(tf.math, _n)(x, y), F, F)
@@ -146,6 +148,8 @@ program("where of a condition", lambda tf, c: tf.where(c), B)
 program("one_hot", lambda tf, i: tf.one_hot(i, 10), ROWS)
 program("scatter_nd", lambda tf, i, x: tf.scatter_nd(i, x, [4, 4]), PAIRS, V)
 program("tensor_scatter_nd_update", lambda tf, x, i, u: tf.tensor_scatter_nd_update(x, i, u), F, PAIRS, V)
+program("tensor_scatter_nd_add", lambda tf, x, i, u: tf.tensor_scatter_nd_add(x, i, u), F, PAIRS, V)
+program("reverse_sequence", lambda tf, x, i: tf.reverse_sequence(x, i, 1), F, ROWS)
 program("dynamic_partition", lambda tf, x, i: tf.dynamic_partition(x, i, 4), V, ROWS)
 program("sequence_mask", lambda tf, i: tf.sequence_mask(i, 10), ROWS)
 program("searchsorted", lambda tf, x, y: tf.searchsorted(tf.sort(x), y), V, V)
@@ -188,8 +192,10 @@ program("argsort", lambda tf, x: tf.argsort(x), F)
 program("top_k", lambda tf, x: tf.math.top_k(x, 3), F)
 program("in_top_k", lambda tf, i, x: tf.math.in_top_k(i, x, 3), ROWS, F)
 program("unique", lambda tf, i: tf.unique(i), ROWS)
+program("unique of strings", lambda tf, s: tf.unique(s), WORDS)
 program("unique_with_counts", lambda tf, i: tf.unique_with_counts(i), ROWS)
 program("bincount", lambda tf, i: tf.math.bincount(i), ROWS)
+program("histogram_fixed_width", lambda tf, x: tf.histogram_fixed_width(x, [0.0, 1.0], 10), F)
 program("count_nonzero", lambda tf, x: tf.math.count_nonzero(x), F)
 program("confusion_matrix", lambda tf, i, j: tf.math.confusion_matrix(i, j, 4), ROWS, ROWS)
 for _name in ("segment_sum", "segment_mean", "segment_max"):
@@ -211,6 +217,8 @@ program("trace", lambda tf, x: tf.linalg.trace(x), F)
 program("band_part", lambda tf, x: tf.linalg.band_part(x, -1, 0), F)
 program("inv", lambda tf, x: tf.linalg.inv(x), SPD)
 program("det", lambda tf, x: tf.linalg.det(x), SPD)
+program("slogdet", lambda tf, x: tf.linalg.slogdet(x), SPD)
+program("lu", lambda tf, x: tf.linalg.lu(x), SPD)
 program("solve", lambda tf, x, y: tf.linalg.solve(x, y), SPD, SPD)
 program("cholesky", lambda tf, x: tf.linalg.cholesky(x), SPD)
 program("qr", lambda tf, x: tf.linalg.qr(x), SPD)
@@ -266,6 +274,7 @@ program("image.random_brightness", lambda tf, x: tf.image.random_brightness(x, 0
 program("image.random_contrast", lambda tf, x: tf.image.random_contrast(x, 0.2, 0.8), IMAGE)
 program("image.random_crop", lambda tf, x: tf.image.random_crop(x, [6, 6, 3]), IMAGE)
 program("image.adjust_brightness", lambda tf, x: tf.image.adjust_brightness(x, 0.1), IMAGE)
+program("image.adjust_contrast", lambda tf, x: tf.image.adjust_contrast(x, 0.5), IMAGE)
 program("image.rgb_to_grayscale", lambda tf, x: tf.image.rgb_to_grayscale(x), IMAGE)
 program("image.convert_image_dtype", lambda tf, x: tf.image.convert_image_dtype(x, tf.float32), PIXELS)
 program("image.per_image_standardization", lambda tf, x: tf.image.per_image_standardization(x), IMAGE)

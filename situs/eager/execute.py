@@ -53,9 +53,10 @@ class Step:
 
     ``dtype`` is what the value of a single result has, as PyTorch says it, or NumPy for strings; None where there
     are several results, or the signature leaves it open. ``varies`` says that it must be looked at in every call.
+    ``several`` has the same of each result, where these are several or a list.
     """
 
-    __slots__ = ("assignment", "dtype", "op", "place", "run", "target", "types", "varies")
+    __slots__ = ("assignment", "dtype", "op", "place", "run", "several", "target", "types", "varies")
 
     def __init__(
         self, op: Op, types: dict[str, DType], assignment: Assignment, run: Callable[..., Any], target: Device
@@ -73,6 +74,10 @@ class Step:
         if dtype is not None:
             self.place = place(target, dtype)
             self.dtype = TORCH_DTYPE.get(dtype, STRINGS)
+        self.several: list[tuple[Any, Place]] = []
+        if self.dtype is None:
+            known = [arg.type if isinstance(arg.type, DType) else types.get(arg.type) for arg in op.outputs]
+            self.several = [(TORCH_DTYPE.get(each, STRINGS), place(target, each)) for each in known if each is not None]
 
     def verify(self, made: Any) -> None:
         """Raises unless a kernel returned what the op's signature promises.
@@ -253,8 +258,11 @@ def wrap_results(step: Step, made: Any) -> Any:
     """
     assignment = step.assignment
     if step.dtype is None or getattr(made, "dtype", None) is not step.dtype:
-        step.verify(made)
+        results = _wrap_each(step, made)
         note(assignment)
+        if results is not None:
+            return results
+        step.verify(made)
         if type(made) is tuple or type(made) is list:
             return [wrap(value, place_of(step.target, value), assignment) for value in made]
         return wrap(made, place_of(step.target, made), assignment)
@@ -264,6 +272,23 @@ def wrap_results(step: Step, made: Any) -> Any:
     tensor._place = step.place
     tensor._made_by = assignment
     return tensor
+
+
+def _wrap_each(step: Step, made: Any) -> list[EagerTensor] | None:
+    """Several results as tensors; None unless each is plainly what the op's signature promises."""
+    if type(made) is not tuple and type(made) is not list:
+        return None
+    promised, outputs = step.several, step.op.outputs
+    if len(outputs) == 1 and outputs[0].is_list:
+        promised = promised * len(made)
+    if len(made) != len(promised):
+        return None
+    results = []
+    for value, (dtype, where) in zip(made, promised):  # noqa: B905 -- see `recall`
+        if getattr(value, "dtype", None) is not dtype:
+            return None
+        results.append(wrap(value, where, step.assignment))
+    return results
 
 
 def _value(item: Any) -> Any:

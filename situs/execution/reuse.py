@@ -160,8 +160,9 @@ def overwriting(call: Call, placed: Placed, place: int) -> Function | None:
     if node is None or not _fits(node, place):
         return None
     kernel = placed[node].kernel
-    function = kernel.function
-    if _is_torch(function) and kernel.lower is None:
+    lowered = None if kernel.lower is None else kernel.lower(*node.args, **node.attrs)
+    function = kernel.function if lowered is None else lowered
+    if _is_torch(function):
         return _of_torch(function, place, takes_out=len(node.op_def.inputs) == 2)
     declared = node.op_def.in_place_rule
     return declared.rule(node, place) if declared is not None and kernel.keeps_traits else None

@@ -23,6 +23,9 @@ def linear_indices(indices: torch.Tensor, shape: Sequence[int], what: str) -> to
     """
     depth = indices.shape[-1]
     if depth and indices.device.type == "cpu":
+        few = _of_few(indices, shape) if indices.ndim == 2 and indices.numel() <= _FEW else None
+        if few is not None:
+            return few
         columns = indices.numpy().reshape(math.prod(indices.shape[:-1]), depth).T
         try:
             return torch.from_numpy(np.asarray(np.ravel_multi_index(tuple(columns), tuple(shape[:depth]))))
@@ -36,6 +39,21 @@ def linear_indices(indices: torch.Tensor, shape: Sequence[int], what: str) -> to
         value = indices.reshape(-1, indices.shape[-1])[flat].tolist()
         raise ArgumentError(f"indices{subscript} = {value} does not index into {what} {brackets(list(shape))}")
     return rows
+
+
+_FEW = 64  # indices that Python reads sooner than NumPy finds out how
+
+
+def _of_few(indices: torch.Tensor, shape: Sequence[int]) -> torch.Tensor | None:
+    rows = []
+    for vector in indices.tolist():
+        row = 0
+        for place, size in zip(vector, shape, strict=False):
+            if not 0 <= place < size:
+                return None
+            row = row * size + place
+        rows.append(row)
+    return torch.from_numpy(np.array(rows, np.int64))
 
 
 def safe_linear_indices(indices: torch.Tensor, shape: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:

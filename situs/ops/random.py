@@ -100,6 +100,8 @@ def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torc
     if not logits.numel():
         return torch.empty(len(logits), count, dtype=TORCH_DTYPE[dtype], device=logits.device)
     if logits.device.type == "cpu" and all_finite(logits):
+        if logits.shape[0] * count * logits.shape[1] <= _FEW and logits.dtype is torch.float32:
+            return _draw_few(logits.numpy(), count, dtype, source)
         known = logits.to(torch.float64)
         weights = (known - known.amax(dim=1, keepdim=True)).exp_()
     else:
@@ -109,6 +111,16 @@ def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torc
     total = cumulated[:, -1:]
     points = torch.rand(len(logits), count, dtype=torch.float64, device=source.device, generator=source) * total
     return torch.searchsorted(cumulated, points, right=True).to(TORCH_DTYPE[dtype])
+
+
+_FEW = 1024  # comparisons that NumPy makes sooner than PyTorch finds out how
+
+
+def _draw_few(logits: Any, count: int, dtype: DType, source: torch.Generator) -> torch.Tensor:
+    known = logits.astype(np.float64)
+    cumulated = np.exp(known - known.max(1, keepdims=True)).cumsum(1)
+    points = torch.rand(len(logits), count, dtype=torch.float64, generator=source).numpy() * cumulated[:, -1:]
+    return torch.from_numpy((cumulated[:, None, :] <= points[:, :, None]).sum(2, dtype=dtype.as_numpy_dtype))
 
 
 def draw_gamma(sizes: tuple[int, ...], alpha: torch.Tensor, source: torch.Generator) -> torch.Tensor:

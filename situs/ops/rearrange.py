@@ -19,7 +19,7 @@ from situs.errors import ArgumentError, InvalidArgumentError
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
 from situs.ops.attribute import is_plain, plain
 from situs.ops.constant import convert_to_tensor, zeros_like
-from situs.ops.define import CPU, GPU, op
+from situs.ops.define import CPU, GPU, of_sizes, op
 from situs.ops.join import stack
 from situs.ops.math import add, floormod, negative
 from situs.ops.naming import Composed
@@ -160,22 +160,39 @@ def _reverse_sequence_shape(
     return input
 
 
+_reverse_sequence_sizes = of_sizes(_reverse_sequence_shape)
+
+
 @_reverse_sequence.kernel(CPU, GPU, T=FIXED)
 def _reverse_sequence_kernel(
     input: torch.Tensor, seq_lengths: torch.Tensor, seq_dim: int, batch_dim: int
 ) -> torch.Tensor:
-    _reverse_sequence_shape(
-        TensorShape(input.shape), TensorShape(seq_lengths.shape), seq_dim=seq_dim, batch_dim=batch_dim
-    )
-    lengths, limit = seq_lengths.to(torch.int64)[:, None], input.shape[seq_dim]
-    if bool(((lengths < 0) | (lengths > limit)).any()):
+    _reverse_sequence_sizes(input.shape, seq_lengths.shape, seq_dim=seq_dim, batch_dim=batch_dim)
+    lengths, limit = seq_lengths.long()[:, None], input.shape[seq_dim]
+    if lengths.numel() and not 0 <= lengths.min().item() <= lengths.max().item() <= limit:
         found = seq_lengths.tolist()
         raise ArgumentError(f"seq_lens must be in [0, input.dims({seq_dim})] = [0, {limit}], got {found}")
+    if batch_dim == 0 and seq_dim == 1 and len(lengths) <= _FEW_ROWS and input.device.type == "cpu":
+        return _reverse_few(input, seq_lengths)
     places = torch.arange(limit, device=input.device)
     source = torch.where(places < lengths, lengths - 1 - places, places)
     rows = torch.arange(len(lengths), device=input.device)[:, None]
+    if batch_dim == 0 and seq_dim == 1:
+        return input[rows, source]
     moved = input.movedim((batch_dim, seq_dim), (0, 1))
     return moved[rows, source].movedim((0, 1), (batch_dim, seq_dim))
+
+
+_FEW_ROWS = 16  # which are sooner reversed one by one
+
+
+def _reverse_few(input: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    output = input.clone(memory_format=torch.contiguous_format)
+    source, target = (each.view(torch.int16) if each.dtype is torch.bfloat16 else each for each in (input, output))
+    rows, reversed_rows = source.resolve_conj().resolve_neg().numpy(), target.numpy()
+    for row, length in enumerate(lengths.tolist()):
+        reversed_rows[row, :length] = rows[row, :length][::-1]
+    return output
 
 
 _reverse_sequence.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_sequence_kernel))

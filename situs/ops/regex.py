@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from situs.dispatch import steered
 from situs.errors import ArgumentError
 from situs.ops.attribute import as_bool
 from situs.ops.define import CPU, op
-from situs.ops.strings import Array, each, strings_of
+from situs.ops.strings import Array, each, joined, lines, strings_of
 from situs.shapes import TensorShape, brackets
 from situs.tensor import Tensor
 
@@ -219,6 +220,11 @@ def _replace_kernel(input: Array, pattern: Any, rewrite: Any, *, replace_global:
     if in_bytes is None or _may_be_empty(regex.pattern):
         return each(lambda item: _encode(_replaced(_decode(item), regex, pieces, limit)), input)
     rewritten = _python_rewrite([piece.encode() if isinstance(piece, str) else piece for piece in pieces])
+    if replace_global and not any(isinstance(piece, str) and "\n" in piece for piece in pieces):
+        within = _within_lines(regex.pattern)
+        text = joined(items) if within is not None else None
+        if within is not None and text is not None:
+            return strings_of(lines(re.sub(within, rewritten, text)), input.shape)
     count = 0 if replace_global else 1
     return strings_of([in_bytes.sub(rewritten, item, count) for item in items], input.shape)
 
@@ -244,6 +250,46 @@ def _may_be_empty(pattern: str) -> bool:
 def _ascii_twin(pattern: str) -> re.Pattern[bytes] | None:
     """The same pattern for bytes that are ASCII text; None if it speaks of other characters."""
     return re.compile(pattern.encode()) if pattern.isascii() else None
+
+
+# What a pattern for many lines at once may be made of: none of it matches a newline, or asks where a string begins.
+_IN_LINE = re.compile(
+    r"""
+    (?: [^\\\[\]^$(\x00-\x1f]
+    | \\[dwb] | \\[^\w\s]
+    | \[ (?P<negated>\^?) (?: [^\\\[\]\x00-\x1f] | \\[dw] | \\[^\w\s] )+ \]
+    | \( (?:\?:|(?!\?)) )*
+    """,
+    re.VERBOSE,
+)
+_NEGATED_CLASS = re.compile(r"(\\.)|\[\^")
+
+
+@functools.lru_cache(maxsize=256)
+def _within_lines(pattern: str) -> bytes | None:
+    """A pattern for text of many lines that matches within each what `pattern` does; None if there is none."""
+    if not pattern.isascii() or _IN_LINE.fullmatch(pattern) is None:
+        return None
+    return _NEGATED_CLASS.sub(lambda found: found[1] or "[^\n", pattern).encode()
+
+
+@functools.lru_cache(maxsize=256)
+def _whole_lines(pattern: str) -> re.Pattern[bytes] | None:
+    """A pattern for a newline and the line behind it, if `pattern` matches all of that; None if there is none."""
+    if "|" not in pattern:
+        pattern = pattern.removeprefix("^").removesuffix(r"\Z")
+    within = _within_lines(pattern)
+    return None if within is None else re.compile(rb"\n(?:%b)(?=\n)" % within)
+
+
+def _match_lines(regex: re.Pattern[bytes], items: list[bytes]) -> Any:
+    """Which strings are lines that a pattern of `_whole_lines` finds; None where that cannot be told."""
+    text = b"\n".join([b"", *items, b""])
+    if text.count(b"\n") != len(items) + 1 or b"\0" in text:
+        return None
+    codes = np.frombuffer(regex.sub(b"\n\0", text), np.uint8)
+    starts = np.flatnonzero(codes == ord("\n"))[:-1] + 1
+    return codes[starts] == 0
 
 
 def _all_ascii(items: list[bytes]) -> bool:
@@ -329,11 +375,14 @@ def _full_match_kernel(input: Array, pattern: Any) -> torch.Tensor:
     items = input.ravel().tolist()
     in_bytes = _ascii_twin(regex.pattern) if _all_ascii(items) else None
     if in_bytes is None:
-        found: Any = map(regex.fullmatch, map(_decode, items))
-    else:
-        found = map(in_bytes.fullmatch, items)
-    matches = bytearray([match is not None for match in found])
-    return torch.from_numpy(np.frombuffer(matches, bool).reshape(input.shape))
+        return _flags([regex.fullmatch(_decode(item)) is not None for item in items], input)
+    by_line = _whole_lines(regex.pattern)
+    flags = None if by_line is None else _match_lines(by_line, items)
+    return _flags([match is not None for match in map(in_bytes.fullmatch, items)] if flags is None else flags, input)
+
+
+def _flags(flags: Any, input: Array) -> torch.Tensor:
+    return torch.from_numpy(np.array(flags, bool).reshape(input.shape))
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
@@ -344,4 +393,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
         pattern: A regular expression of RE2's; a string or a string scalar.
         name: A name for the op.
     """
-    return _full_match(input, _host_text(pattern), name=name)
+    return _matches(input, _host_text(pattern), name=name)
+
+
+_matches = steered(_full_match)

@@ -45,19 +45,8 @@ def _add(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> Non
 
 
 def _replace_in_order(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
-    """The last update of a row wins, which index_copy_ does not promise when it runs in parallel."""
-    numbers = rows.numpy()
-    order = numbers.argsort(kind="stable")
-    ordered = numbers[order]
-    is_last = np.empty(len(order), bool)
-    is_last[-1:] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
-    target, values = _as_array(output), _as_array(updates)
-    if is_last.all():
-        target[numbers] = values
-    else:
-        last = order[is_last]
-        target[numbers[last]] = values[last]
+    """The last update of a row wins, as NumPy has it; index_copy_ does not promise it when it runs in parallel."""
+    _as_array(output)[rows.numpy()] = _as_array(updates)
 
 
 def _as_array(value: torch.Tensor) -> Any:
@@ -389,11 +378,12 @@ def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) 
 @_partition.kernel(CPU)
 def _partition_on_host(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
     numbers = partitions.numpy().reshape(-1)
-    if not numbers.size or numbers.min() < 0 or numbers.max() >= num_partitions:
+    order = numbers.argsort(kind="stable")
+    if not numbers.size or numbers[order[0]] < 0 or numbers[order[-1]] >= num_partitions:
         return _partition_kernel(data, partitions, num_partitions)
     _partition_sizes(data.shape, partitions.shape, num_partitions=num_partitions)
     rows = data if partitions.ndim == 1 else data.reshape([len(numbers), *data.shape[partitions.ndim :]])
-    order, sizes = numbers.argsort(kind="stable"), np.bincount(numbers, minlength=num_partitions)
+    sizes = np.bincount(numbers, minlength=num_partitions)
     if isinstance(rows, torch.Tensor):
         return rows.index_select(0, torch.from_numpy(order)).split_with_sizes(sizes.tolist())
     return np.split(rows[order], np.cumsum(sizes)[:-1])

@@ -224,7 +224,8 @@ def _in_top_k_cpu(predictions: torch.Tensor, targets: torch.Tensor, k: Any) -> t
     _in_top_k_sizes(predictions.shape, targets.shape)
     classes = predictions.shape[1]
     rows, chosen = predictions.numpy(), targets.numpy()  # NumPy's comparisons are four times as fast as PyTorch's
-    if not len(chosen) or chosen.min() < 0 or chosen.max() >= classes or classes > _COUNTED_EXACTLY:
+    without_sign = chosen.view(f"u{chosen.itemsize}")  # so that a negative number is too large
+    if not len(chosen) or without_sign.max() >= classes or classes > _COUNTED_EXACTLY:
         return _in_top_k_gpu(predictions, targets, k)
     ones = np.ones(classes, np.float32)
     better = rows > rows[np.arange(len(rows)), chosen][:, None]
@@ -397,19 +398,47 @@ def _unique_kernel(x: Any, out_idx: DType) -> Any:
 @_unique_with_counts.kernel(CPU)
 def _unique_with_counts_kernel(x: Any, out_idx: DType) -> Any:
     y, indices = _first_occurrences(x, out_idx)
-    counts = torch.bincount(indices, minlength=len(y))
-    return y, indices, counts.to(TORCH_DTYPE[out_idx])
+    counts = np.bincount(indices.numpy(), minlength=len(y))
+    return y, indices, torch.from_numpy(counts.astype(out_idx.as_numpy_dtype))
 
 
 def _first_occurrences(x: Any, out_idx: DType) -> tuple[Any, torch.Tensor]:
     """The different elements in the order in which they come, and for each element which it is."""
     if x.ndim != 1:
         raise ValueError("not a vector")  # the shape rule says it better
-    array, seen = _comparable(x), dict[Any, int]()
-    places = [seen.setdefault(element, len(seen)) for element in array.tolist()]
-    indices = torch.from_numpy(np.array(places, out_idx.as_numpy_dtype))
+    array = _comparable(x)
+    if array.dtype.kind == "i" and len(array) >= _MANY_NUMBERS:
+        lowest = int(array.min())
+        span = int(array.max()) - lowest + 1
+        if span <= 4 * len(array):
+            numbers, places = _first_in_table(array.astype(np.int64) - lowest, span)
+            found = torch.from_numpy((numbers + lowest).astype(array.dtype))
+            return found, torch.from_numpy(places.astype(out_idx.as_numpy_dtype))
+    elements = array.tolist()
+    seen: dict[Any, Any] = dict.fromkeys(elements)
+    kind = out_idx.as_numpy_dtype
+    if len(seen) == len(elements):  # all differ
+        places = np.arange(len(elements), dtype=kind)
+    else:
+        seen.update(zip(seen, range(len(seen)), strict=True))
+        places = np.fromiter(map(seen.__getitem__, elements), kind, len(elements))
+    indices = torch.from_numpy(places)
     y: Any = np.fromiter(seen, array.dtype, len(seen))
     return torch.from_numpy(y).to(x.dtype) if isinstance(x, torch.Tensor) else y, indices
+
+
+_MANY_NUMBERS = 64  # from how many on a table of them pays
+
+
+def _first_in_table(numbers: Any, span: int) -> tuple[Any, Any]:
+    """The same for numbers below `span`, by a table with a row for each: where it was seen first."""
+    first = np.full(span, len(numbers))
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several, the last that is written stays
+    present = np.flatnonzero(first < len(numbers))
+    found = present[first[present].argsort()]
+    rank = first  # for each number that is there: which it is
+    rank[found] = np.arange(len(found))
+    return found, rank[numbers]
 
 
 def _comparable(x: Any) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from situs import dtype as dt
+from situs.dispatch import steered, typed, unary
 from situs.dtype import INDEX, STRING, DType, as_dtype
 from situs.errors import ArgumentError, InvalidArgumentError, OutOfRangeError, UnimplementedError
 from situs.ops.array import reshape
@@ -49,29 +50,22 @@ def each(function: Callable[[bytes], bytes], value: Array) -> Array:
 
 def joined(items: list[bytes]) -> bytes | None:
     """All strings in one, each ended by a newline, to be worked on together; None if one has a newline in it."""
-    text = b"".join([b"\n".join(items), b"\n"])
+    text = b"\n".join([*items, b""])
     return text if text.count(b"\n") == len(items) else None
 
 
-def as_rows(text: bytes | None, count: int) -> Array | None:
-    """Strings that were `joined` as the rows of a matrix of bytes; None if they differ in length."""
-    if text is None or count < _MANY or len(text) % count or len(text) == count:
-        return None
-    rows = np.frombuffer(text, np.uint8).reshape(count, -1)
-    return rows[:, :-1] if (rows[:, -1] == ord("\n")).all() else None
-
-
-def widened(rows: Array, multiple: int, fill: int) -> bytes:
-    """The bytes of all rows, each filled up to a multiple of so many."""
-    wide = np.full((len(rows), -(-rows.shape[1] // multiple) * multiple), fill, np.uint8)
-    wide[:, : rows.shape[1]] = rows
-    return wide.tobytes()
+def common_length(text: bytes | None, count: int) -> int:
+    """How long each of so many strings is that were `joined`; 0 if they differ."""
+    if text is None or count < _MANY or len(text) % count:
+        return 0
+    size = len(text) // count - 1
+    return size if text[size :: size + 1] == b"\n" * count else 0
 
 
 def strings_of_rows(text: bytes, count: int, size: int, shape: Any) -> Array:
     """The value of a string tensor, from so many rows of bytes of which the first `size` are wanted."""
-    rows = np.frombuffer(text, np.uint8).reshape(count, -1)[:, :size]
-    return np.ascontiguousarray(rows).view(f"V{size}").astype(object).reshape(shape)
+    row = np.dtype({"names": ["wanted"], "formats": [f"V{size}"], "offsets": [0], "itemsize": len(text) // count})
+    return np.frombuffer(text, row)["wanted"].astype(object).reshape(shape)
 
 
 _MANY = 32  # from how many elements on working on all of them together pays
@@ -206,7 +200,7 @@ def as_string(
         fill: What fills shorter numbers: a space, ``"0"``; ``"-"`` to fill on the right, ``"+"`` for signs.
         name: A name for the op.
     """
-    return _as_string(
+    return _written(
         input,
         precision=as_int(precision, "precision"),
         scientific=as_bool(scientific, "scientific"),
@@ -215,6 +209,9 @@ def as_string(
         fill=as_word(fill, "fill"),
         name=name,
     )
+
+
+_written = steered(_as_string)
 
 
 # From strings to numbers.
@@ -233,10 +230,11 @@ _to_number.shape(same_shape)
 def _to_number_kernel(string_tensor: Array, *, out_type: DType) -> torch.Tensor:
     items = string_tensor.ravel().tolist()
     array = _plain_numbers(items, out_type) if len(items) >= _MANY else None
-    if array is None:
-        parse = _parse_float if out_type.is_floating else _parse_whole
-        numbers = [parse(item, out_type) for item in items]
-        array = np.array(numbers, np.float64 if out_type.is_floating else out_type.as_numpy_dtype)
+    if array is not None:
+        return torch.from_numpy(array.astype(out_type.as_numpy_dtype).reshape(string_tensor.shape))
+    parse = _parse_float if out_type.is_floating else _parse_whole
+    numbers = [parse(item, out_type) for item in items]
+    array = np.array(numbers, np.float64 if out_type.is_floating else out_type.as_numpy_dtype)
     with np.errstate(over="ignore"):
         return torch.from_numpy(array.astype(out_type.as_numpy_dtype).reshape(string_tensor.shape))
 
@@ -252,32 +250,34 @@ def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
     once, as it should be.
     """
     text = b"\n".join([*items, b""])
+    if text.translate(None, b"0123456789.-+\n"):
+        return None
     codes = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(codes == ord("\n"))
-    if len(ends) != len(items) or text.translate(None, b"0123456789.-+\n"):
+    points = np.flatnonzero(codes == ord(".")) if b"." in text else ends[:0]
+    if len(ends) != len(items) or (len(points) and not out_type.is_floating):
         return None
     starts = np.zeros_like(ends)
     np.add(ends[:-1], 1, out=starts[1:])
     signed = codes[starts] < ord(".")  # "+" and "-" come before it, and so does the end of an empty string
     digits = ends - starts - signed
     behind: Any = np.zeros(len(items), np.int64)  # digits behind the point
-    if b"." in text:
-        points = np.flatnonzero(codes == ord("."))
-        if not out_type.is_floating:
+    if len(points) == len(items):
+        behind = ends - points - 1
+        digits -= 1
+        if (behind.view(np.uint64) > digits.view(np.uint64)).any():  # not each has one
             return None
-        if len(points) == len(items) and (points < ends).all() and (points >= starts).all():  # each has one
-            behind = ends - points - 1
-            digits -= 1
-        else:
-            owners = np.searchsorted(ends, points)
-            if (owners[1:] == owners[:-1]).any():
-                return None
-            behind[owners] = ends[owners] - points - 1
-            digits[owners] -= 1
-        text = text.replace(b".", b"")
+    elif len(points):
+        owners = np.searchsorted(ends, points)
+        if (owners[1:] == owners[:-1]).any():
+            return None
+        behind[owners] = ends[owners] - points - 1
+        digits[owners] -= 1
     signs = np.count_nonzero(codes < ord(".")) - len(items)  # "+" and "-", without the newlines
     if digits.min() < 1 or digits.max() > _EXACT or signs != np.count_nonzero(signed):
         return None
+    if len(points):
+        text = text.translate(None, b".")
     whole = np.fromstring(text, np.int64, sep="\n")
     if not out_type.is_floating:
         return whole if out_type.min <= whole.min() and whole.max() <= out_type.max else None
@@ -331,7 +331,10 @@ def to_number(input: Any, out_type: Any = dt.float32, name: str | None = None) -
     Raises:
         InvalidArgumentError: a string is no number of that dtype.
     """
-    return _to_number(input, out_type=as_dtype(out_type), name=name)
+    return _as_number(input, as_dtype(out_type), name=name)
+
+
+_as_number = typed(_to_number)
 
 
 def string_to_number(
@@ -470,10 +473,27 @@ _length.shape(same_shape)
 
 @_length.kernel(CPU)
 def _length_kernel(input: Array, *, unit: str) -> torch.Tensor:
-    items = input.ravel().tolist()
-    if not _is_byte(unit):
-        items = [item if item.isascii() else item.translate(None, _INNER_BYTES) for item in items]
-    return torch.from_numpy(np.fromiter(map(len, items), np.int32, len(items)).reshape(input.shape))
+    items, in_bytes = input.ravel().tolist(), _is_byte(unit)
+    sizes = _sizes_together(items, in_bytes) if len(items) >= _MANY else None
+    if sizes is None:
+        sizes = np.fromiter(map(len, items if in_bytes else map(_first_bytes, items)), np.int32, len(items))
+    return torch.from_numpy(sizes.reshape(input.shape))
+
+
+def _sizes_together(items: list[bytes], in_bytes: bool) -> Array | None:
+    """The lengths of all strings, from where each ends; None if one has a newline in it."""
+    text = b"\n".join([*items, b""])
+    ends = np.flatnonzero(np.frombuffer(text if in_bytes else _first_bytes(text), np.uint8) == ord("\n"))
+    if len(ends) != len(items):
+        return None
+    sizes = ends.astype(np.int32)
+    np.subtract(ends[1:], ends[:-1] + 1, out=sizes[1:], casting="same_kind")
+    return sizes
+
+
+def _first_bytes(text: bytes) -> bytes:
+    """As many bytes as there are characters."""
+    return text if text.isascii() else text.translate(None, _INNER_BYTES)
 
 
 def _is_byte(unit: str) -> bool:
@@ -489,7 +509,10 @@ _INNER_BYTES = bytes(range(0x80, 0xC0))  # of characters in UTF-8, all but the f
 
 def length(input: Any, unit: str = BYTE, name: str | None = None) -> Tensor:
     """Counts the bytes of each string, or its characters with ``unit="UTF8_CHAR"``."""
-    return _length(input, unit=unit, name=name)
+    return _length_of(input, unit=unit, name=name)
+
+
+_length_of = steered(_length)
 
 
 def length_v1(input: Any, name: str | None = None, unit: str = BYTE) -> Tensor:
@@ -529,17 +552,20 @@ def _strip_kernel(input: Array) -> Array:
 
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Makes ASCII letters lower case, and with ``encoding="utf-8"`` all letters."""
-    return _lower(input, encoding=encoding, name=name)
+    return _in_lower_case(input, encoding=encoding, name=name)
 
 
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Makes ASCII letters upper case, and with ``encoding="utf-8"`` all letters."""
-    return _upper(input, encoding=encoding, name=name)
+    return _in_upper_case(input, encoding=encoding, name=name)
 
 
 def strip(input: Any, name: str | None = None) -> Tensor:
     """Removes ASCII white space from both ends of each string."""
-    return _strip(input, name=name)
+    return _stripped(input, name)
+
+
+_in_lower_case, _in_upper_case, _stripped = steered(_lower), steered(_upper), unary(_strip)
 
 
 # Parts of strings.
@@ -560,6 +586,10 @@ _substr_sizes = of_sizes(lambda input, pos, length: _substr_shape(input, pos, le
 @_substr.kernel(CPU)
 def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, unit: str) -> Array:
     sizes = tuple(_substr_sizes(input.shape, pos.shape, length.shape))
+    if pos.ndim == 0 and input.size >= _MANY and _is_byte(unit):
+        alike = _cut_alike(input, int(pos), int(length))
+        if alike is not None:
+            return alike
     items = (input if input.shape == sizes else np.broadcast_to(input, sizes)).ravel().tolist()
     in_bytes = _is_byte(unit)
     if not in_bytes and all(map(bytes.isascii, items)):
@@ -575,6 +605,21 @@ def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, uni
         starts, counts = (np.broadcast_to(value.numpy(), sizes).ravel().tolist() for value in (pos, length))
     cut = _cut_bytes if in_bytes else _cut_characters
     return strings_of(list(map(cut, items, starts, counts, range(len(items)))), sizes)
+
+
+def _cut_alike(input: Array, start: int, count: int) -> Array | None:
+    """A part of every string, cut out of all together; None where one may end before, or the part is long."""
+    end = start + count
+    if start < 0 or count < 1 or end > _SHORT:
+        return None
+    heads = input.astype(f"S{end}")
+    rows = heads.view(np.uint8).reshape(-1, end)
+    if not rows[:, -1].all():  # shorter ones are filled with zeros
+        return None
+    return strings_of_rows(rows[:, start:].tobytes(), len(rows), count, input.shape)
+
+
+_SHORT = 64  # bytes, so that the beginnings of all strings take little memory
 
 
 def _part(start: int, count: int) -> slice:
@@ -681,10 +726,12 @@ _encode_base64.shape(same_shape)
 @_encode_base64.kernel(CPU)
 def _encode_base64_kernel(input: Array, *, pad: bool) -> Array:
     items = input.ravel().tolist()
-    rows = as_rows(joined(items), len(items)) if len(items) >= _MANY else None
-    if rows is not None and not (pad and rows.shape[1] % 3):
-        text = binascii.b2a_base64(widened(rows, 3, 0), newline=False).replace(b"+", b"-").replace(b"/", b"_")
-        return strings_of_rows(text, len(rows), -(-rows.shape[1] * 4 // 3), input.shape)
+    together = joined(items) if len(items) >= _MANY else None
+    size = common_length(together, len(items))
+    if together is not None and size and not (pad and size % 3):
+        text = binascii.b2a_base64(together.replace(b"\n", b"\0" * (-size % 3)), newline=False)
+        text = text.replace(b"+", b"-").replace(b"/", b"_")
+        return strings_of_rows(text, len(items), -(-size * 4 // 3), input.shape)
     text = b"".join(map(binascii.b2a_base64, items))  # each with a newline behind it
     text = text.replace(b"+", b"-").replace(b"/", b"_")
     return strings_of(lines(text if pad else text.replace(b"=", b"")), input.shape)
@@ -699,10 +746,10 @@ def _decode_base64_kernel(input: Array) -> Array:
     items = input.ravel().tolist()
     text = joined(items)
     if text is not None and not text.translate(None, _BASE64 + b"\n"):  # none is padded, and none has anything wrong
-        rows = as_rows(text, len(items))
-        if rows is not None and rows.shape[1] % 4 != 1:
-            together = widened(rows, 4, ord("A")).replace(b"-", b"+").replace(b"_", b"/")
-            return strings_of_rows(binascii.a2b_base64(together), len(rows), rows.shape[1] * 3 // 4, input.shape)
+        size = common_length(text, len(items))
+        if size and size % 4 != 1:
+            together = text.replace(b"\n", b"A" * (-size % 4)).replace(b"-", b"+").replace(b"_", b"/")
+            return strings_of_rows(binascii.a2b_base64(together), len(items), size * 3 // 4, input.shape)
         common = text.replace(b"-", b"+").replace(b"_", b"/").replace(b"\n", b"==\n")
         try:
             return strings_of(list(map(binascii.a2b_base64, lines(common))), input.shape)
@@ -729,9 +776,12 @@ def _from_base64(item: bytes) -> bytes:
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
     """Writes each string in URL-safe Base64, ended with ``=`` to a multiple of four if `pad`."""
-    return _encode_base64(input, pad=as_bool(pad, "pad"), name=name)
+    return _in_base64(input, pad=as_bool(pad, "pad"), name=name)
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
     """Reads strings written in URL-safe Base64, padded or not."""
-    return _decode_base64(input, name=name)
+    return _out_of_base64(input, name)
+
+
+_in_base64, _out_of_base64 = steered(_encode_base64), unary(_decode_base64)

@@ -128,7 +128,7 @@ def _elu_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
 
 @find_op("Selu").kernel(CPU, T=frozenset({dt.float32}))
 def _selu_kernel(x: torch.Tensor) -> torch.Tensor:
-    return _below_zero(x).mul_(_SELU_ALPHA).add_(x.clamp(min=0)).mul_(_SELU_SCALE)
+    return x.clamp(min=0).add_(_below_zero(x), alpha=_SELU_ALPHA).mul_(_SELU_SCALE)
 
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805

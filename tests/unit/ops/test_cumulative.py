@@ -339,3 +339,28 @@ def test_ordered_segments_are_combined_alike_whatever_their_sizes(dtype, count, 
             expected[number] = np.trunc(combined) if dtype == "int32" else combined
         made = getattr(situs.math, f"segment_{name}")(data, ids)
         np.testing.assert_allclose(made.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("count", [2, 600])  # few are combined by NumPy
+@pytest.mark.parametrize("nan", [False, True])
+def test_extremes_of_unordered_segments_begin_with_the_last_finite_number(on_device, count, nan):
+    lowest, highest = np.finfo(np.float32).min, np.finfo(np.float32).max  # figures of TensorFlow 2.21
+    data = np.full([count, 2], -math.inf, np.float32)
+    data[1] = 1
+    ids = np.zeros(count, np.int32)
+    ids[1] = 2 if nan else 1
+    if nan:
+        data[1, 1] = math.nan
+    most = c.unsorted_segment_max(data, ids, 4).numpy()
+    least = c.unsorted_segment_min(-data, ids, 4).numpy()
+    assert most[0].tolist() == [lowest] * 2
+    assert least[0].tolist() == [highest] * 2
+    assert most[3].tolist() == [lowest] * 2
+    assert least[ids[1], 0] == -1
+
+
+def test_sums_that_overflow_do_so_quietly():
+    large = np.float32([3e38, 3e38])
+    assert c.segment_mean(large, [0, 0]).numpy().tolist() == [math.inf]
+    assert c.unsorted_segment_sum(large, [0, 0], 1).numpy().tolist() == [math.inf]
+    assert c.unsorted_segment_prod(large, [0, 0], 1).numpy().tolist() == [math.inf]

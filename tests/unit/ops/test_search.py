@@ -325,3 +325,13 @@ def s(*dims):
 )
 def test_shape_rules_take_partial_shapes(name, inputs, attrs, expected):
     assert infer_shapes(find_op(name), inputs, attrs) == expected
+
+
+@given(st.lists(st.integers(-40, 40), min_size=60, max_size=90), st.sampled_from([1, 10**9]))
+def test_unique_of_many_numbers_near_each_other_and_far_apart(numbers, factor):
+    x = np.array(numbers, np.int64) * factor
+    y, idx, count = search.unique_with_counts(x)
+    first = list(dict.fromkeys(x.tolist()))
+    assert y.numpy().tolist() == first
+    assert idx.numpy().tolist() == [first.index(each) for each in x.tolist()]
+    assert count.numpy().tolist() == [x.tolist().count(each) for each in first]

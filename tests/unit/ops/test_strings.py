@@ -521,3 +521,67 @@ def test_string_ops_run_on_the_cpu_alone():
 
 def test_precision_cuts_strings():  # recorded from TensorFlow 2.21
     assert strings.as_string(["abcdef", "x"], precision=2, width=4).numpy().tolist() == [b"  ab", b"   x"]
+
+
+# Many strings are worked on together; each must come out as it does alone.
+
+PIECES = [
+    *["a", "b", "1", " ", "-", ".", "[a-c]", "[^a]", "[^a-c1]", r"\d", r"\w", r"\b", r"\.", "(ab)", "(a|b)"],
+    *["(?:b|1)", r"[\d-]", r"[^\w]", "$", "^", r"\s", "b{1,2}", r"\-", "[.]", r"\(", "[(]", "[a|]", "|", "é"],
+]
+PATTERNS = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(["", "", "*", "+", "?", "*?", "{1,3}"])).map("".join),
+    min_size=1,
+    max_size=4,
+).map("".join)
+TEXTS = st.lists(st.text("ab1 -.c\t(|é\n\0", max_size=6), min_size=1, max_size=40)
+
+
+@given(PATTERNS, TEXTS, st.sampled_from(["#", "", r"<\0>", r"x\\y", "a\nb"]))
+def test_many_strings_match_as_one_by_one(pattern, texts, rewrite):
+    try:
+        found = regex.compiled(pattern)
+    except InvalidArgumentError:
+        return
+    together = to_tensor(np.array([each.encode() for each in texts], object))
+    assert regex.regex_full_match(together, pattern).numpy().tolist() == [
+        found.fullmatch(each) is not None for each in texts
+    ]
+    replaced = regex.regex_replace(together, pattern, rewrite).numpy().tolist()
+    pieces = regex._rewrite_pieces(rewrite, found)
+    assert replaced == [regex._replaced(each, found, pieces, 10**6).encode() for each in texts]
+
+
+@given(st.lists(st.binary(max_size=4), min_size=1, max_size=40), st.binary(max_size=3), st.integers(0, 5))
+def test_many_strings_are_measured_cut_and_coded_as_one_by_one(items, tail, start):
+    items = [item + tail for item in items]
+    together = to_tensor(np.array(items, object))
+    assert length(together).numpy().tolist() == [len(item) for item in items]
+    characters = [sum(byte & 0xC0 != 0x80 for byte in item) for item in items]
+    assert length(together, "UTF8_CHAR").numpy().tolist() == characters
+    if min(map(len, items)) >= start:
+        for count in (-1, 0, 1, 3):
+            cut = [item[start:] if count < 0 else item[start : start + count] for item in items]
+            assert substr(together, start, count).numpy().tolist() == cut
+    else:
+        with pytest.raises(InvalidArgumentError, match="out of range"):
+            substr(together, start, 1)
+    for pad in (False, True):
+        assert decode_base64(encode_base64(together, pad)).numpy().tolist() == items
+
+
+@given(st.lists(st.from_regex(r"[+-]?\d{0,5}(\.\d{0,4})?", fullmatch=True), min_size=32, max_size=40))
+def test_many_numbers_are_read_as_one_by_one(items):
+    def read(values):
+        try:
+            return to_number(to_tensor(np.array([each.encode() for each in values], object)), dt.float64).numpy()
+        except InvalidArgumentError:
+            return None
+
+    alone = [read([item]) for item in items]
+    together = read(items)
+    if together is None:
+        assert any(each is None for each in alone)
+    else:
+        np.testing.assert_array_equal(together, np.concatenate(alone))
+        np.testing.assert_array_equal(np.signbit(together), np.signbit(np.concatenate(alone)))
