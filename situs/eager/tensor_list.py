@@ -13,9 +13,10 @@ the rows that have one.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Any
+
+from situs import locks
 
 
 class TensorList:
@@ -33,7 +34,7 @@ class TensorList:
         given = list(rows)
         self._rows: dict[int, Any] | None = {n: row for n, row in enumerate(given) if row is not None}
         self._newer: tuple[int, Any, TensorList] | None = None  # a row as it is here, and where the others are
-        self._lock = threading.Lock()  # of all lists that come of one another
+        self._lock = locks.lock()  # of all lists that come of one another
         self.size = len(given) if size is None else size
 
     def get(self, number: int) -> Any:
