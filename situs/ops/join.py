@@ -251,7 +251,11 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
         made = _pack_quickly(values, place)
         return _pack(values, axis=place, name=name) if made is None else made
     if place == 0 and (_has_no_tensors(values) or not isinstance(values, (list, tuple))):
-        return identity(values, name)  # Python values together have the dtype that holds them all
+        try:
+            return identity(values, name)  # Python values together have the dtype that holds them all
+        except ArgumentError:
+            if not isinstance(values, (list, tuple)):
+                raise  # else they differ in shape, of which the op says more
     if not isinstance(values, (list, tuple)):
         values = unstack(values)
     if not values:

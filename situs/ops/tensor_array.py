@@ -19,7 +19,7 @@ import numpy as np
 from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
-from situs.errors import ArgumentError, DTypeError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.graph.function import graph_of
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import tensor_list
@@ -163,18 +163,28 @@ class TensorArray:
 
     def _checked(self, value: Any) -> Tensor:
         row = self._as_tensor(value)
+        if row.dtype is not self._known.dtype:
+            raise InvalidArgumentError(self._other_dtype(row.dtype))
         self._note(row.dtype, row.shape)
         return row
 
+    def _other_dtype(self, dtype: DType) -> str:
+        return f"TensorArray dtype is {self._known.dtype.name} but Op is trying to write dtype {dtype.name}"
+
     def _as_tensor(self, value: Any) -> Tensor:
-        """A value as a tensor: of the array's dtype, if it has none of its own."""
-        return convert_to_tensor(value, None if is_tensor(value) else self._known.dtype)
+        """A value as a tensor: of the array's dtype, if it can be."""
+        if is_tensor(value):
+            return convert_to_tensor(value)
+        try:
+            return convert_to_tensor(value, self._known.dtype)
+        except InvalidArgumentError:
+            return convert_to_tensor(value)  # of another dtype, which is refused by its name
 
     def _note(self, dtype: DType, shape: TensorShape) -> None:
         """Checks the dtype and the shape of a row, and notes what the shape tells of all rows."""
         known = self._known
         if dtype is not known.dtype:
-            raise ArgumentError(f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {dtype.name}")
+            raise ArgumentError(self._other_dtype(dtype))
         if not known.shape.is_compatible_with(shape):
             raise ArgumentError(f"Incompatible shape for value ({shape}), expected ({known.shape})")
         if known.infers:
