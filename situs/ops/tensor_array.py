@@ -85,7 +85,7 @@ class TensorArray:
         self._cleared: set[int] = set()
         self._flow = flow
         if flow is None and (here.graph is not None or graph_of([size]) is not None):
-            self._flow = tensor_list.reserve(0 if size is None else size)
+            self._flow = tensor_list.reserve(_host_number(0 if size is None else size, "size"))
         elif flow is None:
             self._rows = [None] * tensor_list.check_size(0 if size is None else _as_number(size, "size"))
 
@@ -153,7 +153,8 @@ class TensorArray:
         """
         row = self._checked(value)
         if self._flow is not None:
-            return self._with(tensor_list.set_row([self._flow], index, row, resizes=self._known.resizes, name=name))
+            number = _host_number(index, "index")
+            return self._with(tensor_list.set_row([self._flow], number, row, resizes=self._known.resizes, name=name))
         number = _as_number(index, "index")
         tensor_list.check_write(number, len(self._rows), self._known.resizes)
         self._rows += [None] * (number + 1 - len(self._rows))
@@ -202,7 +203,8 @@ class TensorArray:
         """
         known = self._known
         if self._flow is not None:
-            return tensor_list.get_row([self._flow], index, row_shape=known.shape, dtype=known.dtype, name=name)
+            number = _host_number(index, "index")
+            return tensor_list.get_row([self._flow], number, row_shape=known.shape, dtype=known.dtype, name=name)
         number = _as_number(index, "index")
         tensor_list.check_read(number, len(self._rows))
         if number in self._cleared:
@@ -242,7 +244,8 @@ class TensorArray:
         """The array of the rows of a tensor."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
-            raise ArgumentError("unstack() takes the rows of a tensor; a scalar has none.")
+            kind = ArgumentError if self._flow is None else InvalidArgumentError
+            raise kind("Tensor must be at least a vector, but saw shape: []: unstack() takes the rows of a tensor.")
         self._note(given.dtype, given.shape[1:])
         if self._flow is not None or here.graph is not None or graph_of([given]) is not None:
             return self._with(tensor_list.from_tensor(given, name=name))
@@ -267,7 +270,9 @@ class TensorArray:
         array, rows = self, unstack(self._as_tensor(value))
         numbers = [indices] if isinstance(indices, (int, np.integer)) else listed(indices, "indices")
         if len(numbers) != len(rows):
-            raise ArgumentError(f"{len(numbers)} indices for {len(rows)} rows.")
+            raise InvalidArgumentError(
+                f"Expected len(indices) == tensor.shape[0], but saw: {len(numbers)} vs. {len(rows)}"
+            )
         for number, row in zip(numbers, rows, strict=True):
             array = array.write(number, row)
         return array
@@ -276,12 +281,17 @@ class TensorArray:
         """The array of parts of a tensor, of so many rows each."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
-            raise ArgumentError("Expected value to be at least a vector, but received shape: []")
+            raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
         if self._flow is not None or graph_of([given, lengths]) is not None:
             self._note_parts(given, lengths)
             return self._with(tensor_list.split_rows(given, lengths, name=name))
         array = self
         sizes = [_as_number(size, "length") for size in listed(lengths, "lengths")]
+        if len(sizes) != len(self._rows) and not self._known.resizes:
+            raise InvalidArgumentError(
+                f"TensorArray's size is not equal to the size of lengths ({len(self._rows)} vs. {len(sizes)}), and the "
+                "TensorArray is not marked as dynamically resizeable."
+            )
         for number, part in enumerate(split(given, tensor_list.check_lengths(sizes, given.shape.as_list()[0] or 0))):
             array = array.write(number, part)
         return array
@@ -298,6 +308,8 @@ class TensorArray:
         known = self._known
         if self._flow is not None:
             return tensor_list.concat_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
+        if not self._rows:
+            raise InvalidArgumentError("concat() of a TensorArray needs at least one tensor, and its size is 0.")
         return concat([self._row(number) for number in range(len(self._rows))], 0)
 
     # In loops and branches.
@@ -318,6 +330,11 @@ class TensorArray:
 
     def __repr__(self) -> str:
         return f"<TensorArray dtype={self.dtype.name} element_shape={self.element_shape}>"
+
+
+def _host_number(value: Any, what: str) -> Any:
+    """A number for a graph: a tensor as it is."""
+    return value if is_tensor(value) else _as_number(value, what)
 
 
 def _as_number(value: Any, what: str) -> int:
