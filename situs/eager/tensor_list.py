@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import torch
+
 from situs import locks
+from situs.eager.counting import beside
 
 
 class TensorList:
@@ -109,4 +112,6 @@ def add_lists(one: TensorList, other: TensorList) -> TensorList:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    return add_lists(one, other) if isinstance(one, TensorList) else one + other.to(one.device)
+    if isinstance(one, TensorList):
+        return add_lists(one, other)
+    return beside(torch.add, one, "TensorListAdd")(one, other.to(one.device))
