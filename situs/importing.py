@@ -130,6 +130,7 @@ def _checked_map(mapped: Any) -> Mapping[str, Any]:
         return {}
     if not isinstance(mapped, Mapping):
         raise DTypeError(f"Argument `input_map` must be a dictionary. Obtained {type(mapped).__name__}")
+    mapped = {key.decode() if isinstance(key, bytes) else key: value for key, value in mapped.items()}
     if not all(isinstance(key, str) for key in mapped):
         raise DTypeError(f"All keys for argument `input_map` must be strings. Obtained keys: {list(mapped)}")
     return mapped

@@ -37,6 +37,7 @@ class _Known:
     """What all arrays that come of one another know."""
 
     def __init__(self, dtype: DType, shape: TensorShape, resizes: bool, infers: bool, clears: bool) -> None:
+        self.count: int | None = None  # of the rows of all of these arrays in a graph, where it is known and stays
         self.dtype = dtype
         self.shape = shape
         self.resizes = resizes
@@ -85,7 +86,10 @@ class TensorArray:
         self._cleared: set[int] = set()
         self._flow = flow
         if flow is None and (here.graph is not None or graph_of([size]) is not None):
-            self._flow = tensor_list.reserve(_host_number(0 if size is None else size, "size"))
+            count = _host_number(0 if size is None else size, "size")
+            self._flow = tensor_list.reserve(count)
+            known = constant_value(count) if isinstance(count, SymbolicTensor) else count
+            self._known.count = known if isinstance(known, int) and known >= 0 and not resizes else None
         elif flow is None:
             self._rows = [None] * tensor_list.check_size(0 if size is None else _as_number(size, "size"))
 
@@ -191,6 +195,11 @@ class TensorArray:
         if known.infers:
             known.shape = known.shape.merge_with(shape)
 
+    def _note_count(self, count: int | None) -> None:
+        """Forgets how many rows there are, if there are arrays of more than one length."""
+        if self._known.count != count:
+            self._known.count = None
+
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The tensor in one place; zeros if none was written.
 
@@ -235,7 +244,10 @@ class TensorArray:
         """All tensors as one, with a dimension more; zeros where none was written."""
         known = self._known
         if self._flow is not None:
-            return tensor_list.stack_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
+            made = tensor_list.stack_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
+            if known.count is not None and known.shape.rank is not None:
+                made.set_shape([known.count, *known.shape])  # type: ignore[attr-defined]
+            return made
         if self._rows:
             return stack([self._row(number) for number in range(len(self._rows))])
         return zeros([0, *tensor_list.least_sizes(known.shape)], known.dtype)
@@ -248,6 +260,7 @@ class TensorArray:
             raise kind("Tensor must be at least a vector, but saw shape: []: unstack() takes the rows of a tensor.")
         self._note(given.dtype, given.shape[1:])
         if self._flow is not None or here.graph is not None or graph_of([given]) is not None:
+            self._note_count(None if given.shape.rank is None else given.shape[0])
             return self._with(tensor_list.from_tensor(given, name=name))
         rows = unstack(given)
         if rows:
@@ -284,6 +297,7 @@ class TensorArray:
             raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
         if self._flow is not None or graph_of([given, lengths]) is not None:
             self._note_parts(given, lengths)
+            self._note_count(None)
             return self._with(tensor_list.split_rows(given, lengths, name=name))
         array = self
         sizes = [_as_number(size, "length") for size in listed(lengths, "lengths")]

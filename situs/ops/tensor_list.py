@@ -22,7 +22,7 @@ import torch
 from situs.dtype import ALL, FIXED, DType, variant
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.tensor_list import TensorList, add_lists
-from situs.errors import ArgumentError, InvalidArgumentError, OpError, OutOfRangeError
+from situs.errors import ArgumentError, InvalidArgumentError, OutOfRangeError
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -72,20 +72,21 @@ set_row.shape(lambda rows, index, row, *, resizes: SCALAR)
 @set_row.kernel(CPU)
 @set_row.kernel(GPU, dtype=FIXED)
 def _set_kernel(rows: list[TensorList], index: int, row: Any, *, resizes: bool) -> TensorList:
-    check_write(index, len(rows[0]), resizes, InvalidArgumentError)
+    if not 0 <= index < len(rows[0]) and not (index >= 0 and resizes):
+        raise InvalidArgumentError(f"Trying to modify element {index} in a list with {len(rows[0])} elements.")
     return rows[0].with_row(index, row)
 
 
-def check_write(index: int, size: int, resizes: bool, kind: type[OpError] = OutOfRangeError) -> None:
-    """Raises unless there is, or can be, a row with that number.
+def check_write(index: int, size: int, resizes: bool) -> None:
+    """Raises unless an array of eager code has, or can have, a row with that number.
 
     Raises:
-        OpError: there cannot be. In eager code that is an ``OutOfRangeError``, in a graph another `kind`.
+        OutOfRangeError: it cannot.
     """
     if index < 0:
-        raise kind(f"Writing to negative indices (index {index}) is not allowed.")
+        raise OutOfRangeError(f"Writing to negative indices (index {index}) is not allowed.")
     if index >= size and not resizes:
-        raise kind(f"Tried to write to index {index} but array is not resizeable and size is: {size}")
+        raise OutOfRangeError(f"Tried to write to index {index} but array is not resizeable and size is: {size}")
 
 
 @set_row.gradient
@@ -215,21 +216,21 @@ get_row.host_inputs_are_sizes = False
 def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
     given = rows[0]
     if not 0 <= index < given.size:
-        check_read(index, given.size, InvalidArgumentError)
+        raise InvalidArgumentError(f"Trying to access element {index} in a list with {given.size} elements.")
     row = given.get(index)
     if row is None:
         return _zeros(_known_shape(given.rows(), row_shape), dtype, device)
     return row if type(row) is not torch.Tensor or row.device == device else row.to(device)
 
 
-def check_read(index: int, size: int, kind: type[OpError] = OutOfRangeError) -> None:
-    """Raises unless there is a row with that number.
+def check_read(index: int, size: int) -> None:
+    """Raises unless an array of eager code has a row with that number.
 
     Raises:
-        OpError: there is none. In eager code that is an ``OutOfRangeError``, in a graph another `kind`.
+        OutOfRangeError: it has none.
     """
     if not 0 <= index < size:
-        raise kind(f"Tried to read from index {index} but array size is: {size}")
+        raise OutOfRangeError(f"Tried to read from index {index} but array size is: {size}")
 
 
 @get_row.gradient

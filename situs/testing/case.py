@@ -51,7 +51,7 @@ class TestCase(Assertions):
     def __init__(self, methodName: str = "runTest") -> None:  # noqa: N803 - unittest's name
         super().__init__(methodName)
         self._cached: Session | None = None
-        self._cached_for: dict[str, Any] = {}
+        self._cached_for: tuple[Any, Any, bool] = (None, None, False)
         self._folder: str | None = None
         self._threads: list[CheckedThread] = []
 
@@ -110,12 +110,12 @@ class TestCase(Assertions):
 
     def _keep(self, graph: Graph | None, config: Any, force_gpu: bool) -> Session:
         """The session of the test: the one that was made first, of the graph that was the default one then."""
-        wanted = {"graph": graph, "config": config, "force_gpu": force_gpu}
         if self._cached is None:
             self._cached = Session("", get_default_graph() if graph is None else graph, _config(config, force_gpu))
-            self._cached_for = wanted
-        for name, value in wanted.items():
-            if self._cached_for[name] is not value and self._cached_for[name] != value:
+            self._cached_for = self._cached.graph, config, force_gpu
+        wanted = self._cached.graph if graph is None else graph, config, force_gpu
+        for name, now, first in zip(("graph", "config", "force_gpu"), wanted, self._cached_for, strict=True):
+            if now != first:
                 raise ArgumentError(
                     f"The {name} used to get the cached session is different than the one that was used to create the "
                     "session. Maybe create a new session with self.session()"
