@@ -24,6 +24,7 @@ from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
 from situs.ops.math import add
+from situs.ops.slices import IndexedSlices
 from situs.registry.calling import calls_functions
 from situs.registry.traits import STATE_ANYWHERE
 from situs.shapes import UNKNOWN, TensorShape
@@ -334,11 +335,19 @@ def _matched(form: Any, wanted: Any) -> list[TensorShape] | None:
         return None if isinstance(wanted, Mapping) else [TensorShape(getattr(wanted, "shape", wanted))]
     if form is None:
         return []
+    if form.kind is IndexedSlices and not isinstance(wanted, IndexedSlices):
+        wanted = wanted.components() if hasattr(wanted, "components") else _shapes_of_slices(wanted)
     shapes = form.parts_like(wanted)
     if shapes is None:
         return None
     parts = [_matched(item, shape) for item, shape in zip(form.items, shapes, strict=True)]
     return None if None in parts else [shape for part in parts for shape in part or ()]
+
+
+def _shapes_of_slices(wanted: Any) -> IndexedSlices:
+    """The shapes of the tensors that slices are made of, by that of the whole tensor; any number of rows will do."""
+    shape = TensorShape(wanted)
+    return IndexedSlices(TensorShape([None]) + shape[1:], TensorShape([None]), TensorShape([shape.rank]))
 
 
 def _is_like(form: Any, other: Any) -> bool:

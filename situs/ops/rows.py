@@ -160,7 +160,7 @@ class Walk:
 
         start = (convert_to_tensor(first, "int32"), state, [reserve(count - skip) for _ in self.wanted])
         _, state, rows = while_loop(test, body, start)
-        return state, [self._stacked(row, i, count if skip == 0 else None) for i, row in enumerate(rows)]
+        return state, [self._stacked(row, i, count - skip) for i, row in enumerate(rows)]
 
     def _stacked(self, rows: Any, number: int, count: Any) -> Tensor:
         shape = self.shapes[number]

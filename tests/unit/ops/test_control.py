@@ -401,6 +401,24 @@ def test_what_a_turn_leaves_unknown_of_an_invariant_is_refused(symbolic):
         symbolic(loop)
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [tf.TensorShape([None, 2]), tf.IndexedSlicesSpec([None, 2], tf.float32, tf.int64, tf.int32)],
+    ids=["a shape", "a spec"],
+)
+def test_slices_may_grow_where_the_invariants_say_so(way, shape):
+    def loop(invariants):
+        start = tf.IndexedSlices(c([[1.0, 2.0]]), c([0], tf.int64), c([4, 2]))
+        twice = lambda x: tf.concat([x, x], 0)  # noqa: E731
+        body = lambda i, x: (i + 1, tf.IndexedSlices(twice(x.values), twice(x.indices), x.dense_shape))  # noqa: E731
+        _, made = tf.while_loop(lambda i, x: i < 2, body, [c(0), start], shape_invariants=invariants)
+        return made.values, made.indices
+
+    assert way(lambda: loop([tf.TensorShape([]), shape])) == ([[1.0, 2.0]] * 4, [0] * 4)
+    with pytest.raises(ValueError, match="after one iteration"):
+        tf.function(loop)(None)
+
+
 def test_an_eager_loop_may_change_shapes():
     body = lambda i, x: (i + 1, tf.concat([x, x], 0))  # noqa: E731
     assert tf.while_loop(lambda i, x: i < 3, body, [c(0), c([1])])[1].shape == [8]

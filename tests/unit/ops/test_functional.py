@@ -116,6 +116,19 @@ FOLDS = {
 }
 
 
+def test_how_many_rows_a_scan_gives_is_known():
+    shapes = []
+
+    @tf.function
+    def scans(x):
+        shapes.append(tf.scan(lambda a, b: a + b, x).shape.as_list())
+        shapes.append(tf.scan(lambda a, b: a + b, x, initializer=tf.zeros([2])).shape.as_list())
+        return x
+
+    scans(tf.ones([3, 2]))
+    assert shapes == [[3, 2], [3, 2]]
+
+
 def test_what_a_fold_carries_keeps_its_shape_in_graphs():
     def fold():
         return foldl(lambda a, x: tf.concat([a, a], 0), tf.range(3), initializer=c([1]))
