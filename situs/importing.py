@@ -130,10 +130,10 @@ def _checked_map(mapped: Any) -> Mapping[str, Any]:
         return {}
     if not isinstance(mapped, Mapping):
         raise DTypeError(f"Argument `input_map` must be a dictionary. Obtained {type(mapped).__name__}")
-    mapped = {key.decode() if isinstance(key, bytes) else key: value for key, value in mapped.items()}
-    if not all(isinstance(key, str) for key in mapped):
+    named: dict[str, Any] = {key.decode() if isinstance(key, bytes) else key: each for key, each in mapped.items()}
+    if not all(isinstance(key, str) for key in named):
         raise DTypeError(f"All keys for argument `input_map` must be strings. Obtained keys: {list(mapped)}")
-    return mapped
+    return named
 
 
 def _as_sources(graph: Graph, mapped: Mapping[str, Any], scope: str) -> dict[Source, SymbolicTensor | Operation]:

@@ -187,7 +187,7 @@ class IndexedSlicesSpec:
 
     def is_subtype_of(self, other: Any) -> bool:
         """Whether all slices of this kind are of the other."""
-        return self.most_specific_common_supertype([other]) == other
+        return bool(self.most_specific_common_supertype([other]) == other)
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> IndexedSlicesSpec | None:
         """The narrowest kind that all of these are of; None if the dtypes differ."""
