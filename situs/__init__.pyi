@@ -236,6 +236,7 @@ from situs.ops.tensor_proto import make_ndarray as make_ndarray
 from situs.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs.tracing.function import function as function
 from situs.tracing.function import inside_function as inside_function
+from situs.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs.tracing.spec import TensorSpec as TensorSpec
 from situs.tracing.spec import type_spec_from_value as type_spec_from_value
 from situs.variables.creators import variable_creator_scope as variable_creator_scope

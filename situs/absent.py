@@ -15,6 +15,9 @@ _INSTEAD = {
     "signal": "",
     "sparse": "use dense tensors, or tf.IndexedSlices for rows",
     "SparseTensor": "use dense tensors, or tf.IndexedSlices for rows",
+    "ConditionalAccumulator": "sum gradients with tf.add_n, or in a variable",
+    "string_split": "split scalars with tf.strings.split: there are no sparse tensors",
+    "wrap_function": "trace the function with tf.function; build graphs in a tf.Graph",
     "RaggedTensor": "pad to one length: tf.data.Dataset.padded_batch",
     "tpu": "devices are CPUs and NVIDIA GPUs",
 }

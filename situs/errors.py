@@ -9,6 +9,7 @@
         ├── InvalidArgumentError    (ValueError)           an op was given something that it cannot use
         │   ├── ArgumentError       (ValueError)           an argument is wrong: known before any op runs
         │   │   └── CallError                              so it is, and found by an op's rule
+        │   ├── KernelError                                an argument is wrong: TensorFlow's kernel would say so
         │   ├── DTypeError          (TypeError)            the dtype is wrong, or values do not fit it
         │   │   ├── ConversionError                        a tensor is wanted as another dtype
         │   │   └── OpDTypeError                           an op that ran was given a wrong dtype
@@ -152,6 +153,10 @@ class ArgumentError(InvalidArgumentError):
 
 class CallError(ArgumentError):
     """An op's rule finds what TensorFlow checks in Python, before the op: a ``ValueError`` even when the op runs."""
+
+
+class KernelError(InvalidArgumentError):
+    """A rule finds what TensorFlow's kernel checks: an ``InvalidArgumentError`` even when the op is only built."""
 
 
 class DTypeError(InvalidArgumentError, TypeError):
@@ -338,4 +343,5 @@ show_as(StateError, RuntimeError)
 show_as(AlreadyInitializedError, RuntimeError)
 show_as(DTypeError, TypeError)
 show_as(ConversionError, ValueError)
+show_as(KernelError, InvalidArgumentError)
 show_as(OpDTypeError, InvalidArgumentError)

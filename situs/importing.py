@@ -26,6 +26,7 @@ from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
+from situs.proto.errors import ParseError
 from situs.proto.graph import GraphDef
 from situs.proto.json_format import from_json
 from situs.proto.text import parse
@@ -87,7 +88,7 @@ def read_graph_def(content: Any) -> GraphDef:
 
     Raises:
         TypeError: it is none of these.
-        ValueError: the text is malformed.
+        ValueError: the bytes are those of a protocol buffer.
     """
     if isinstance(content, GraphDef):
         return content
@@ -96,7 +97,12 @@ def read_graph_def(content: Any) -> GraphDef:
     if not isinstance(content, str):
         raise DTypeError(f"Argument `graph_def` must be a GraphDef proto. Received type {type(content).__name__}.")
     read = from_json if content.lstrip().startswith("{") else parse
-    return read(content, GraphDef())
+    if not content.strip():
+        raise DTypeError("Argument `graph_def` must be a GraphDef proto, or the text of one. Received nothing.")
+    try:
+        return read(content, GraphDef())
+    except ParseError as error:
+        raise DTypeError(f"Argument `graph_def` must be a GraphDef proto, or the text of one: {error}") from None
 
 
 def _decoded(content: bytes) -> str:
@@ -124,9 +130,10 @@ def _checked_map(mapped: Any) -> Mapping[str, Any]:
         return {}
     if not isinstance(mapped, Mapping):
         raise DTypeError(f"Argument `input_map` must be a dictionary. Obtained {type(mapped).__name__}")
-    if not all(isinstance(key, str) for key in mapped):
+    named: dict[str, Any] = {key.decode() if isinstance(key, bytes) else key: each for key, each in mapped.items()}
+    if not all(isinstance(key, str) for key in named):
         raise DTypeError(f"All keys for argument `input_map` must be strings. Obtained keys: {list(mapped)}")
-    return mapped
+    return named
 
 
 def _as_sources(graph: Graph, mapped: Mapping[str, Any], scope: str) -> dict[Source, SymbolicTensor | Operation]:

@@ -29,6 +29,13 @@ def rlock() -> threading.RLock:
     return made
 
 
+def event() -> threading.Event:
+    """A flag as `threading.Event` makes it; it stays set, or not, in the child."""
+    made = threading.Event()
+    _locks.add(made)
+    return made
+
+
 def _open_all() -> None:
     for each in list(_locks):
         if not getattr(each, "_is_owned", bool)():  # by the thread that forked, which will release it itself

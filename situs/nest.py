@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from situs.errors import ArgumentError, DTypeError, shown
-from situs.tree import deeper, is_structure, made_like, parts_of
+from situs.tree import composites, deeper, is_structure, made_like, parts_of
 
 __all__ = [
     "assert_same_structure",
@@ -34,24 +34,30 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
     Args:
         structure: The structure; anything else is a leaf itself.
-        expand_composites: Accepted for TensorFlow's programs.
+        expand_composites: Whether the tensors that ``tf.IndexedSlices`` are made of stand in their place.
 
     Raises:
         TypeError: the keys of a dictionary cannot be sorted.
     """
-    return list(_leaves(structure, 0))
+    return list(_leaves(structure, 0, expand_composites))
 
 
-def _leaves(structure: Any, depth: int) -> Iterator[Any]:
-    if not is_structure(structure):
+def _leaves(structure: Any, depth: int, expand: bool) -> Iterator[Any]:
+    if not _is_taken_apart(structure, expand):
         yield structure
         return
     below = deeper(depth)
     for part in _parts(structure):
-        yield from _leaves(part, below)
+        yield from _leaves(part, below, expand)
+
+
+def _is_taken_apart(structure: Any, expand: bool) -> bool:
+    return is_structure(structure) or (expand and type(structure) in composites)
 
 
 def _parts(structure: Any) -> list[Any]:
+    if type(structure) in composites:
+        return [part for part in structure.__components__() if part is not None]
     if isinstance(structure, Mapping):
         try:
             sorted(structure)
@@ -71,7 +77,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     Args:
         structure: What it is to be like.
         flat_sequence: The leaves, as `flatten` gives them.
-        expand_composites: Accepted for TensorFlow's programs.
+        expand_composites: Whether the leaves are those that ``flatten(..., expand_composites=True)`` gives.
 
     Raises:
         TypeError: `flat_sequence` is no list.
@@ -82,8 +88,8 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
             f"Attempted to pack value:\n  {shown(flat_sequence)}\ninto a structure, but found incompatible type "
             f"`{type(flat_sequence)}` instead."
         )
-    leaves, places = list(flat_sequence), len(flatten(structure))
-    if not is_nested(structure) and len(leaves) != 1:
+    leaves, places = list(flat_sequence), len(flatten(structure, expand_composites))
+    if not _is_taken_apart(structure, expand_composites) and len(leaves) != 1:
         raise ArgumentError(
             f"The target structure is of type `{type(structure)}`\n  {shown(structure)}\nHowever the input is a "
             f"sequence ({type(flat_sequence)}) of length {len(leaves)}.\n  {shown(leaves)}\nThere is one place."
@@ -93,13 +99,15 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
             f"Could not pack sequence. Structure had {places} atoms, but flat_sequence had {len(leaves)} items.  "
             f"Structure: {shown(structure)}, flat_sequence: {shown(leaves)}."
         )
-    return _packed(structure, iter(leaves))
+    return _packed(structure, iter(leaves), expand_composites)
 
 
-def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
-    if not is_structure(structure):
+def _packed(structure: Any, leaves: Iterator[Any], expand: bool) -> Any:
+    if not _is_taken_apart(structure, expand):
         return next(leaves)
-    return made_like(structure, [_packed(part, leaves) for part in _parts(structure)])
+    if type(structure) in composites:
+        return type(structure)(*[None if part is None else next(leaves) for part in structure.__components__()])
+    return made_like(structure, [_packed(part, leaves, expand) for part in _parts(structure)])
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
@@ -109,7 +117,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
         func: The function; it takes as many arguments as there are structures.
         structure: Structures that are the same but for their leaves. The result is like the first.
         kwargs: ``check_types``, whether lists, tuples and dictionaries are told from each other, as they are by
-            default; ``expand_composites``, accepted for TensorFlow's programs.
+            default; ``expand_composites``, whether the function is called for the tensors of ``tf.IndexedSlices``.
 
     Raises:
         TypeError: they are of different types.
@@ -124,9 +132,10 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
             raise ArgumentError(
                 f"Only valid keyword arguments are `check_types` and `expand_composites`, not: `{name}`"
             )
+    expand = kwargs.get("expand_composites", False)
     for other in structure[1:]:
-        assert_same_structure(structure[0], other, kwargs.get("check_types", True))
-    return pack_sequence_as(structure[0], list(map(func, *map(flatten, structure))))
+        assert_same_structure(structure[0], other, kwargs.get("check_types", True), expand)
+    return pack_sequence_as(structure[0], list(map(func, *[flatten(each, expand) for each in structure])), expand)
 
 
 # Comparing.
@@ -139,13 +148,13 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
         nest1: A structure.
         nest2: Another one.
         check_types: Whether a list is something else than a tuple. Dictionaries of all kinds are the same.
-        expand_composites: Accepted for TensorFlow's programs.
+        expand_composites: Whether ``tf.IndexedSlices`` are structures: of two tensors, or of three.
 
     Raises:
         TypeError: one has a list where the other has a tuple, or the like.
         ValueError: they are different in another way.
     """
-    found = _difference(nest1, nest2, check_types, 0)
+    found = _difference(nest1, nest2, check_types, 0, expand_composites)
     if found is not None:
         kind, text = found
         raise kind(
@@ -158,15 +167,16 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
 _Found = tuple[type[DTypeError] | type[ArgumentError], str]
 
 
-def _difference(a: Any, b: Any, check_types: bool, depth: int) -> _Found | None:
+def _difference(a: Any, b: Any, check_types: bool, depth: int, expand: bool) -> _Found | None:
     """The first place where two structures differ, as an error."""
-    if not is_nested(a) and not is_nested(b):
+    first, second = _is_taken_apart(a, expand), _is_taken_apart(b, expand)
+    if not first and not second:
         return None
-    if is_nested(a) != is_nested(b):
-        nested, leaf = (a, b) if is_nested(a) else (b, a)
+    if first != second:
+        nested, leaf = (a, b) if first else (b, a)
         found = f'Substructure "{_described(nested)}" is a sequence, while substructure "{_described(leaf)}" is not'
         return ArgumentError, found
-    return _difference_here(a, b, check_types) or _difference_below(a, b, check_types, depth)
+    return _difference_here(a, b, check_types) or _difference_below(a, b, check_types, depth, expand)
 
 
 def _difference_here(a: Any, b: Any, check_types: bool) -> _Found | None:
@@ -188,10 +198,10 @@ def _difference_here(a: Any, b: Any, check_types: bool) -> _Found | None:
     return None
 
 
-def _difference_below(a: Any, b: Any, check_types: bool, depth: int) -> _Found | None:
+def _difference_below(a: Any, b: Any, check_types: bool, depth: int, expand: bool) -> _Found | None:
     below = deeper(depth)
     pairs = zip(_parts(a), _parts(b), strict=True)
-    return next((found for x, y in pairs if (found := _difference(x, y, check_types, below)) is not None), None)
+    return next((found for x, y in pairs if (found := _difference(x, y, check_types, below, expand)) is not None), None)
 
 
 def _same_kind(a: Any, b: Any) -> bool:

@@ -11,5 +11,6 @@ from situs.ops.strings import reduce_join as reduce_join
 from situs.ops.strings import split as split
 from situs.ops.strings import strip as strip
 from situs.ops.strings import substr as substr
+from situs.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
 from situs.ops.strings import to_number as to_number
 from situs.ops.strings import upper as upper

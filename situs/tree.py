@@ -290,6 +290,8 @@ class Form:
 
         A list will do for a tuple, and any mapping for another.
         """
+        if self.sort is _COMPONENTS:
+            return list(self.sort.parts(structure, ())) if type(structure) is self.kind else None
         sort = sort_of(type(structure))
         if sort is None or (sort is _MAPPING) != self.is_mapping:
             return None

@@ -26,7 +26,7 @@ from situs.ops.array import shape as shape_op
 from situs.ops.call import partitioned_call
 from situs.ops.constant import zeros_like
 from situs.ops.control import cond as branch
-from situs.ops.loop import while_loop
+from situs.ops.loop import settling_loop
 from situs.ops.tensor_list import add_all, get_row, length, reserve, row_gradient
 from situs.registry.op import find_op
 from situs.shapes import SCALAR, TensorShape
@@ -157,8 +157,8 @@ def _while_gradient(
         return [number - 1, *before, *[total if grad is None else _plus(total, grad) for total, grad in pairs]]
 
     shapes = [SCALAR, *[_common_shape(starts[n], output[n]) for n in states], *[total.shape for total in sums]]
-    _, *found = while_loop(
-        lambda number, *state: number >= 0, step, [length([history]) - 1, *first, *sums], shapes, name="backward"
+    _, *found = settling_loop(
+        lambda number, *state: number >= 0, step, [length([history]) - 1, *first, *sums], shapes, "backward"
     )
     of_states, of_invariants = found[: len(states)], found[len(states) :]
     rest = [number for number in numbers if number not in states]

@@ -56,7 +56,7 @@ def for_stmt(
     """Runs the body for each element of an iterable, or traces it for the rows of a symbolic tensor or a dataset."""
     walk = hooks.current.walk(iterated)
     if walk is not None:
-        state = _Carried(get_state, set_state, names, needed, where_of(body))
+        state = _Carried(get_state, set_state, names, needed, where_of(body), keeps_shapes=False)
         state.check_start()
         _for_walk(walk, extra_test, body, state)
         return
@@ -138,11 +138,29 @@ def _nothing() -> None:
 
 
 class _Carried:
-    """The variables of a traced loop: as a flat list of tensors outside, by their names inside."""
+    """The variables of a traced loop: as a flat list of tensors outside, by their names inside.
 
-    def __init__(self, get_state: Getter, set_state: Setter, names: Names, needed: int, where: str) -> None:
+    Args:
+        get_state: Gives the values of the variables.
+        set_state: Sets them.
+        names: Their names.
+        needed: How many of them, from the first, the graph carries.
+        where: Where the loop is.
+        keeps_shapes: Whether they must keep their shapes; in a loop through a dataset they need not.
+    """
+
+    def __init__(
+        self,
+        get_state: Getter,
+        set_state: Setter,
+        names: Names,
+        needed: int,
+        where: str,
+        keeps_shapes: bool = True,
+    ) -> None:
         self._get, self._set = get_state, set_state
         self._names, self._needed, self._where = names[:needed], needed, where
+        self._keeps_shapes = keeps_shapes
         self.options = LoopOptions(where)
         self._before = get_state()
         self._entered = self._before
@@ -237,5 +255,5 @@ class _Carried:
         if new is UNDEFINED:
             raise ArgumentError(f"'{name}' has no value after one iteration of the loop ({self._where}).")
         check_same(name, old, new, ("before the loop", "after one iteration"), self._where)
-        if name not in self._filled_in:  # zeros, whose shape says nothing
+        if self._keeps_shapes and name not in self._filled_in:  # zeros, whose shape says nothing
             check_shape(name, old, new, self._where, self.options.allows)

@@ -142,9 +142,9 @@ def check_shape(name: str, before: Any, after: Any, where: str, freed: Callable[
     for old, new in pairs:
         if is_tensor(old) and is_tensor(new) and not freed(old) and not _keeps(_dims(old), _dims(new)):
             raise ArgumentError(
-                f"'{name}' has shape {old.shape} before the loop, but shape {new.shape} after one iteration ({where}). "
-                f"A loop carries tensors of one shape; make room before the loop, or use "
-                f"tf.autograph.experimental.set_loop_options, or tf.while_loop, with shape_invariants."
+                f"'{name}' has shape {old.shape} before the loop, but shape {new.shape} after one iteration. Use "
+                f"tf.autograph.experimental.set_loop_options to set shape invariants, or make room before the loop "
+                f"({where})."
             )
 
 

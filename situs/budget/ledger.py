@@ -194,6 +194,12 @@ class Account:
                 return Usage(*self.meter(), self.limit)
             return Usage(self._current, self._peak, self._reserved, self.limit)
 
+    def holds(self, key: int) -> bool:
+        """Whether a storage is entered."""
+        with self._lock:
+            self._settle()
+            return key in self._holdings
+
     def holdings(self) -> list[Holding]:
         """Every storage that is entered, oldest first."""
         with self._lock:

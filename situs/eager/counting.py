@@ -91,6 +91,13 @@ def _enter_value(value: torch.Tensor, account: Account, op: str, made_at: Callab
         raise
 
 
+def beside(function: Function, value: torch.Tensor, op: str) -> Function:
+    """The function, with its results entered where a value is; itself if that is entered nowhere."""
+    key = value.untyped_storage()._cdata
+    account = next((account for account in accounts() if account.holds(key)), None)
+    return function if account is None else counted(function, account.device, op)
+
+
 def enter_variable(value: Any, device: Device, name: str) -> None:
     """Calls a value what it has become: what a variable holds."""
     account: Account | None = device.account

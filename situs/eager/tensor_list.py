@@ -13,9 +13,13 @@ the rows that have one.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Any
+
+import torch
+
+from situs import locks
+from situs.eager.counting import beside
 
 
 class TensorList:
@@ -33,7 +37,7 @@ class TensorList:
         given = list(rows)
         self._rows: dict[int, Any] | None = {n: row for n, row in enumerate(given) if row is not None}
         self._newer: tuple[int, Any, TensorList] | None = None  # a row as it is here, and where the others are
-        self._lock = threading.Lock()  # of all lists that come of one another
+        self._lock = locks.lock()  # of all lists that come of one another
         self.size = len(given) if size is None else size
 
     def get(self, number: int) -> Any:
@@ -108,4 +112,6 @@ def add_lists(one: TensorList, other: TensorList) -> TensorList:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    return add_lists(one, other) if isinstance(one, TensorList) else one + other.to(one.device)
+    if isinstance(one, TensorList):
+        return add_lists(one, other)
+    return beside(torch.add, one, "TensorListAdd")(one, other.to(one.device))

@@ -12,13 +12,16 @@ knows nothing of tensors; an element is whatever it is given.
 from __future__ import annotations
 
 import heapq
+import os
 import random
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
+from situs import locks
 from situs.errors import CancelledError, InvalidArgumentError, OpError, OutOfRangeError
 
 if TYPE_CHECKING:
@@ -49,10 +52,11 @@ class Buffer:
         self.capacity = capacity
         self.form = form
         self.is_closed = False
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._producers: deque[_Act] = deque()
         self._consumers: deque[_Act] = deque()
         self._elements: Any = self._empty()
+        _buffers.add(self)
 
     # What threads do.
 
@@ -115,6 +119,14 @@ class Buffer:
         for act in waiting:
             if act.run is not None and act.run.stopped:
                 self._give_up(act)
+
+    def leave_behind(self) -> None:
+        """After ``os.fork``: forgets who waits in the parent; what they had taken for themselves is there again."""
+        with self._lock:
+            for act in (*self._producers, *self._consumers):
+                act.undo()
+            self._producers.clear()
+            self._consumers.clear()
 
     # Lines.
 
@@ -263,6 +275,18 @@ class PriorityBuffer(Buffer):
         for element in reversed(elements):
             self._earliest -= 1
             heapq.heappush(self._elements, (self._priority(element), self._earliest, element))
+
+
+_buffers: WeakSet[Buffer] = WeakSet()
+
+
+def _leave_behind() -> None:
+    for buffer in list(_buffers):
+        buffer.leave_behind()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_behind)
 
 
 # What stands in the lines.

@@ -5,7 +5,6 @@ Kernels that declare a parameter ``run`` are given the `Run`; through it they re
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +24,7 @@ class State:
         self._resources: dict[str, Any] = {}
         self._counts: Counter[str] = Counter()
         self._draws: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # by operation
-        self.closed = threading.Event()
+        self.closed = locks.event()
 
     def cell(self, name: str, make: Callable[[], Cell]) -> Cell:
         """The cell of a variable, made on first use."""

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from situs import locks
 from situs.budget.ledger import Account, Event
 from situs.devices.inventory import process
 from situs.devices.logical import Device
@@ -204,10 +205,10 @@ class _Tape:
     """What the ledgers note while anyone records: one list of events for each GPU, shared by all recordings."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._accounts: list[Account] = []
         self._recordings = 0
-        self._over = threading.Event()
+        self._over = locks.event()
 
     def open(self, devices: tuple[Device, ...]) -> None:
         """Takes the devices, once they are made."""
@@ -223,7 +224,7 @@ class _Tape:
             self._recordings += 1
             if self._recordings == 1:
                 self._record()
-                self._over = threading.Event()
+                self._over = locks.event()
                 threading.Thread(target=self._look, args=(self._over,), daemon=True).start()
                 return {}
             return {account: len(account.recorded()) for account in self._accounts}

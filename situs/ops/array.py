@@ -20,7 +20,7 @@ from situs import dispatch
 from situs.dtype import ALL, FIXED, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
 from situs.dtype import bool as bool_
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import ArgumentError, CallError, DTypeError
+from situs.errors import ArgumentError, CallError, DTypeError, KernelError
 from situs.ops.attribute import as_bool, as_word, is_plain, plain
 from situs.ops.define import CPU, GPU, op, unary
 from situs.ops.spelling import renamed
@@ -453,7 +453,7 @@ def _as_perm(perm: Any, rank: int) -> tuple[int, ...]:
     axes = tuple(axis % rank for axis in perm)
     missing = set(range(rank)) - set(axes)
     if missing:
-        raise ArgumentError(f"{min(missing)} is missing from {{{','.join(map(str, perm))}}}.")
+        raise KernelError(f"{min(missing)} is missing from {{{','.join(map(str, perm))}}}.")
     return axes
 
 

@@ -355,8 +355,8 @@ def _linspace_shape(start: Any, stop: Any, num: Any) -> TensorShape:
 
 
 def _as_num(num: Any) -> int:
-    if not isinstance(num, int) or isinstance(num, bool) or num <= 0:
-        raise ArgumentError(f"Requires num > 0: {num}")
+    if not isinstance(num, int) or isinstance(num, bool) or num < 0:
+        raise ArgumentError(f"Requires num >= 0: {num}")
     return num
 
 

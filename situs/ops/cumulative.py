@@ -18,7 +18,7 @@ import torch
 
 from situs.dispatch import binary
 from situs.dtype import COMPLEX, FLOATING, INDEX, NUMERIC, REAL, WIDE_UNSIGNED, DTypes, as_dtype, int32
-from situs.errors import ArgumentError, DTypeError
+from situs.errors import ArgumentError, DTypeError, KernelError
 from situs.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs.ops.attribute import as_bool
 from situs.ops.cast import as_index, cast
@@ -77,7 +77,7 @@ def _scan_axis(axis: Any, rank: int) -> int:
     if not isinstance(axis, int):
         raise ArgumentError(f"ScanOp: axis must be a scalar integer, not {axis!r}")
     if not -rank <= axis < rank:
-        raise ArgumentError(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
+        raise KernelError(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
     return axis % rank
 
 
@@ -404,7 +404,7 @@ def _segment_shape(data: TensorShape, segment_ids: TensorShape) -> TensorShape:
     if data.rank == 0:
         raise ArgumentError("input must be at least rank 1, got a scalar")
     if not segment_ids[:1].is_compatible_with(data[:1]):
-        raise ArgumentError(
+        raise KernelError(
             f"segment_ids should be the same size as dimension 0 of input, got {brackets(segment_ids)} "
             f"for input {brackets(data)}."
         )

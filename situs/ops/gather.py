@@ -30,7 +30,7 @@ from situs.dtype import (
 )
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
-from situs.errors import ArgumentError, CallError, DTypeError, InvalidArgumentError, UnimplementedError
+from situs.errors import ArgumentError, CallError, DTypeError, InvalidArgumentError, KernelError, UnimplementedError
 from situs.execution.reuse import Over
 from situs.ops.array import as_attribute, as_integer, by_bits, host_shape, squeeze
 from situs.ops.array import rank as rank_op
@@ -66,7 +66,7 @@ def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch
     place, batch = _gather_axes(params.rank, indices.rank, axis, batch_dims)
     for dim in range(batch):
         if not params[dim : dim + 1].is_compatible_with(indices[dim : dim + 1]):
-            raise ArgumentError(
+            raise KernelError(
                 f"params.shape[{dim}]: {params[dim]} should be equal to indices.shape[{dim}]: {indices[dim]}"
             )
     return TensorShape([*params[:place], *indices[batch:], *params[place + 1 :]])
@@ -223,9 +223,9 @@ def _gather_nd_shape(params: TensorShape, indices: TensorShape, *, batch_dims: i
         raise ArgumentError("indices must be at least a vector")
     batch = batch_dims
     if batch < 0:
-        raise ArgumentError(f"tf.gather_nd does not allow negative batch_dims, got {batch}")
+        raise CallError(f"tf.gather_nd does not allow negative batch_dims, got {batch}")
     if batch >= indices.rank:
-        raise ArgumentError(f"batch_dims = {batch_dims} must be less than rank(indices) = {indices.rank}")
+        raise CallError(f"batch_dims = {batch_dims} must be less than rank(indices) = {indices.rank}")
     depth = indices[-1] or 0
     if depth > params.rank - batch:
         raise ArgumentError(
@@ -567,7 +567,7 @@ def _as_depth(depth: Any) -> int:
 
 def _one_hot_axis(axis: int, rank: int) -> int:
     if not -1 <= axis <= rank:
-        raise ArgumentError(f"Expected axis to be -1 or between [0, {rank + 1}).  But received: {axis}")
+        raise KernelError(f"Expected axis to be -1 or between [0, {rank + 1}).  But received: {axis}")
     return rank if axis == -1 else axis
 
 

@@ -29,7 +29,7 @@ from situs.dtype import COMPLEX, FIXED, FLOATING, STRING, WIDE_UNSIGNED, int16, 
 from situs.dtype import bool as bool_
 from situs.eager.binding import host_value
 from situs.eager.tensor import EagerTensor
-from situs.errors import ArgumentError, DTypeError, shown
+from situs.errors import ArgumentError, DTypeError, KernelError, shown
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_integer, as_integers, by_bits, host_shape, partly
 from situs.ops.attribute import as_int
@@ -68,9 +68,9 @@ def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[Dim
             yield start, None if length == -1 else length
             continue
         if not 0 <= start <= dim:
-            raise ArgumentError(f"Expected begin[{number}] in [0, {dim}], but got {start}")
+            raise KernelError(f"Expected begin[{number}] in [0, {dim}], but got {start}")
         if not -1 <= length <= dim - start:
-            raise ArgumentError(f"Expected size[{number}] in [0, {dim - start}], but got {length}")
+            raise KernelError(f"Expected size[{number}] in [0, {dim - start}], but got {length}")
         yield start, dim - start if length == -1 else length
 
 

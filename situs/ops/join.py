@@ -15,7 +15,7 @@ import torch
 from situs import dispatch
 from situs.dtype import FIXED, STRING, WIDE_UNSIGNED
 from situs.eager.tensor import EagerTensor
-from situs.errors import ArgumentError, CallError
+from situs.errors import ArgumentError, CallError, KernelError
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, partly, reshape
 from situs.ops.attribute import is_plain
@@ -257,7 +257,11 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
         made = _pack_quickly(values, place)
         return _pack(values, axis=place, name=name) if made is None else made
     if place == 0 and (_has_no_tensors(values) or not isinstance(values, (list, tuple))):
-        return identity(values, name)  # Python values together have the dtype that holds them all
+        try:
+            return identity(values, name)  # Python values together have the dtype that holds them all
+        except ArgumentError:
+            if not isinstance(values, (list, tuple)):
+                raise  # else they differ in shape, of which the op says more
     if not isinstance(values, (list, tuple)):
         values = unstack(values)
     if not values:
@@ -473,7 +477,7 @@ def _multiples(multiples: Any, rank: int) -> tuple[Any, ...]:
         )
     for number, each in enumerate(multiples):
         if each is not None and as_integer(each, "Each entry of multiples") < 0:
-            raise ArgumentError(f"Expected multiples[{number}] >= 0, but got {each}")
+            raise KernelError(f"Expected multiples[{number}] >= 0, but got {each}")
     return multiples
 
 
@@ -606,7 +610,7 @@ def _mirror_pad_shape(input: TensorShape, paddings: Any, *, mode: str) -> Tensor
 def _check_mirror(size: Dim, pair: tuple[int, int], mode: str) -> None:
     limit = "less than" if mode == "REFLECT" else "no greater than"
     if size is not None and max(pair) > (size - 1 if mode == "REFLECT" else size) and max(pair) > 0:
-        raise ArgumentError(f"paddings must be {limit} the dimension size: {pair[0]}, {pair[1]} for a size of {size}")
+        raise KernelError(f"paddings must be {limit} the dimension size: {pair[0]}, {pair[1]} for a size of {size}")
 
 
 @_pad.kernel(CPU)

@@ -24,6 +24,7 @@ from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.define import CPU, GPU, op
 from situs.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
 from situs.ops.math import add
+from situs.ops.slices import IndexedSlices
 from situs.registry.calling import calls_functions
 from situs.registry.traits import STATE_ANYWHERE
 from situs.shapes import UNKNOWN, TensorShape
@@ -74,7 +75,20 @@ def while_loop(
     check_loop(cond, body, loop_vars, parallel_iterations)
     if holders := Holders(loop_vars):
         return holders.run(cond, body, shape_invariants, maximum_iterations, name)
-    loop = Loop(cond, body, loop_vars, shape_invariants, maximum_iterations)
+    return _run(Loop(cond, body, loop_vars, shape_invariants, maximum_iterations), name)
+
+
+def settling_loop(
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shapes: Any = None, name: str | None = None
+) -> Any:
+    """`while_loop`, where the shapes of the variables may be less known after a turn than before it.
+
+    AutoGraph has words of its own for loops that change shapes, and nobody declares the shapes of gradients.
+    """
+    return _run(Loop(cond, body, loop_vars, shapes, settles=True), name)
+
+
+def _run(loop: Loop, name: str | None) -> Any:
     graph = graph_for(loop.start)
     return loop.run_now() if graph is None else put_together(loop.form, loop.build(graph, name))
 
@@ -159,10 +173,23 @@ class Parts(NamedTuple):
 
 
 class Loop:
-    """A loop: its functions, the form of its variables and their first values."""
+    """A loop: its functions, the form of its variables and their first values.
+
+    Args:
+        cond: As in `while_loop`, and so are `body` and `loop_vars`.
+        invariants: The shapes that hold in every turn; those of the first values by default.
+        maximum: The most turns to make.
+        settles: Whether less may be known of a shape after a turn than before it.
+    """
 
     def __init__(
-        self, cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, invariants: Any, maximum: Any
+        self,
+        cond: Callable[..., Any],
+        body: Callable[..., Any],
+        loop_vars: Any,
+        invariants: Any = None,
+        maximum: Any = None,
+        settles: bool = False,
     ) -> None:
         if not isinstance(loop_vars, (list, tuple)):
             loop_vars = [loop_vars]
@@ -171,6 +198,7 @@ class Loop:
         self.form, self.start = take_apart(loop_vars)
         self.invariants = None if invariants is None else self._flat_shapes(invariants)
         self.maximum = None if maximum is None else _as_count(maximum)
+        self.settles = settles
         self.body_form: Any = self.form  # after a turn: that of what the body returned
 
     def _flat_shapes(self, invariants: Any) -> list[TensorShape]:
@@ -261,7 +289,7 @@ class Loop:
     ) -> list[SymbolicTensor]:
         form = Form(tuple, (LEAF, *self.form.items)) if counted else self.form
         shapes = self._first_shapes(start, counted)
-        parts = _settled(graph, (cond, turn), form, start, shapes, self.invariants is not None)
+        parts = _settled(graph, (cond, turn), form, start, shapes, self.settles)
         captured = captured_by(parts.test.graph, parts.step.graph)
         results = [(tensor.dtype, shape) for tensor, shape in zip(start, parts.shapes, strict=True)]
         graphs = {"cond": parts.test.graph, "body": parts.step.graph}
@@ -307,11 +335,19 @@ def _matched(form: Any, wanted: Any) -> list[TensorShape] | None:
         return None if isinstance(wanted, Mapping) else [TensorShape(getattr(wanted, "shape", wanted))]
     if form is None:
         return []
+    if form.kind is IndexedSlices and not isinstance(wanted, IndexedSlices):
+        wanted = wanted.components() if hasattr(wanted, "components") else _shapes_of_slices(wanted)
     shapes = form.parts_like(wanted)
     if shapes is None:
         return None
     parts = [_matched(item, shape) for item, shape in zip(form.items, shapes, strict=True)]
     return None if None in parts else [shape for part in parts for shape in part or ()]
+
+
+def _shapes_of_slices(wanted: Any) -> IndexedSlices:
+    """The shapes of the tensors that slices are made of, by that of the whole tensor; any number of rows will do."""
+    shape = TensorShape(wanted)
+    return IndexedSlices(TensorShape([None]) + shape[1:], TensorShape([None]), TensorShape([shape.rank]))
 
 
 def _is_like(form: Any, other: Any) -> bool:
@@ -333,9 +369,12 @@ def _settled(
     form: Any,
     start: list[SymbolicTensor],
     shapes: list[TensorShape],
-    has_invariants: bool,
+    settles: bool,
 ) -> Parts:
-    """The graphs of a loop. Both are traced again, with less known of the shapes, until a turn keeps what is known."""
+    """The graphs of a loop, of which a turn keeps what is known of the shapes.
+
+    If the loop `settles`, both are traced again, with less known of the shapes, until that is so.
+    """
     dtypes = [tensor.dtype for tensor in start]
     while True:
         kinds = list(zip(dtypes, shapes, strict=True))
@@ -348,8 +387,8 @@ def _settled(
         kept = [common(shape, made) for shape, (_, made) in zip(shapes, step.kinds, strict=True)]
         if kept == shapes:
             return Parts(test, step, shapes)
-        if has_invariants:
-            _check_invariants(start, shapes, step)
+        if not settles:
+            raise _changed(start, shapes, step)
         shapes = kept
 
 
@@ -367,12 +406,12 @@ def _check_dtypes(start: Sequence[SymbolicTensor], step: Inner) -> None:
             )
 
 
-def _check_invariants(start: Sequence[SymbolicTensor], shapes: Sequence[TensorShape], step: Inner) -> None:
-    """Raises if a turn breaks what was said of a shape. What a turn leaves unknown may still hold."""
-    for tensor, shape, (_, made) in zip(start, shapes, step.kinds, strict=True):
-        if not shape.is_compatible_with(made):
-            raise ArgumentError(
-                f"Input tensor `{tensor.name}` enters the loop with shape {shape}, but has shape {made} after one "
-                "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
-                "tf.while_loop to specify a less-specific shape."
-            )
+def _changed(start: Sequence[SymbolicTensor], shapes: Sequence[TensorShape], step: Inner) -> ArgumentError:
+    """What to say of a turn after which a shape is another one than before it, or less known."""
+    made = [shape for _, shape in step.kinds]
+    tensor, before, after = next(each for each in zip(start, shapes, made, strict=True) if common(*each[1:]) != each[1])
+    return ArgumentError(
+        f"Input tensor `{tensor.name}` enters the loop with shape {before}, but has shape {after} after one iteration. "
+        "To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to specify "
+        "a less-specific shape."
+    )

@@ -237,7 +237,7 @@ def _results(returned: Any, wanted: int, who: str) -> list[Any]:
         returned = [] if returned is None else [returned]
     results = list(returned)
     if len(results) != wanted:
-        raise ArgumentError(f"{who} returns {len(results)} values, but expects to see {wanted} values.")
+        raise InvalidArgumentError(f"{who} returns {len(results)} values, but expects to see {wanted} values.")
     return results
 
 
@@ -245,9 +245,9 @@ def _checked_value(number: int, result: Any, wanted: DType, who: str) -> Value:
     try:
         array, found = to_array(np.asarray(read(result)))
     except Exception as error:  # whatever an object of the program raises while it becomes an array
-        raise ArgumentError(f"{number}-th value returned by {who} is no tensor: {error}") from None
+        raise InvalidArgumentError(f"{number}-th value returned by {who} is no tensor: {error}") from None
     if found is not wanted:
-        raise ArgumentError(
+        raise InvalidArgumentError(
             f"{number}-th value returned by {who} is {found.proto_name}, but expects {wanted.proto_name}"
         )
     return host_to_value(array, found)
@@ -255,7 +255,7 @@ def _checked_value(number: int, result: Any, wanted: DType, who: str) -> Value:
 
 def _checked_tensor(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
     if not isinstance(result, (np.ndarray, np.generic)) and not is_tensor(result):
-        return to_tensor(result, wanted)  # a Python number has no dtype that could be wrong
+        return _as_eager(number, result, wanted, who)  # a Python number has no dtype that could be wrong
     value = _checked_value(number, result, wanted, who)
     return wrap(value, place_of(host(), value))
 
@@ -298,7 +298,7 @@ def _as_eager(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
     try:
         return to_tensor(value, wanted)
     except Exception as error:  # as above
-        raise ArgumentError(f"{number}-th value returned by {who} is no {wanted.name} tensor: {error}") from None
+        raise InvalidArgumentError(f"{number}-th value returned by {who} is no {wanted.name} tensor: {error}") from None
 
 
 # Calling.

@@ -15,7 +15,7 @@ import torch
 from situs.devices.scope import here
 from situs.dtype import FIXED, INDEX, STRING, WIDE_UNSIGNED, int32
 from situs.eager.convert import to_tensor
-from situs.errors import ArgumentError, InvalidArgumentError
+from situs.errors import ArgumentError, InvalidArgumentError, KernelError
 from situs.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
 from situs.ops.attribute import is_plain, plain
 from situs.ops.constant import convert_to_tensor, zeros_like
@@ -90,7 +90,7 @@ def _rolls(shift: Any, axis: Any, rank: int) -> tuple[tuple[int, ...], tuple[int
         raise ArgumentError(f"shift and axis must have the same size, got {len(shifts)} and {len(axes)}")
     for each in axes:
         if not -rank <= each < rank:
-            raise ArgumentError(f"axis {each} is out of range [-{rank}, {rank})")
+            raise KernelError(f"axis {each} is out of range [-{rank}, {rank})")
     return shifts, axes
 
 

@@ -36,7 +36,7 @@ from situs.dtype import (
     as_dtype,
 )
 from situs.eager.bridge import TORCH_DTYPE
-from situs.errors import ArgumentError, DTypeError
+from situs.errors import ArgumentError, DTypeError, KernelError
 from situs.ops.attribute import as_bool
 from situs.ops.cast import real
 from situs.ops.constant import convert_to_tensor, ones_like
@@ -77,7 +77,7 @@ def reduction_axes(axis: Any, rank: int) -> Axes:
     axes = tuple(_position(item, rank) for item in _flat(axis))
     if len(set(axes)) != len(axes):
         twice = next(item for item in axes if axes.count(item) > 1)
-        raise ArgumentError(f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}")
+        raise KernelError(f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}")
     return tuple(sorted(axes))
 
 
@@ -520,7 +520,7 @@ def _arg_axis(dimension: Any, shape: Any) -> int:
     if not -rank <= dimension < rank:
         raise ArgumentError(f"Expected dimension in the range [{-rank}, {rank}), but got {dimension}")
     if shape[dimension] == 0:
-        raise ArgumentError(f"Reduction axis {dimension} is empty in shape {brackets(list(shape))}")
+        raise KernelError(f"Reduction axis {dimension} is empty in shape {brackets(list(shape))}")
     return dimension % rank
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from situs.dtype import DType
-from situs.errors import ArgumentError, DTypeError
+from situs.errors import ArgumentError, OpDTypeError
 from situs.graph.graph import Graph
 from situs.ops.array import shape as shape_of
 from situs.ops.constant import convert_to_tensor
@@ -112,7 +112,7 @@ class Walk:
         for value, (dtype, shape) in zip(made, self.wanted, strict=True):
             tensor = read(value) if is_tensor(value) else convert_to_tensor(value, dtype)
             if tensor.dtype is not dtype:
-                raise DTypeError(
+                raise OpDTypeError(
                     f"TensorArray dtype is {dtype.name} but Op is trying to write dtype {tensor.dtype.name}: pass "
                     f"fn_output_signature=tf.{tensor.dtype.name}, or cast the result to tf.{dtype.name}."
                 )
@@ -160,7 +160,7 @@ class Walk:
 
         start = (convert_to_tensor(first, "int32"), state, [reserve(count - skip) for _ in self.wanted])
         _, state, rows = while_loop(test, body, start)
-        return state, [self._stacked(row, i, count if skip == 0 else None) for i, row in enumerate(rows)]
+        return state, [self._stacked(row, i, count - skip) for i, row in enumerate(rows)]
 
     def _stacked(self, rows: Any, number: int, count: Any) -> Tensor:
         shape = self.shapes[number]

@@ -291,11 +291,6 @@ def _bound_shape(sorted_inputs: TensorShape, values: TensorShape) -> TensorShape
             "searchsorted needs tensors of at least one dimension, got shapes "
             f"{brackets(sorted_inputs)} and {brackets(values)}"
         )
-    if sorted_inputs.rank not in (1, None) and not sorted_inputs[:-1].is_compatible_with(values[:-1]):
-        raise ArgumentError(
-            "Leading dim_size of both tensors must match: "
-            f"sorted_sequence is {brackets(sorted_inputs)}, values {brackets(values)}"
-        )
     return values
 
 
@@ -312,7 +307,15 @@ def _upper_bound_kernel(sorted_inputs: torch.Tensor, values: torch.Tensor, out_t
 def _find(sorted_inputs: torch.Tensor, values: torch.Tensor, out_type: DType, right: bool) -> torch.Tensor:
     if values.ndim == 0:
         raise ValueError("one value is not a row")  # the shape rule says it better
+    leading = math.prod(sorted_inputs.shape[:-1])
+    if sorted_inputs.ndim > 1 and leading != math.prod(values.shape[:-1]):
+        raise ArgumentError(
+            "Leading dim_size of both tensors must match: "
+            f"sorted_sequence is {brackets(sorted_inputs.shape)}, values {brackets(values.shape)}"
+        )
     table, wanted = (_ordered(each).contiguous() for each in (sorted_inputs, values))
+    if table.ndim > 1 and table.shape[:-1] != wanted.shape[:-1]:  # as many rows, in another order of dimensions
+        table = table.reshape(*wanted.shape[:-1], table.shape[-1])
     return torch.searchsorted(table, wanted, right=right, out_int32=out_type is int32)
 
 

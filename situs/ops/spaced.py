@@ -36,11 +36,12 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     place = as_int(axis, "axis")
     if isinstance(start, _NUMBERS) and isinstance(stop, _NUMBERS):
         normalize_axis(place, 1)
+        num = num if is_tensor(num) else as_int(num, "num")
         return linspace_of_numbers(start, stop, num, name)
     if not is_tensor(num):
         num = as_int(num, "num")
-        if num < 1:
-            raise ArgumentError(f"Requires num > 0: {num}")
+        if num < 0:
+            raise ArgumentError(f"Requires num >= 0: {num}")
     with Composed(name, "linspace") as last:
         first, final = _alike(start, stop)
         step = subtract(final, first)

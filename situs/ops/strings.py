@@ -21,13 +21,21 @@ import torch
 from situs import dtype as dt
 from situs.dispatch import steered, typed, unary
 from situs.dtype import INDEX, STRING, DType, as_dtype
-from situs.errors import ArgumentError, InvalidArgumentError, OutOfRangeError, UnimplementedError
+from situs.errors import (
+    ArgumentError,
+    DTypeError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    UnimplementedError,
+    shown,
+)
 from situs.ops.array import reshape
 from situs.ops.attribute import as_bool, as_int, as_word
 from situs.ops.constant import convert_to_tensor, kept_number
 from situs.ops.define import CPU, of_sizes, op, same_shape
 from situs.ops.join import unstack
 from situs.ops.reduce import EVERY_AXIS
+from situs.ops.siphash import siphash
 from situs.ops.spelling import renamed
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs.tensor import Tensor, read
@@ -718,6 +726,49 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
 
 
 # Base64, in the alphabet that is safe in URLs.
+
+_strong = op("StringToHashBucketStrong", "input: string -> output: int64", num_buckets=1, key=())
+
+
+@_strong.shape
+def _strong_shape(input: TensorShape, *, num_buckets: int, key: tuple[int, ...]) -> TensorShape:
+    if num_buckets < 1:
+        raise ArgumentError(
+            f"Attr 'num_buckets' of 'StringToHashBucketStrong' Op passed {num_buckets} less than minimum 1."
+        )
+    return input
+
+
+@_strong.kernel(CPU)
+def _strong_kernel(input: Array, *, num_buckets: int, key: tuple[int, ...]) -> torch.Tensor:
+    if len(key) != 2:
+        raise ArgumentError("Key must have 2 elements")
+    found = [siphash(item, key[0], key[1]) % num_buckets for item in input.ravel().tolist()]
+    return torch.tensor(found, dtype=torch.int64).reshape(input.shape)
+
+
+def to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
+    """Puts strings into buckets by a hash that nobody can foretell who does not know the key.
+
+    Args:
+        input: Strings.
+        num_buckets: How many buckets there are.
+        key: Two integers.
+        name: A name for the op.
+
+    Returns:
+        The number of the bucket of each string, int64.
+
+    Example:
+        >>> to_hash_bucket_strong(["Hello", "TF"], 3, [1, 2]).numpy().tolist()
+        [2, 0]
+    """
+    count = as_int(num_buckets, "num_buckets")
+    if not isinstance(key, (list, tuple)):
+        raise DTypeError(f"Expected list for 'key' argument to 'string_to_hash_bucket_strong' Op, not {shown(key)}.")
+    numbers = tuple(as_int(each, "key") for each in key)
+    return _strong(input, num_buckets=count, key=numbers, name=name)
+
 
 _encode_base64 = op("EncodeBase64", "input: string -> output: string", pad=False)
 _encode_base64.shape(same_shape)

@@ -19,7 +19,7 @@ import numpy as np
 from situs import dtype as dt
 from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
-from situs.errors import ArgumentError, DTypeError, shown
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs.graph.function import graph_of
 from situs.graph.tensor import SymbolicTensor
 from situs.ops import tensor_list
@@ -37,6 +37,7 @@ class _Known:
     """What all arrays that come of one another know."""
 
     def __init__(self, dtype: DType, shape: TensorShape, resizes: bool, infers: bool, clears: bool) -> None:
+        self.count: int | None = None  # of the rows of all of these arrays in a graph, where it is known and stays
         self.dtype = dtype
         self.shape = shape
         self.resizes = resizes
@@ -85,7 +86,10 @@ class TensorArray:
         self._cleared: set[int] = set()
         self._flow = flow
         if flow is None and (here.graph is not None or graph_of([size]) is not None):
-            self._flow = tensor_list.reserve(0 if size is None else size)
+            count = _host_number(0 if size is None else size, "size")
+            self._flow = tensor_list.reserve(count)
+            known = constant_value(count) if isinstance(count, SymbolicTensor) else count
+            self._known.count = known if isinstance(known, int) and known >= 0 and not resizes else None
         elif flow is None:
             self._rows = [None] * tensor_list.check_size(0 if size is None else _as_number(size, "size"))
 
@@ -153,7 +157,8 @@ class TensorArray:
         """
         row = self._checked(value)
         if self._flow is not None:
-            return self._with(tensor_list.set_row([self._flow], index, row, resizes=self._known.resizes, name=name))
+            number = _host_number(index, "index")
+            return self._with(tensor_list.set_row([self._flow], number, row, resizes=self._known.resizes, name=name))
         number = _as_number(index, "index")
         tensor_list.check_write(number, len(self._rows), self._known.resizes)
         self._rows += [None] * (number + 1 - len(self._rows))
@@ -163,22 +168,37 @@ class TensorArray:
 
     def _checked(self, value: Any) -> Tensor:
         row = self._as_tensor(value)
+        if row.dtype is not self._known.dtype:
+            raise InvalidArgumentError(self._other_dtype(row.dtype))
         self._note(row.dtype, row.shape)
         return row
 
+    def _other_dtype(self, dtype: DType) -> str:
+        return f"TensorArray dtype is {self._known.dtype.name} but Op is trying to write dtype {dtype.name}"
+
     def _as_tensor(self, value: Any) -> Tensor:
-        """A value as a tensor: of the array's dtype, if it has none of its own."""
-        return convert_to_tensor(value, None if is_tensor(value) else self._known.dtype)
+        """A value as a tensor: of the array's dtype, if it can be."""
+        if is_tensor(value):
+            return convert_to_tensor(value)
+        try:
+            return convert_to_tensor(value, self._known.dtype)
+        except InvalidArgumentError:
+            return convert_to_tensor(value)  # of another dtype, which is refused by its name
 
     def _note(self, dtype: DType, shape: TensorShape) -> None:
         """Checks the dtype and the shape of a row, and notes what the shape tells of all rows."""
         known = self._known
         if dtype is not known.dtype:
-            raise ArgumentError(f"TensorArray dtype is {known.dtype.name} but Op is trying to write dtype {dtype.name}")
+            raise ArgumentError(self._other_dtype(dtype))
         if not known.shape.is_compatible_with(shape):
             raise ArgumentError(f"Incompatible shape for value ({shape}), expected ({known.shape})")
         if known.infers:
             known.shape = known.shape.merge_with(shape)
+
+    def _note_count(self, count: int | None) -> None:
+        """Forgets how many rows there are, if there are arrays of more than one length."""
+        if self._known.count != count:
+            self._known.count = None
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The tensor in one place; zeros if none was written.
@@ -192,7 +212,8 @@ class TensorArray:
         """
         known = self._known
         if self._flow is not None:
-            return tensor_list.get_row([self._flow], index, row_shape=known.shape, dtype=known.dtype, name=name)
+            number = _host_number(index, "index")
+            return tensor_list.get_row([self._flow], number, row_shape=known.shape, dtype=known.dtype, name=name)
         number = _as_number(index, "index")
         tensor_list.check_read(number, len(self._rows))
         if number in self._cleared:
@@ -223,7 +244,10 @@ class TensorArray:
         """All tensors as one, with a dimension more; zeros where none was written."""
         known = self._known
         if self._flow is not None:
-            return tensor_list.stack_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
+            made = tensor_list.stack_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
+            if known.count is not None and known.shape.rank is not None:
+                made.set_shape([known.count, *known.shape])  # type: ignore[attr-defined]
+            return made
         if self._rows:
             return stack([self._row(number) for number in range(len(self._rows))])
         return zeros([0, *tensor_list.least_sizes(known.shape)], known.dtype)
@@ -232,9 +256,11 @@ class TensorArray:
         """The array of the rows of a tensor."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
-            raise ArgumentError("unstack() takes the rows of a tensor; a scalar has none.")
+            kind = ArgumentError if self._flow is None else InvalidArgumentError
+            raise kind("Tensor must be at least a vector, but saw shape: []: unstack() takes the rows of a tensor.")
         self._note(given.dtype, given.shape[1:])
         if self._flow is not None or here.graph is not None or graph_of([given]) is not None:
+            self._note_count(None if given.shape.rank is None else given.shape[0])
             return self._with(tensor_list.from_tensor(given, name=name))
         rows = unstack(given)
         if rows:
@@ -257,7 +283,9 @@ class TensorArray:
         array, rows = self, unstack(self._as_tensor(value))
         numbers = [indices] if isinstance(indices, (int, np.integer)) else listed(indices, "indices")
         if len(numbers) != len(rows):
-            raise ArgumentError(f"{len(numbers)} indices for {len(rows)} rows.")
+            raise InvalidArgumentError(
+                f"Expected len(indices) == tensor.shape[0], but saw: {len(numbers)} vs. {len(rows)}"
+            )
         for number, row in zip(numbers, rows, strict=True):
             array = array.write(number, row)
         return array
@@ -266,12 +294,18 @@ class TensorArray:
         """The array of parts of a tensor, of so many rows each."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
-            raise ArgumentError("Expected value to be at least a vector, but received shape: []")
+            raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
         if self._flow is not None or graph_of([given, lengths]) is not None:
             self._note_parts(given, lengths)
+            self._note_count(None)
             return self._with(tensor_list.split_rows(given, lengths, name=name))
         array = self
         sizes = [_as_number(size, "length") for size in listed(lengths, "lengths")]
+        if len(sizes) != len(self._rows) and not self._known.resizes:
+            raise InvalidArgumentError(
+                f"TensorArray's size is not equal to the size of lengths ({len(self._rows)} vs. {len(sizes)}), and the "
+                "TensorArray is not marked as dynamically resizeable."
+            )
         for number, part in enumerate(split(given, tensor_list.check_lengths(sizes, given.shape.as_list()[0] or 0))):
             array = array.write(number, part)
         return array
@@ -288,6 +322,8 @@ class TensorArray:
         known = self._known
         if self._flow is not None:
             return tensor_list.concat_rows([self._flow], row_shape=known.shape, dtype=known.dtype, name=name)
+        if not self._rows:
+            raise InvalidArgumentError("concat() of a TensorArray needs at least one tensor, and its size is 0.")
         return concat([self._row(number) for number in range(len(self._rows))], 0)
 
     # In loops and branches.
@@ -308,6 +344,11 @@ class TensorArray:
 
     def __repr__(self) -> str:
         return f"<TensorArray dtype={self.dtype.name} element_shape={self.element_shape}>"
+
+
+def _host_number(value: Any, what: str) -> Any:
+    """A number for a graph: a tensor as it is."""
+    return value if is_tensor(value) else _as_number(value, what)
 
 
 def _as_number(value: Any, what: str) -> int:

@@ -22,7 +22,7 @@ import torch
 from situs.dtype import ALL, FIXED, DType, variant
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.tensor_list import TensorList, add_lists
-from situs.errors import ArgumentError, OutOfRangeError
+from situs.errors import ArgumentError, InvalidArgumentError, OutOfRangeError
 from situs.ops.define import CPU, GPU, op
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs.tensor import Tensor
@@ -72,15 +72,16 @@ set_row.shape(lambda rows, index, row, *, resizes: SCALAR)
 @set_row.kernel(CPU)
 @set_row.kernel(GPU, dtype=FIXED)
 def _set_kernel(rows: list[TensorList], index: int, row: Any, *, resizes: bool) -> TensorList:
-    check_write(index, len(rows[0]), resizes)
+    if not 0 <= index < len(rows[0]) and not (index >= 0 and resizes):
+        raise InvalidArgumentError(f"Trying to modify element {index} in a list with {len(rows[0])} elements.")
     return rows[0].with_row(index, row)
 
 
 def check_write(index: int, size: int, resizes: bool) -> None:
-    """Raises unless there is, or can be, a row with that number.
+    """Raises unless an array of eager code has, or can have, a row with that number.
 
     Raises:
-        OutOfRangeError: there cannot be.
+        OutOfRangeError: it cannot.
     """
     if index < 0:
         raise OutOfRangeError(f"Writing to negative indices (index {index}) is not allowed.")
@@ -155,9 +156,9 @@ def check_lengths(lengths: Any, rows: int) -> list[int]:
         InvalidArgumentError: they are not.
     """
     if not isinstance(lengths, (tuple, list)):
-        raise ArgumentError(f"Expected lengths to be a vector, received shape: []: {lengths}.")
+        raise InvalidArgumentError(f"Expected lengths to be a vector, received shape: []: {lengths}.")
     if sum(lengths) != rows or any(size < 0 for size in lengths):
-        raise ArgumentError(
+        raise InvalidArgumentError(
             f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum(lengths)} and value's "
             f"shape[0] is {rows}."
         )
@@ -215,7 +216,7 @@ get_row.host_inputs_are_sizes = False
 def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
     given = rows[0]
     if not 0 <= index < given.size:
-        check_read(index, given.size)
+        raise InvalidArgumentError(f"Trying to access element {index} in a list with {given.size} elements.")
     row = given.get(index)
     if row is None:
         return _zeros(_known_shape(given.rows(), row_shape), dtype, device)
@@ -223,10 +224,10 @@ def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: D
 
 
 def check_read(index: int, size: int) -> None:
-    """Raises unless there is a row with that number.
+    """Raises unless an array of eager code has a row with that number.
 
     Raises:
-        OutOfRangeError: there is none.
+        OutOfRangeError: it has none.
     """
     if not 0 <= index < size:
         raise OutOfRangeError(f"Tried to read from index {index} but array size is: {size}")

@@ -13,12 +13,12 @@ exclude each other, and one of them with its default value still counts as set.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
+from situs import locks
 from situs.proto.containers import Map, MessageMap, Messages, Repeated, ValueMap, Values
 from situs.proto.errors import FieldError
 from situs.proto.kind import Kind, MessageKind
@@ -159,7 +159,7 @@ class Nested(Field, Generic[M]):
 
 
 _SHARED = (tuple, dict)  # what `Message._of` may be given in the place of a container
-_owning = threading.RLock()
+_owning = locks.rlock()
 
 
 class _Collection(Field):

@@ -17,9 +17,9 @@ read and write have the wire format of protocol buffers: `situs.proto.wire`.
 from __future__ import annotations
 
 import difflib
-import threading
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
+from situs import locks
 from situs.errors import DTypeError
 from situs.proto.errors import FieldError
 from situs.proto.field import Field, Nested
@@ -249,4 +249,4 @@ class Message:
 
 _set = object.__setattr__
 _ATOMS = frozenset({bool, int, float, str, bytes})
-_making = threading.Lock()
+_making = locks.lock()

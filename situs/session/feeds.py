@@ -171,4 +171,5 @@ def _as_numpy_does(tensor: SymbolicTensor, value: Any, dtype: DType) -> np.ndarr
     except MemoryError:
         raise ResourceExhaustedError(f"OOM when making an array of the value fed for {tensor.name}.") from None
     except (TypeError, ValueError) as error:
-        raise DTypeError(f"Cannot feed {shown(value)} for Tensor {tensor.name} of {dtype.name}: {error}.") from None
+        kind = DTypeError if isinstance(error, TypeError) else ArgumentError
+        raise kind(f"Cannot feed {shown(value)} for Tensor {tensor.name} of {dtype.name}: {error}.") from None

@@ -5,9 +5,9 @@ FileWriterCache.get("logs") is FileWriterCache.get("logs")
 
 from __future__ import annotations
 
-import threading
 from typing import Any, ClassVar
 
+from situs import locks
 from situs.files.paths import as_text
 from situs.summaries.file_writer import FileWriter
 
@@ -16,7 +16,7 @@ class FileWriterCache:
     """The writers of this process, by folder."""
 
     _writers: ClassVar[dict[str, FileWriter]] = {}
-    _lock = threading.RLock()
+    _lock = locks.rlock()
 
     @staticmethod
     def get(logdir: Any) -> FileWriter:

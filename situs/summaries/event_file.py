@@ -12,12 +12,12 @@ from __future__ import annotations
 import itertools
 import os
 import socket
-import threading
 import time
 from pathlib import Path
 from typing import IO, Any
 from weakref import finalize
 
+from situs import locks
 from situs.errors import DTypeError, FailedPreconditionError, NotFoundError, shown
 from situs.files.paths import local, translated
 from situs.ops.attribute import as_float, as_int
@@ -51,7 +51,7 @@ class EventFile:
             self._file = open_new(self.path)
         self._finish = finalize(self, _finish, self._file)
         self._records = record_writer(self._file)
-        self._lock = threading.RLock()
+        self._lock = locks.rlock()
         self._waiting, self._last_flush = 0, time.monotonic()
         self.add(_first_event())
         self.flush()

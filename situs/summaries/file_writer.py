@@ -9,7 +9,6 @@ What it adds is on disk after ``flush`` or ``close``. A closed writer does nothi
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
 from types import TracebackType
@@ -17,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from situs import locks
 from situs.checkpoints.messages import MetaGraphDef
 from situs.errors import ArgumentError, DataLossError, DTypeError, shown
 from situs.files.paths import as_text
@@ -59,7 +59,7 @@ class FileWriter:
             raise ArgumentError("A FileWriter is no part of a session here. Leave `session` out.")
         self._logdir = as_text(logdir)
         self._options = (max_queue, flush_secs, filename_suffix or "")
-        self._lock = threading.RLock()
+        self._lock = locks.rlock()
         self._file = EventFile(self._logdir, *self._options)
         self._described: set[str] = set()  # tags whose metadata are in the file
         self._run_tags: set[str] = set()

@@ -11,9 +11,9 @@ There is one trace at a time in a process. Profiles are not taken: a session's `
 from __future__ import annotations
 
 import logging
-import threading
 from typing import Any
 
+from situs import locks
 from situs.devices import scope
 from situs.devices.scope import here
 from situs.errors import ArgumentError, StateError
@@ -25,7 +25,7 @@ from situs.summaries.write_ops import write
 from situs.tracing import concrete
 
 _logger = logging.getLogger("situs")
-_lock = threading.Lock()
+_lock = locks.lock()
 
 
 class _Trace:

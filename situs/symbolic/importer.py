@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from situs.dtype import DType
@@ -33,6 +33,7 @@ from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic import node_def as read
 from situs.symbolic.build import apply
 from situs.symbolic.node_def import CONTROL, Attrs, Source, parse_input
+from situs.symbolic.older import Older, host_attrs, older, today
 
 
 class Importer:
@@ -117,13 +118,16 @@ class Importer:
         tensors = [self._tensor(source) for source in sources if source.number != CONTROL]
         known = self._about(node)
         name = node.name
+        if known.became is not None and known.became.inputs is not None:
+            tensors, hosts = known.became.inputs(tensors)
+            known = replace(known, attrs={**known.attrs, **host_attrs(hosts)}, seen={})
         with read.requesting(node, known.colocations):
             if known.op_def is captured:
                 made = self._stand_in(name, known.attrs)
             else:
                 made = self._operation(self._claim(name), known, tensors)
         self.made[name] = made
-        if len(tensors) < len(sources):
+        if any(source.number == CONTROL for source in sources):
             self.graph.add_controls(made, [self._control(source) for source in sources if source.number == CONTROL])
         if "_output_shapes" in known.attrs:
             _refine(made, known.attrs)
@@ -135,7 +139,9 @@ class Importer:
         found = self.known.get(key)
         if found is None:
             op_def = read.op_of(node)
-            found = _Known(op_def, attrs, read.wanted_types(op_def, attrs), read.colocations(node))
+            became = older(node.op, attrs)
+            attrs = today(node.op, attrs, became, [arg.name for arg in op_def.inputs if arg.is_list])
+            found = _Known(op_def, attrs, read.wanted_types(op_def, attrs), read.colocations(node), became)
             # Graphs, and objects made of inputs, belong to each node.
             if not any(key.startswith(OBJECT) or read.functions_in(attr) for key, attr in attrs.items()):
                 found.values = self._values(op_def, attrs, [])
@@ -307,6 +313,7 @@ class _Known:
         attrs: The attributes, as the message has them.
         wanted: The dtypes that the inputs have to have, None for any.
         colocations: The names of the groups that it belongs to.
+        became: What became of its op, if that is an older one.
         values: The values of the attributes; None if there are functions among them.
         seen: Operations made so far, by the dtypes and shapes of their inputs.
     """
@@ -315,6 +322,7 @@ class _Known:
     attrs: Attrs
     wanted: list[DType | None]
     colocations: list[str]
+    became: Older | None = None
     values: dict[str, Any] | None = None
     seen: dict[tuple[Any, ...], Operation] = field(default_factory=dict)
 

@@ -27,6 +27,7 @@ from situs.proto.node import NodeDef
 from situs.registry.op import Op, find_op
 from situs.registry.signature import Arg
 from situs.shapes import UNKNOWN, TensorShape
+from situs.symbolic.older import older
 
 CONTROL = -1  # the number of the result that a control input takes
 Attrs = Mapping[str, AttrValue]
@@ -98,8 +99,9 @@ def op_of(node: NodeDef) -> Op:
     Raises:
         NotFoundError: there is none of that name.
     """
+    became = older(node.op, node.peek()[1])
     try:
-        return find_op(node.op)
+        return find_op(node.op if became is None else became.name)
     except NotFoundError as error:
         raise NotFoundError(f"Op type not registered '{node.op}', needed by node '{node.name}'. {error}") from None
 

@@ -51,7 +51,7 @@ class TestCase(Assertions):
     def __init__(self, methodName: str = "runTest") -> None:  # noqa: N803 - unittest's name
         super().__init__(methodName)
         self._cached: Session | None = None
-        self._cached_for: tuple[Any, Any, bool] | None = None
+        self._cached_for: tuple[Any, Any, bool] = (None, None, False)
         self._folder: str | None = None
         self._threads: list[CheckedThread] = []
 
@@ -94,8 +94,8 @@ class TestCase(Assertions):
     def cached_session(
         self, graph: Graph | None = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Session]:
-        """As `session`, with one session for the whole test: variables keep their values."""
-        session = self._keep(get_default_graph() if graph is None else graph, config, force_gpu)
+        """As `session`, with one session and one graph for the whole test: variables keep their values."""
+        session = self._keep(graph, config, force_gpu)
         with session.graph.as_default(), session.as_default(), _placing(session.graph, use_gpu, force_gpu):
             yield session
 
@@ -108,15 +108,18 @@ class TestCase(Assertions):
         kind = self.cached_session if graph is None else self.session
         return kind(graph, config, use_gpu, force_gpu)
 
-    def _keep(self, graph: Graph, config: Any, force_gpu: bool) -> Session:
-        wanted = graph, config, force_gpu
+    def _keep(self, graph: Graph | None, config: Any, force_gpu: bool) -> Session:
+        """The session of the test: the one that was made first, of the graph that was the default one then."""
         if self._cached is None:
-            self._cached, self._cached_for = Session("", graph, _config(config, force_gpu)), wanted
-        elif self._cached_for != wanted:
-            raise ArgumentError(
-                "The graph, config and force_gpu of the test's cached session are other ones than now. Use "
-                "self.session() for a session of its own."
-            )
+            self._cached = Session("", get_default_graph() if graph is None else graph, _config(config, force_gpu))
+            self._cached_for = self._cached.graph, config, force_gpu
+        wanted = self._cached.graph if graph is None else graph, config, force_gpu
+        for name, now, first in zip(("graph", "config", "force_gpu"), wanted, self._cached_for, strict=True):
+            if now != first:
+                raise ArgumentError(
+                    f"The {name} used to get the cached session is different than the one that was used to create the "
+                    "session. Maybe create a new session with self.session()"
+                )
         return self._cached
 
     def evaluate(self, tensors: Any) -> Any:

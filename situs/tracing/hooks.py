@@ -27,7 +27,7 @@ def install() -> None:
     """Gives AutoGraph the ops that branches and loops become."""
     autograph.install(
         cond=control.cond,
-        while_loop=loop.while_loop,
+        while_loop=loop.settling_loop,
         is_symbolic=lambda value: isinstance(value, SymbolicTensor),
         logical_and=compare.logical_and,
         logical_or=compare.logical_or,

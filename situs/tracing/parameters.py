@@ -18,8 +18,8 @@ from situs.eager.convert import to_tensor
 from situs.errors import ArgumentError, DTypeError
 from situs.tensor import Tensor, read
 from situs.tracing.kind import Kind, Literal, kind_of
-from situs.tracing.spec import TensorSpec
-from situs.tree import LEAF, Form, take_apart
+from situs.tracing.spec import IndexedSlicesSpec, TensorSpec
+from situs.tree import LEAF, Form, put_together, take_apart
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 Bound = tuple[tuple[Any, ...], dict[str, Any]]
@@ -185,14 +185,17 @@ def check_signature(signature: Any) -> tuple[Any, ...] | None:
         return None
     if not isinstance(signature, (list, tuple)):
         raise DTypeError(f"input_signature must be either a tuple or a list, got {type(signature)}.")
-    _, leaves = take_apart(signature, lambda leaf: LEAF)
-    wrong = [leaf for leaf in leaves if not isinstance(leaf, TensorSpec)]
+    form, leaves = take_apart(signature, lambda leaf: LEAF)
+    wrong = [leaf for leaf in leaves if not isinstance(leaf, (TensorSpec, IndexedSlicesSpec))]
     if wrong:
         raise DTypeError(
             f"input_signature must be a possibly nested sequence of TensorSpec objects, got invalid args {wrong} with "
             f"types {[type(leaf) for leaf in wrong]}."
         )
-    return tuple(signature)
+    if not any(isinstance(leaf, IndexedSlicesSpec) for leaf in leaves):
+        return tuple(signature)
+    leaves = [leaf.components() if isinstance(leaf, IndexedSlicesSpec) else leaf for leaf in leaves]
+    return tuple(put_together(form, leaves))
 
 
 def _literals(kind: Kind) -> Bound:

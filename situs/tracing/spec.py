@@ -1,4 +1,4 @@
-"""``TensorSpec``: the kind of a tensor, dtype and shape, without a value."""
+"""``TensorSpec``: the kind of a tensor, dtype and shape, without a value; ``IndexedSlicesSpec``: that of slices."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from situs import dtype as dt
 from situs.dtype import DType, as_dtype
-from situs.errors import DTypeError, shown
+from situs.errors import ArgumentError, DTypeError, shown
 from situs.ops.inner import common
+from situs.ops.slices import IndexedSlices
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
 from situs.tree import listed
@@ -25,6 +26,8 @@ def type_spec_from_value(value: Any) -> Any:
     own = getattr(value, "_type_spec", None)
     if own is not None:
         return own
+    if isinstance(value, IndexedSlices):
+        return IndexedSlicesSpec.from_value(value)
     if isinstance(value, (np.ndarray, np.generic)):
         return TensorSpec(value.shape, as_dtype(value.dtype))
     if not isinstance(value, Tensor):
@@ -124,6 +127,102 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+
+class IndexedSlicesSpec:
+    """Describes ``IndexedSlices``.
+
+    Args:
+        shape: The shape of the whole tensor.
+        dtype: The dtype of the rows.
+        indices_dtype: The dtype of the indices.
+        dense_shape_dtype: The dtype of `dense_shape`; None if the slices have none.
+        indices_shape: The shape of the indices; any vector by default.
+
+    Example:
+        >>> IndexedSlicesSpec([None, 3], "float32")
+        IndexedSlicesSpec(TensorShape([None, 3]), tf.float32, tf.int64, None, TensorShape([None]))
+    """
+
+    value_type = IndexedSlices
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = dt.float32,
+        indices_dtype: Any = dt.int64,
+        dense_shape_dtype: Any = None,
+        indices_shape: Any = None,
+    ) -> None:
+        self._shape = TensorShape(shape)
+        self._dtypes = (
+            as_dtype(dtype),
+            as_dtype(indices_dtype),
+            None if dense_shape_dtype is None else as_dtype(dense_shape_dtype),
+        )
+        self._indices_shape = TensorShape([None] if indices_shape is None else indices_shape)
+
+    @classmethod
+    def from_value(cls, slices: IndexedSlices) -> IndexedSlicesSpec:
+        """The kind of some slices."""
+        sizes = None if slices.dense_shape is None else slices.dense_shape.dtype
+        return cls(slices.shape, slices.dtype, slices.indices.dtype, sizes, slices.indices.shape)
+
+    def components(self) -> IndexedSlices:
+        """Slices with the kinds of tensors in the places of tensors."""
+        values, indices, sizes = self._dtypes
+        rows = self._indices_shape.concatenate(self._shape[1:])
+        dense = None if sizes is None else TensorSpec([self._shape.rank], sizes)
+        return IndexedSlices(TensorSpec(rows, values), TensorSpec(self._indices_shape, indices), dense)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether slices, or all slices of a kind, may be of this kind."""
+        other = self.from_value(spec_or_value) if isinstance(spec_or_value, IndexedSlices) else spec_or_value
+        return (
+            isinstance(other, IndexedSlicesSpec)
+            and self._dtypes == other._dtypes
+            and self._shape.is_compatible_with(other._shape)
+            and self._indices_shape.is_compatible_with(other._indices_shape)
+        )
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether all slices of this kind are of the other."""
+        return bool(self.most_specific_common_supertype([other]) == other)
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> IndexedSlicesSpec | None:
+        """The narrowest kind that all of these are of; None if the dtypes differ."""
+        shape, indices_shape = self._shape, self._indices_shape
+        for other in listed(others, "IndexedSlicesSpecs"):
+            if not isinstance(other, IndexedSlicesSpec) or other._dtypes != self._dtypes:
+                return None
+            shape, indices_shape = common(shape, other._shape), common(indices_shape, other._indices_shape)
+        return IndexedSlicesSpec(shape, *self._dtypes, indices_shape)
+
+    def most_specific_compatible_type(self, other: Any) -> IndexedSlicesSpec:
+        """The narrowest kind that this and another one are of.
+
+        Raises:
+            ValueError: there is none.
+        """
+        found = self.most_specific_common_supertype([other])
+        if found is None:
+            raise ArgumentError(f"No TypeSpec is compatible with both {self} and {other}")
+        return found
+
+    def _key(self) -> tuple[Any, ...]:
+        return self._shape, *self._dtypes, self._indices_shape
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IndexedSlicesSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> Any:
+        return IndexedSlicesSpec, self._key()
+
+    def __repr__(self) -> str:
+        return f"IndexedSlicesSpec({', '.join(map(repr, self._key()))})"
 
 
 def _checked(other: Any) -> TensorSpec:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from situs import locks
 from situs.errors import (
     ArgumentError,
     DTypeError,
@@ -52,8 +53,8 @@ class Coordinator:
         if clean_stop_exception_types is None:
             clean_stop_exception_types = (OutOfRangeError,)
         self._clean_stop_exception_types = _as_exception_types(clean_stop_exception_types)
-        self._lock = threading.Lock()
-        self._stop_event = threading.Event()
+        self._lock = locks.lock()
+        self._stop_event = locks.event()
         self._error: BaseException | None = None
         self._joined = False
         self._registered_threads: set[threading.Thread] = set()

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from situs import locks
 from situs.errors import (
     ArgumentError,
     DTypeError,
@@ -81,7 +82,7 @@ class QueueRunner:
         self._close_op = queue.close() if close_op is None else close_op
         self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         self._closed_types = _as_error_types(queue_closed_exception_types)
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._running: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # threads, by session
         self._exceptions_raised: list[BaseException] = []
 

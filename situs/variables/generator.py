@@ -10,13 +10,13 @@ of the two. In a graph a draw is made of operations: every run makes the next on
 from __future__ import annotations
 
 import enum
-import threading
 from typing import Any
 
 import numpy as np
 import torch
 
 from situs import dtype as dt
+from situs import locks
 from situs.devices.scope import device, here
 from situs.eager import determinism
 from situs.eager.cell import Cell
@@ -252,7 +252,7 @@ def _from_seed_kernel(seed: Any) -> torch.Tensor:
 # The generator of the program.
 
 _global: Generator | None = None
-_global_lock = threading.Lock()
+_global_lock = locks.lock()
 
 
 def get_global_generator() -> Generator:

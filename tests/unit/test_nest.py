@@ -153,3 +153,38 @@ def test_a_list_that_contains_itself_is_an_error():
     endless.append(endless)
     with pytest.raises(ValueError, match="contains itself"):
         nest.flatten(endless)
+
+
+# Slices, which are made of tensors.
+
+
+@pytest.fixture
+def slices():
+    return tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0]))
+
+
+def test_slices_are_leaves_unless_they_are_expanded(slices):
+    structure = {"b": slices, "a": 1}
+    assert nest.flatten(structure) == [1, slices]
+    first, values, indices = nest.flatten(structure, expand_composites=True)
+    assert (first, values, indices) == (1, slices.values, slices.indices)
+    whole = tf.IndexedSlices(slices.values, slices.indices, tf.constant([3, 1]))
+    assert len(nest.flatten([whole, 5], expand_composites=True)) == 4
+
+
+def test_slices_are_put_together_again(slices):
+    packed = nest.pack_sequence_as({"b": slices, "a": 1}, [7, 8, 9], expand_composites=True)
+    assert packed["a"] == 7
+    assert isinstance(packed["b"], tf.IndexedSlices)
+    assert (packed["b"].values, packed["b"].indices, packed["b"].dense_shape) == (8, 9, None)
+    doubled = nest.map_structure(lambda x: x + x, [slices], expand_composites=True)
+    assert (doubled[0].values.numpy().tolist(), doubled[0].indices.numpy().tolist()) == ([[2.0]], [0])
+
+
+def test_expanded_slices_are_compared_by_their_parts(slices):
+    nest.assert_same_structure(slices, slices, expand_composites=True)
+    whole = tf.IndexedSlices(slices.values, slices.indices, tf.constant([3, 1]))
+    for other in (whole, slices.values):
+        nest.assert_same_structure(slices, other)
+        with pytest.raises(ValueError, match="don't have the same nested structure"):
+            nest.assert_same_structure(slices, other, expand_composites=True)

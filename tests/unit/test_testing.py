@@ -168,7 +168,24 @@ def test_a_cached_session_keeps_variables(case: tf_test.TestCase) -> None:
     with case.test_session() as second:
         assert second is first
         assert second.run(v.assign_add(1)) == 2
-    with pytest.raises(InvalidArgumentError, match="other ones"), case.cached_session(config=tf.ConfigProto()):
+    with (
+        pytest.raises(InvalidArgumentError, match="The config used to get the cached session"),
+        case.cached_session(config=tf.ConfigProto()),
+    ):
+        pass
+
+
+def test_a_cached_session_keeps_its_graph(case: tf_test.TestCase) -> None:
+    with tf.Graph().as_default() as graph, case.cached_session() as first:
+        assert first.run(tf.constant(1) + 1) == 2
+    with tf.Graph().as_default(), case.cached_session() as second:
+        assert second is first
+        assert tf.get_default_graph() is graph
+        assert second.run(tf.constant(2) + 1) == 3
+    with (
+        pytest.raises(ValueError, match="The graph used to get the cached session is different"),
+        case.cached_session(graph=tf.Graph()),
+    ):
         pass
 
 

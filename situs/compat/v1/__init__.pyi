@@ -48,9 +48,12 @@ from situs.compat.v1 import strings as strings
 from situs.compat.v1 import summary as summary
 from situs.compat.v1 import train as train
 from situs.compat.v1.door import control_dependencies as control_dependencies
+from situs.compat.v1.door import control_flow_v2_enabled as control_flow_v2_enabled
+from situs.compat.v1.door import disable_control_flow_v2 as disable_control_flow_v2
 from situs.compat.v1.door import disable_eager_execution as disable_eager_execution
 from situs.compat.v1.door import disable_resource_variables as disable_resource_variables
 from situs.compat.v1.door import disable_v2_behavior as disable_v2_behavior
+from situs.compat.v1.door import enable_control_flow_v2 as enable_control_flow_v2
 from situs.compat.v1.door import enable_eager_execution as enable_eager_execution
 from situs.compat.v1.door import enable_resource_variables as enable_resource_variables
 from situs.compat.v1.door import enable_v2_behavior as enable_v2_behavior
@@ -397,6 +400,7 @@ from situs.ops.strings import reduce_join_v1 as reduce_join
 from situs.ops.strings import string_to_number as string_to_number
 from situs.ops.strings import strip as string_strip
 from situs.ops.strings import substr_v1 as substr
+from situs.ops.strings import to_hash_bucket_strong as string_to_hash_bucket_strong
 from situs.ops.tensor_proto import get_static_value as get_static_value
 from situs.ops.tensor_proto import make_ndarray as make_ndarray
 from situs.ops.tensor_proto import make_tensor_proto as make_tensor_proto
@@ -422,6 +426,7 @@ from situs.summaries.messages import SummaryMetadata as SummaryMetadata
 from situs.tensor import Tensor as Tensor
 from situs.tensor import is_tensor as is_tensor
 from situs.tracing.function import function as function
+from situs.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs.tracing.spec import TensorSpec as TensorSpec
 from situs.tracing.spec import type_spec_from_value as type_spec_from_value
 from situs.variables.collections import GraphKeys as GraphKeys

@@ -75,6 +75,26 @@ def resource_variables_enabled() -> bool:
     return _resource_variables
 
 
+_control_flow_v2 = True
+
+
+def enable_control_flow_v2() -> None:
+    """Accepted for TensorFlow's programs: branches and loops are single operations in any case."""
+    global _control_flow_v2
+    _control_flow_v2 = True
+
+
+def disable_control_flow_v2() -> None:
+    """Accepted for TensorFlow's programs: branches and loops are single operations in any case."""
+    global _control_flow_v2
+    _control_flow_v2 = False
+
+
+def control_flow_v2_enabled() -> bool:
+    """What `enable_control_flow_v2` or `disable_control_flow_v2` said last."""
+    return _control_flow_v2
+
+
 def run_eagerly_from_eager_door() -> None:
     """Called when the eager door leads here: a program of that dialect runs at once, in this spelling too."""
     global _builds

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import logging as _logging
 import sys as _sys
-import threading as _threading
 from collections import Counter as _Counter
 from typing import Any as _Any
 from typing import TextIO as _TextIO
 
+from situs import locks as _locks
 from situs.errors import ArgumentError as _ArgumentError
 from situs.errors import DTypeError as _DTypeError
 from situs.errors import shown as _shown
@@ -122,7 +122,7 @@ def TaskLevelStatusMessage(msg: _Any) -> None:  # noqa: N802 - TensorFlow's name
 # Messages now and then.
 
 _counts: _Counter[tuple[str, int]] = _Counter()
-_lock = _threading.Lock()
+_lock = _locks.lock()
 
 
 def log_if(level: int, msg: _Any, condition: object, *args: _Any) -> None:

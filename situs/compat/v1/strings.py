@@ -13,6 +13,7 @@ from situs.ops.strings import split as split
 from situs.ops.strings import string_to_number as to_number
 from situs.ops.strings import strip as strip
 from situs.ops.strings import substr_v1 as substr
+from situs.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
 from situs.ops.strings import upper as upper
 
 _open_door(globals())

@@ -151,3 +151,14 @@ def test_shape_invariants_are_a_list_of_pairs(given):
 
     with pytest.raises(ValueError, match="shape_invariants are"):
         wrong(tf.constant(3))
+
+
+def test_a_loop_through_a_dataset_may_change_shapes():
+    @tf.function
+    def grown():
+        v = tf.constant([1.0])
+        for _ in tf.data.Dataset.range(3):
+            v = tf.concat([v, v], 0)
+        return v
+
+    assert grown().numpy().tolist() == [1.0] * 8

@@ -15,7 +15,8 @@ from situs.budget.ledger import LISTED_FROM, Account, LimitReached, accounts
 from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.eager import counting
-from situs.eager.counting import counted, enter, enter_variable, make_room, release
+from situs.eager.counting import beside, counted, enter, enter_variable, make_room, release
+from situs.eager.tensor_list import TensorList, add_lists
 from situs.graph.origin import line_of, origin
 
 pytestmark = pytest.mark.virtual
@@ -285,3 +286,39 @@ def test_results_that_go_in_other_threads_are_struck_out(device):
         thread.join()
     assert sizes(device) == []
     assert device.account.usage().current == 0
+
+
+# Sums of lists, whose rows lie anywhere.
+
+
+@pytest.fixture
+def gpu() -> Account:
+    return accounts()[0]
+
+
+def test_sums_of_lists_are_entered_where_their_rows_are(gpu):
+    rows = [enter(torch.ones(MIB // 4), gpu, "Ones") for _ in range(2)]
+    before = gpu.usage().current
+    total = add_lists(TensorList(rows), TensorList(rows[1:]))
+    assert gpu.usage().current == before + MIB
+    assert [holding.op for holding in gpu.holdings()].count("TensorListAdd") == 1
+    nested = add_lists(TensorList([TensorList(rows)]), TensorList([TensorList(rows)]))
+    assert gpu.usage().current == before + 3 * MIB
+    del total, nested
+    assert gpu.usage().current == before
+
+
+def test_sums_of_lists_on_the_host_are_entered_nowhere(gpu):
+    row = torch.ones(MIB // 4)
+    before = gpu.usage().current
+    total = add_lists(TensorList([row]), TensorList([row]))
+    assert gpu.usage().current == before
+    assert float(total.get(0)[0]) == 2.0
+    assert beside(torch.add, row, "Add") is torch.add
+
+
+def test_a_sum_of_lists_that_does_not_fit_is_refused(gpu, monkeypatch):
+    row = enter(torch.ones(MIB // 4), gpu, "Ones")
+    monkeypatch.setattr(gpu, "limit", gpu.usage().current + MIB // 2)
+    with pytest.raises(LimitReached):
+        add_lists(TensorList([row]), TensorList([row]))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import situs
 from situs.eager import bridge
 from situs.errors import UnavailableError
 
@@ -120,6 +124,75 @@ holder.join()
 print(v.assign_add(x).numpy()[0, 0])
 """)
     assert out.splitlines() == ["(np.float32(3.0), True)", "3.0"]
+
+
+def test_coordinators_summaries_and_generators_whose_locks_other_threads_hold(forking, tmp_path):
+    out = forking(f"""
+import contextlib
+from situs.proto import field, message
+coord, writer = tf1.train.Coordinator(), tf1.summary.FileWriter({str(tmp_path)!r})
+generator = tf.random.get_global_generator()
+with tf1.Graph().as_default() as graph:
+    queue = tf1.FIFOQueue(3, tf.float32)
+    put, take = queue.enqueue(1.0), queue.dequeue()
+    runner = tf1.train.QueueRunner(queue, [put])
+    session = tf1.Session()
+    session.run(put)
+buffer, = session._state._resources.values()
+from situs.variables import generator as generators
+from situs.eager.tensor_list import TensorList
+rows = TensorList([1, 2])
+found = [coord._lock, coord._stop_event._cond, runner._lock, buffer._lock, writer._lock, generators._global_lock,
+         rows._lock, field._owning, message._making]
+held, done = threading.Event(), threading.Event()
+def hold():
+    with contextlib.ExitStack() as stack:
+        for lock in found:
+            stack.enter_context(lock)
+        held.set()
+        done.wait()
+holder = threading.Thread(target=hold)
+holder.start()
+held.wait()
+def work():
+    coord.request_stop()
+    writer.add_summary(tf1.Summary(value=[tf1.Summary.Value(tag="a", simple_value=1.0)]), 1)
+    writer.flush()
+    assert tf.random.get_global_generator() is generator
+    return coord.should_stop(), session.run(take), rows.get(0), runner.exceptions_raised
+in_child(work)
+done.set()
+holder.join()
+""")
+    assert out == "(True, np.float32(1.0), 1, [])\n"
+
+
+def test_threads_that_wait_at_a_queue_in_the_parent_do_not_wait_in_the_child(forking):
+    out = forking("""
+import time
+with tf1.Graph().as_default():
+    queue = tf1.FIFOQueue(9, tf.float32, shapes=[[]])
+    put, take, both = queue.enqueue(1.0), queue.dequeue(), queue.dequeue_many(2)
+    session = tf1.Session()
+session.run(put)
+waiting = threading.Thread(target=lambda: session.run(both))
+waiting.start()
+buffer, = session._state._resources.values()
+while not buffer._consumers and waiting.is_alive():
+    time.sleep(0.01)
+in_child(lambda: (session.run(take), session.run(put), session.run(take)))
+session.run(put)
+waiting.join()
+""")
+    assert out == "(np.float32(1.0), None, np.float32(1.0))\n"
+
+
+def test_locks_that_outlive_a_call_are_made_to_be_opened():
+    made = re.compile(r"threading\.(Lock|RLock|Condition|Event|Semaphore)\(\)")
+    root = Path(situs.__file__).parent
+    found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
+    # Those of the work of single threads, which stays with them in the parent.
+    assert found == {"locks.py", "data/crew.py", "data/parallel.py", "execution/buffer.py", "execution/parallel.py"}
 
 
 def test_a_child_of_a_program_that_used_torch_before(forking):

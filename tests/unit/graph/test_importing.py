@@ -498,7 +498,7 @@ def test_malformed_graphs_are_refused_and_leave_nothing_behind(text, said):
     graph.verify()
 
 
-@pytest.mark.parametrize("content", [3, None, [BASE], object(), Graph()])
+@pytest.mark.parametrize("content", [3, None, [BASE], object(), Graph(), "", "a graph", b"a graph", "{1}"])
 def test_what_is_no_graph_def_is_refused(content):
     with pytest.raises(DTypeError, match="Argument `graph_def` must be a GraphDef proto"):
         import_graph_def(content)

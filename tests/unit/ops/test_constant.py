@@ -34,9 +34,16 @@ def test_evenly_spaced_values_may_be_told_later():
         assert session.run(made, {start: 0.0, num: 0}).tolist() == []
 
 
+@pytest.mark.parametrize("way", [lambda f: f(), lambda f: tf.function(f)()], ids=["eager", "in a function"])
+@pytest.mark.parametrize(("start", "shape"), [(0.0, [0]), ([0.0, 1.0], [0, 2])])
+def test_linspace_of_nothing(way, start, shape):
+    made = way(lambda: tf.linspace(start, 5.0, 0))
+    assert (made.shape, made.dtype) == (shape, tf.float32)
+
+
 @pytest.mark.parametrize(
     ("start", "num", "text"),
-    [(0.0, 0, "Requires num > 0"), (0.0, True, "Requires num > 0"), ([0.0], 0, "Requires num > 0")],
+    [(0.0, -1, "Requires num >= 0"), (0.0, 2.5, "num"), ([0.0], -1, "Requires num >= 0")],
 )
 def test_linspace_refuses(start, num, text):
     with pytest.raises(InvalidArgumentError, match=text):

@@ -295,12 +295,6 @@ LOOPS = {
         lambda: (c(0), c(True), c(0j), c(3, tf.int64)),
         (2, True, 2j, 12),
     ),
-    "growing": (
-        lambda i, x: i < 3,
-        lambda i, x: (i + 1, tf.concat([x, x], 0)),
-        lambda: (c(0), c([1])),
-        (3, [1] * 8),
-    ),
     "never": (lambda i: c(False), lambda i: i + 1, lambda: [c(0)], [0]),
 }
 
@@ -367,12 +361,67 @@ def test_what_is_known_of_shapes_after_a_loop():
             lambda x, y: tf.size(x) < 20,
             lambda x, y: (tf.concat([x, x], 0), y + 1.0),
             (tf.zeros([2, 3]), tf.zeros([4])),
+            shape_invariants=(tf.TensorShape([None, 3]), tf.TensorShape([4])),
         )
         seen.append((grown.shape.as_list(), kept.shape.as_list()))
         return kept
 
     in_function(build)
     assert seen == [([None, 3], [4])]
+
+
+@pytest.mark.parametrize(
+    ("turn", "shape"),
+    [
+        (lambda x: tf.concat([x, x], 0), r"\(2,\)"),
+        (lambda x: x[None], r"\(1, 1\)"),
+        (lambda x: tf.boolean_mask(x, x > 0), r"\(None,\)"),
+    ],
+    ids=["longer", "of another rank", "less known"],
+)
+@pytest.mark.parametrize("most", [None, 5])
+@pytest.mark.parametrize("loop", [tf.while_loop, tf.compat.v1.while_loop], ids=["v2", "v1"])
+def test_a_loop_keeps_the_shapes_of_its_variables(symbolic, turn, shape, most, loop):
+    def build():
+        start = [c(0), {"x": c([1])}]
+        body = lambda i, x: (i + 1, {"x": turn(x["x"])})  # noqa: E731
+        return loop(lambda i, x: i < 3, body, start, maximum_iterations=most)
+
+    reason = rf"enters the loop with shape \(1,\), but has shape {shape} after one iteration.*`shape_invariants`"
+    with pytest.raises(ValueError, match=reason):
+        symbolic(build)
+
+
+def test_what_a_turn_leaves_unknown_of_an_invariant_is_refused(symbolic):
+    def loop():
+        body = lambda i, x: (i + 1, tf.boolean_mask(x, x[:, 0] > 0))  # noqa: E731
+        return tf.while_loop(lambda i, x: i < 3, body, [c(0), c([[1]])], shape_invariants=[[], [1, None]])
+
+    with pytest.raises(ValueError, match="after one iteration"):
+        symbolic(loop)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [tf.TensorShape([None, 2]), tf.IndexedSlicesSpec([None, 2], tf.float32, tf.int64, tf.int32)],
+    ids=["a shape", "a spec"],
+)
+def test_slices_may_grow_where_the_invariants_say_so(way, shape):
+    def loop(invariants):
+        start = tf.IndexedSlices(c([[1.0, 2.0]]), c([0], tf.int64), c([4, 2]))
+        twice = lambda x: tf.concat([x, x], 0)  # noqa: E731
+        body = lambda i, x: (i + 1, tf.IndexedSlices(twice(x.values), twice(x.indices), x.dense_shape))  # noqa: E731
+        _, made = tf.while_loop(lambda i, x: i < 2, body, [c(0), start], shape_invariants=invariants)
+        return made.values, made.indices
+
+    assert way(lambda: loop([tf.TensorShape([]), shape])) == ([[1.0, 2.0]] * 4, [0] * 4)
+    with pytest.raises(ValueError, match="after one iteration"):
+        tf.function(loop)(None)
+
+
+def test_an_eager_loop_may_change_shapes():
+    body = lambda i, x: (i + 1, tf.concat([x, x], 0))  # noqa: E731
+    assert tf.while_loop(lambda i, x: i < 3, body, [c(0), c([1])])[1].shape == [8]
 
 
 @pytest.mark.parametrize(

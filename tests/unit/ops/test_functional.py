@@ -113,8 +113,29 @@ FOLDS = {
     ),
     "several at a time": (lambda: foldl(lambda a, x: a + x[0] * x[1], (c([1, 2]), c([4, 5])), initializer=c(0)), 14),
     "no rows": (lambda: foldl(lambda a, x: a + x, tf.zeros([0]), initializer=3.0), 3.0),
-    "growing": (lambda: tf.size(foldl(lambda a, x: tf.concat([a, a], 0), tf.range(3), initializer=c([1]))), 8),
 }
+
+
+def test_how_many_rows_a_scan_gives_is_known():
+    shapes = []
+
+    @tf.function
+    def scans(x):
+        shapes.append(tf.scan(lambda a, b: a + b, x).shape.as_list())
+        shapes.append(tf.scan(lambda a, b: a + b, x, initializer=tf.zeros([2])).shape.as_list())
+        return x
+
+    scans(tf.ones([3, 2]))
+    assert shapes == [[3, 2], [3, 2]]
+
+
+def test_what_a_fold_carries_keeps_its_shape_in_graphs():
+    def fold():
+        return foldl(lambda a, x: tf.concat([a, a], 0), tf.range(3), initializer=c([1]))
+
+    assert fold().shape == [8]
+    with pytest.raises(ValueError, match=r"enters the loop with shape \(1,\), but has shape \(2,\)"):
+        tf.function(fold)()
 
 
 @pytest.mark.parametrize("name", FOLDS)

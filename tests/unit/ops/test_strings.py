@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs as tf
 from situs import dtype as dt
 from situs.devices import scope
 from situs.eager.convert import to_tensor
@@ -585,3 +586,48 @@ def test_many_numbers_are_read_as_one_by_one(items):
     else:
         np.testing.assert_array_equal(together, np.concatenate(alone))
         np.testing.assert_array_equal(np.signbit(together), np.signbit(np.concatenate(alone)))
+
+
+# Hashes.
+
+# TensorFlow's, of strings of 0 to 39 bytes: every rest of a block, and several blocks.
+HASHES = [
+    (["Hello", "TF", "", b"\xff" * 20], 3, [1, 2], [2, 0, 1, 1]),
+    (["Hello", "TF", "", b"\xff" * 20], 1000, [132, 154], [951, 849, 377, 975]),
+    (
+        ["Hello", "TF", "", b"\xff" * 20],
+        2**40,
+        [2**62 - 1, 5],
+        [613926267271, 1048484749325, 710534480296, 921947765572],
+    ),
+    (
+        ["a" * n for n in range(17)],
+        2**62,
+        [7, 9],
+        [
+            1315545615887763260, 1004874263156222447, 77802878988329919, 788456040810187330, 1713697450987424095,
+            447673256071822983, 2371748057810165941, 2904500955683085233, 3865388277217334991, 1976239661424168602,
+            1654277671715334983, 3260761330639743784, 3076202700434403063, 1822264636748200172, 2381336560608257497,
+            4087557467900521317, 67216549836513326,
+        ],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("strings", "buckets", "key", "expected"), HASHES)
+def test_buckets_by_a_strong_hash(strings, buckets, key, expected):
+    made = tf.strings.to_hash_bucket_strong([strings], buckets, key)
+    assert (made.dtype, made.numpy().tolist()) == (tf.int64, [expected])
+    inside = tf.function(lambda x: tf.strings.to_hash_bucket_strong(x, buckets, key))
+    assert inside(tf.constant(strings)).numpy().tolist() == expected
+
+
+def test_the_keys_and_numbers_of_buckets_have_to_be_right():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Key must have 2 elements"):
+        tf.strings.to_hash_bucket_strong(["a"], 3, [1])
+    with pytest.raises(ValueError, match="less than minimum 1"):
+        tf.function(lambda: tf.strings.to_hash_bucket_strong(["a"], 0, [1, 2]))()
+    with pytest.raises(TypeError, match="key"):
+        tf.strings.to_hash_bucket_strong(["a"], 3, ["b", 2])
+    with pytest.raises(TypeError, match="Expected list for 'key'"):
+        tf.strings.to_hash_bucket_strong(["a"], 3, 5)

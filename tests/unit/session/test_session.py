@@ -187,7 +187,9 @@ def test_a_session_is_entered_once(graph):
 
 def test_closing_ends_a_loop_that_is_running(graph):
     begun = threading.Event()
-    forever = tf.while_loop(lambda i: True, lambda i: py_func(lambda x: begun.set() or x + 1, [i], tf.int32), [0])
+    forever = tf.while_loop(
+        lambda i: True, lambda i: py_func(lambda x: begun.set() or x + 1, [i], tf.int32), [0], [tf.TensorShape(None)]
+    )
     sess, outcome = tf.Session(), []
 
     def run():
@@ -341,7 +343,12 @@ def test_a_session_may_limit_all_its_runs(graph):
 
 def test_a_loop_that_takes_too_long_ends(graph):
     turns = []
-    counted = tf.while_loop(lambda i: True, lambda i: py_func(lambda x: turns.append(x) or x + 1, [i], tf.int32), [0])
+    counted = tf.while_loop(
+        lambda i: True,
+        lambda i: py_func(lambda x: turns.append(x) or x + 1, [i], tf.int32),
+        [0],
+        [tf.TensorShape(None)],
+    )
     sess = tf.Session()
     with pytest.raises(tf.errors.DeadlineExceededError):
         sess.run(counted, options=tf.RunOptions(timeout_in_ms=100))
@@ -350,7 +357,12 @@ def test_a_loop_that_takes_too_long_ends(graph):
 
 def test_an_interrupt_ends_a_run_with_a_limit(graph, monkeypatch):
     turns = []
-    counted = tf.while_loop(lambda i: True, lambda i: py_func(lambda x: turns.append(x) or x + 1, [i], tf.int32), [0])
+    counted = tf.while_loop(
+        lambda i: True,
+        lambda i: py_func(lambda x: turns.append(x) or x + 1, [i], tf.int32),
+        [0],
+        [tf.TensorShape(None)],
+    )
     sess = tf.Session()
 
     def interrupt(thread, timeout=None):
