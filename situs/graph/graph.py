@@ -75,7 +75,7 @@ class Graph(Collections):
         self.placed = 0  # how many operations a session has placed
         self.restricted: set[SymbolicTensor | Operation] = set()  # tensors not to be fed, operations not to be fetched
         self.building = Building()
-        self.known_values: dict[Operation, Any] = {}  # found out before the graph runs; see situs.symbolic.fold
+        self.known_values: dict[SymbolicTensor, Any] = {}  # found out before the graph runs; see situs.symbolic.fold
         self.gradient_names: dict[Operation, str] = {}  # of operations whose gradient has another name than their type
         self.seed: int | None = None
         self.seeds_used = 0  # how many random operations took their seed from the graph's

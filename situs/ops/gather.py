@@ -44,7 +44,7 @@ from situs.ops.positions import linear_indices, safe_linear_indices
 from situs.ops.slices import IndexedSlices
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
-from situs.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC
+from situs.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor, read
 
@@ -53,7 +53,7 @@ from situs.tensor import Tensor, read
 _gather = op(
     "GatherV2",
     "params: Tparams, indices: Tindices, axis: host -> output: Tparams",
-    traits={FOLDABLE, SIZE_ARITHMETIC},
+    traits={FOLDABLE, MOVES, SIZE_ARITHMETIC},
     Tindices=INDEX | {int16},
     batch_dims=0,
 )

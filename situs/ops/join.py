@@ -30,7 +30,7 @@ from situs.ops.join_gradient import (
     without_padding,
 )
 from situs.ops.naming import Composed
-from situs.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC, VIEW
+from situs.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC, VIEW
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
@@ -38,7 +38,7 @@ MAX_RESULTS = 2**20  # of one op
 
 # ConcatV2.
 
-_concat = op("ConcatV2", "values: T*, axis: host -> output: T", traits={FOLDABLE, FRESH, SIZE_ARITHMETIC})
+_concat = op("ConcatV2", "values: T*, axis: host -> output: T", traits={FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC})
 
 
 @_concat.shape
@@ -144,8 +144,8 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
 
 # Pack and Unpack.
 
-_pack = op("Pack", "values: T* -> output: T", traits={FOLDABLE, FRESH, SIZE_ARITHMETIC}, axis=0)
-_unpack = op("Unpack", "value: T -> output: T*", traits={SIZE_ARITHMETIC}, num=None, axis=0)
+_pack = op("Pack", "values: T* -> output: T", traits={FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC}, axis=0)
+_unpack = op("Unpack", "value: T -> output: T*", traits={MOVES, SIZE_ARITHMETIC}, num=None, axis=0)
 
 
 @_pack.shape
@@ -462,8 +462,10 @@ _repeat = op("Repeat", "input: T, repeats: host, axis: host -> output: T")
 
 @_tile.shape
 def _tile_shape(input: TensorShape, multiples: Any) -> TensorShape:
-    if input.rank is None or multiples is None:
-        return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
+    if multiples is None:
+        return TensorShape(None if input.rank is None else [None] * input.rank)
+    if input.rank is None:
+        return TensorShape([None] * len(multiples)) if isinstance(multiples, tuple) else UNKNOWN
     counts = _multiples(multiples, input.rank)
     return TensorShape(None if size is None or n is None else size * n for size, n in zip(input, counts, strict=True))
 
@@ -585,8 +587,15 @@ def _pairs(paddings: Any, rank: int) -> tuple[tuple[int, int], ...]:
 
 @_pad.shape
 def _pad_shape(input: TensorShape, paddings: Any) -> TensorShape:
-    if input.rank is None or paddings is None:
-        return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
+    if paddings is None:
+        return TensorShape(None if input.rank is None else [None] * input.rank)
+    if input.rank is None:
+        return TensorShape([None] * len(paddings))
+    if any(pair is None or None in pair for pair in paddings):  # not all of them are known yet
+        return TensorShape(
+            None if size is None or pair is None or None in pair else size + sum(pair)
+            for size, pair in zip(input, paddings, strict=True)
+        )
     pairs = _pairs(paddings, input.rank)
     return TensorShape(None if d is None else d + low + high for d, (low, high) in zip(input, pairs, strict=True))
 
@@ -603,7 +612,8 @@ def _mirror_pad_shape(input: TensorShape, paddings: Any, *, mode: str) -> Tensor
     result = _pad_shape(input, paddings)
     if input.rank is not None and paddings is not None:
         for size, pair in zip(input, paddings, strict=True):
-            _check_mirror(size, pair, mode)
+            if pair is not None and None not in pair:
+                _check_mirror(size, pair, mode)
     return result
 
 

@@ -46,8 +46,10 @@ def _write_kernel(tensor: Any, step: torch.Tensor, *, writer: Any, tag: str, met
 
 @_write_raw.kernel(CPU)
 def _write_raw_kernel(tensor: Any, step: torch.Tensor, *, writer: Any) -> tuple[()]:
+    summary = new_summary()
     for item in tensor.reshape(-1):
-        _add(writer, step, summary=parsed(messages.proto("summary_pb2").Summary, item))
+        summary.MergeFrom(parsed(messages.proto("summary_pb2").Summary, item))
+    _add(writer, step, summary=summary)
     return ()
 
 
@@ -91,13 +93,13 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
         number = step_or_default(step)
         with scope.device(None):
             value = convert_to_tensor(tensor() if callable(tensor) else tensor)
-            return _true_after(_write_summary.many(value, number, name=name, **attrs))
+            return _true_after(_write_summary.many(value, number, name=name, **attrs), name)
 
     return if_recording(record)
 
 
 def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tensor:
-    """Writes a ``Summary`` message, given as a string tensor, with the default writer."""
+    """Writes ``Summary`` messages, given as a tensor of strings, as one event with the default writer."""
     writer = state.writer
     if writer is None:
         return constant(False)
@@ -105,7 +107,7 @@ def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tens
     def record() -> Tensor:
         number = step_or_default(step)
         with scope.device(None):
-            return _true_after(_write_raw.many(tensor, number, writer=writer, name=name))
+            return _true_after(_write_raw.many(tensor, number, writer=writer, name=name), name)
 
     return if_recording(record)
 
@@ -118,12 +120,12 @@ def flush_in_graph(writer: Any) -> Any:
         return _flush.many(writer=writer)
 
 
-def _true_after(made: Any) -> Tensor:
-    """True; in a graph, once the operation has run."""
+def _true_after(made: Any, name: str | None) -> Tensor:
+    """True; in a graph, once the operation has run, under its name as far as it was given one."""
     if here.graph is None or not isinstance(made, Operation):
         return constant(True)
     with here.graph.control_dependencies([made]):
-        done = constant(True)
+        done = constant(True, name="Const" if name is None else name)
     here.graph.add_to_collection(_WRITTEN, done)
     return done
 

@@ -13,13 +13,14 @@ scope: ``layer/w``, and operations in ``layer_1/``. Name scopes do not change th
 from __future__ import annotations
 
 import copy
+import inspect
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.dtype import as_dtype
+from situs.dtype import DType, as_dtype
 from situs.eager.convert import to_array
 from situs.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs.graph.context import current_name_scope, get_default_graph, name_scope
@@ -32,7 +33,7 @@ from situs.variables.collections import GraphKeys
 from situs.variables.partitioned import PartitionedVariable, checked_partitions, pieces
 from situs.variables.replication import VariableSynchronization
 from situs.variables.slicing import SaveSliceInfo
-from situs.variables.store import AUTO_REUSE, VariableStore, store_of
+from situs.variables.store import AUTO_REUSE, VariableStore, default_initializer, store_of
 from situs.variables.symbolic import here_or, makes_graph_variables
 
 
@@ -233,6 +234,7 @@ def _made_part(
     store: VariableStore, info: SaveSliceInfo, name: str, dtype: Any, initializer: Any, arguments: dict[str, Any]
 ) -> Any:
     if initializer is None or callable(initializer):
+        initializer = _of_part(initializer, info, as_dtype(dtype), name)
         part = store.get(name, shape=info.var_shape, dtype=dtype, initializer=initializer, **arguments)
     else:
         with here_or(store.graph):
@@ -240,6 +242,18 @@ def _made_part(
         part = store.get(name, dtype=dtype, initializer=value, **arguments)
     part._save_slice_info = info
     return part
+
+
+def _of_part(initializer: Any, info: SaveSliceInfo, dtype: DType, name: str) -> Any:
+    """An initializer that is told which part of a larger variable it makes, if it asks for that."""
+    if initializer is None:
+        initializer = default_initializer(name, TensorShape(info.full_shape), dtype)
+    made = initializer() if inspect.isclass(initializer) else initializer
+    try:
+        asks = "partition_info" in inspect.signature(made).parameters
+    except (TypeError, ValueError):
+        asks = False
+    return partial(made, partition_info=info) if asks else made
 
 
 def create_partitioned_variables(

@@ -273,3 +273,10 @@ def test_asking_for_gpus_does_not_load_sessions(run_python: Any) -> None:
     assert run_python("import situs as tf, sys; tf.test.is_gpu_available(); print('torch' in sys.modules)") == "False\n"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         tf_test.nothing
+
+
+def test_text_is_compared_with_bytes_and_lists_of_other_lengths_with_each_other(case: tf_test.TestCase) -> None:
+    case.assertAllEqual(np.array([b"\xc3\xa9", b"b"], object), np.array(["é", "b"]))
+    case.assertAllEqual([[[1]], 1, [1]], [[[1]], 1, [1]])
+    with pytest.raises(AssertionError):
+        case.assertAllEqual([[[1]], 1, [1]], [[[1]], 1, [2]])

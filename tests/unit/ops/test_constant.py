@@ -48,3 +48,19 @@ def test_linspace_of_nothing(way, start, shape):
 def test_linspace_refuses(start, num, text):
     with pytest.raises(InvalidArgumentError, match=text):
         tf.linspace(start, 1.0, num)
+
+
+def test_a_sequence_of_the_programs_own_is_iterated():
+    class Series:
+        """Has items by label, not by number, as those of pandas have."""
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, label):
+            return {"a": 1, "b": 3}[label]
+
+        def __iter__(self):
+            return iter([1, 3])
+
+    assert tf.constant(Series()).numpy().tolist() == [1, 3]
