@@ -328,7 +328,9 @@ def _real_gradient(grad: Tensor, input: Tensor) -> Tensor:
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """Returns the real part of every element; real numbers are their own."""
+    """Returns the real part of every element; a tensor of real numbers itself."""
+    if isinstance(input, Tensor) and not input.dtype.is_complex:
+        return input
     return _real(input, Tout=dtype_of(input).real_dtype, name=name)
 
 

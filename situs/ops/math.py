@@ -589,13 +589,19 @@ def abs(x: Any, name: str | None = None) -> Tensor:
 negative = unary("Neg", torch.neg, ANALYTIC | SIGNED, "Returns -x element-wise.", traits=ARITHMETIC)
 sign = unary("Sign", torch.sgn, ANALYTIC | SIGNED, "Returns -1, 0 or 1 by the sign of x; x / |x| for complex x.")
 find_op("Sign").kernel(CPU, GPU, T=FLOATING)(_float_sign)
-conj = unary(
+_conj = unary(
     "Conj",
     torch.conj_physical,
     NUMERIC,
     "Returns the complex conjugate of every element.",
     traits=POINTWISE - {FRESH},  # of real numbers, PyTorch returns its input
 )
+
+
+def conj(x: Any, name: str | None = None) -> Tensor:
+    """Returns the complex conjugate of every element; a tensor of real numbers itself."""
+    return x if isinstance(x, Tensor) and not x.dtype.is_complex else _conj(x, name)
+
 
 find_op("Abs").gradient(lambda grad, x: multiply(grad, sign(x)))
 find_op("Neg").gradient(lambda grad: negative(grad))

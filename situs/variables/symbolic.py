@@ -345,7 +345,7 @@ class RefVariable(Updatable, metaclass=Created):
         return self._snapshot
 
     def _as_graph_element(self) -> SymbolicTensor:
-        return self._variable
+        return self._snapshot if self._read_before_changes else self._variable  # type: ignore[return-value]
 
     def ref(self) -> Any:
         """A hashable reference to this variable."""
