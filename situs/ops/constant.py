@@ -236,7 +236,7 @@ def ones(shape: Any, dtype: Any = dt.float32, name: str | None = "ones") -> Tens
 
 # Full: the fill whose value is known beforehand, so that nothing has to be copied to the device.
 
-_full = op("Full", "dims: host -> output: dtype", value=0)
+_full = op("Full", "dims: host -> output: dtype", traits={FOLDABLE}, value=0)
 
 
 @_full.shape

@@ -398,3 +398,15 @@ def test_in_eager_code_variables_are_made_anew(monkeypatch):
         again = get_variable("w", [2])
     assert isinstance(v, eager_tf.Variable)
     assert (v.name, v.numpy().tolist(), again is v) == ("a/w:0", [1.0, 1.0], False)
+
+
+def test_a_template_opens_its_name_scope_when_it_is_called():
+    def linear(x):
+        return x + tf.get_variable("w", [], initializer=tf.zeros_initializer()), tf.get_variable_scope().name
+
+    found = []
+    with tf.Graph().as_default():
+        for _ in range(2):
+            template = tf.make_template("foo", linear, create_scope_now_=True)
+            found.append([template(1.0)[0].name for _ in range(2)])
+    assert found == [["foo/add:0", "foo_1/add:0"], ["foo_1_1/add:0", "foo_1_2/add:0"]]
