@@ -36,6 +36,7 @@ class GFile:
     def __init__(self, name: Any, mode: str = "r") -> None:
         self._file: IO[bytes] | None = None  # first, for __del__
         self._reader: IO[bytes] | None = None  # of a file that is written too
+        self._creates = False  # whether a file to be changed is made if there is none: by what is written to it
         plain = mode.replace("b", "", 1) if isinstance(mode, str) else mode
         if plain not in _MODES:
             raise InvalidArgumentError(
@@ -181,8 +182,17 @@ class GFile:
     def _opened(self) -> IO[bytes]:
         if self._file is None:
             with translated(self._name):
-                self._file = local(self._name).open(f"{self._plain}b")
+                self._file = self._open()
         return self._file
+
+    def _open(self) -> IO[bytes]:
+        path = local(self._name)
+        try:
+            return path.open(f"{self._plain}b")
+        except FileNotFoundError:
+            if self._plain != "r+" or not self._creates:
+                raise
+        return path.open("w+b")
 
     def _readable(self) -> IO[bytes]:
         if self._plain in ("w", "a"):
@@ -199,6 +209,7 @@ class GFile:
     def _writable(self) -> IO[bytes]:
         if self._plain == "r":
             raise PermissionDeniedError(f"{os.fspath(self._name)!r} isn't open for writing: its mode is {self._mode!r}")
+        self._creates = True
         return self._opened()
 
 

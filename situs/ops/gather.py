@@ -61,8 +61,11 @@ _gather = op(
 
 @_gather.shape
 def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch_dims: int) -> TensorShape:
-    if params.rank is None or indices.rank is None or axis is None:
+    if params.rank is None or indices.rank is None:
         return UNKNOWN
+    if axis is None:
+        known = params.rank > 0 and 0 <= batch_dims <= indices.rank
+        return TensorShape([None] * (params.rank - 1 + indices.rank - batch_dims)) if known else UNKNOWN
     place, batch = _gather_axes(params.rank, indices.rank, axis, batch_dims)
     for dim in range(batch):
         if not params[dim : dim + 1].is_compatible_with(indices[dim : dim + 1]):

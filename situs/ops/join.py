@@ -311,7 +311,7 @@ def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[Tenso
     if num_split < 1:
         raise ArgumentError(f"Value for attr 'num_split' of {num_split} must be at least minimum 1")
     if value.rank is None or axis is None:
-        return [UNKNOWN] * _checked_count(num_split)
+        return [TensorShape(None if value.rank is None else [None] * value.rank)] * _checked_count(num_split)
     place = _split_axis(axis, value.rank)
     found = value[place]
     if found is not None and found % num_split:

@@ -345,3 +345,12 @@ def test_what_was_written_can_be_read_at_once(mode: str) -> None:
         assert (f.read(3), f.tell()) == (expected[2:5], 5)
         f.write(expected)
     assert Path("both.txt").read_text() == "testingtesting"
+
+
+def test_a_file_to_be_changed_is_made_by_what_is_written_to_it() -> None:
+    with file_io.GFile("new.txt", "r+") as f:
+        f.write("testing")
+    assert (f.size(), f.read(4), f.read()) == (7, "test", "ing")
+    with pytest.raises(errors.NotFoundError):
+        file_io.GFile("missing.txt", "r+").read()
+    assert not Path("missing.txt").exists()

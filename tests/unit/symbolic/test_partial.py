@@ -73,3 +73,12 @@ def test_paddings_known_in_part_are_used_as_they_are_fed():
 def test_tile_knows_its_rank_from_the_multiples():
     with v1.Graph().as_default():
         assert tf.tile(v1.placeholder(tf.float32), tf.constant([1, 2, 3, 4])).shape.as_list() == [None] * 4
+
+
+def test_the_rank_is_known_without_the_axis():
+    with v1.Graph().as_default():
+        axis = v1.placeholder(tf.int32)
+        matrix = tf.constant([[0, 1, 2, 3]])
+        assert tf.gather(matrix, [[0, 0], [0, 0]], axis=axis).shape.as_list() == [None] * 3
+        assert tf.gather(matrix, v1.placeholder(tf.int32), axis=axis).shape.rank is None
+        assert [part.shape.as_list() for part in tf.split(matrix, 4, axis=axis)] == [[None, None]] * 4
