@@ -194,9 +194,9 @@ def _eager_scope(name: str | None) -> Iterator[str]:
         check_is_text(name, "scope")
     outer = _stacks.eager_scope
     absolute = not name or name[-1] == "/" or not outer
-    _stacks.eager_scope = (name or "").rstrip("/") if absolute else f"{outer}/{name}"
+    _stacks.eager_scope = (name or "").removesuffix("/") if absolute else f"{outer}/{name}"
     try:
-        yield f"{_stacks.eager_scope}/" if _stacks.eager_scope else ""
+        yield f"{_stacks.eager_scope}/" if name else ""
     finally:
         _stacks.eager_scope = outer
 

@@ -8,6 +8,7 @@ WriteSummary(tensor, step)        writer    the writer that was the default when
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ import torch
 from situs.devices import scope
 from situs.devices.scope import here
 from situs.errors import ArgumentError, DTypeError, shown
+from situs.graph.context import name_scope
 from situs.graph.node import Operation
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.define import CPU, op
@@ -84,6 +86,11 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
     Raises:
         ValueError: there is no step.
     """
+    with nullcontext() if here.graph is None else name_scope(name, "write_summary"):
+        return _write(tag, tensor, step, metadata)
+
+
+def _write(tag: str, tensor: Any, step: Any, metadata: Any) -> Tensor:
     writer = state.writer
     if writer is None:
         return constant(False)
@@ -93,7 +100,7 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
         number = step_or_default(step)
         with scope.device(None):
             value = convert_to_tensor(tensor() if callable(tensor) else tensor)
-            return _true_after(_write_summary.many(value, number, name=name, **attrs), name)
+            return _true_after(_write_summary.many(value, number, **attrs))
 
     return if_recording(record)
 
@@ -107,7 +114,7 @@ def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tens
     def record() -> Tensor:
         number = step_or_default(step)
         with scope.device(None):
-            return _true_after(_write_raw.many(tensor, number, writer=writer, name=name), name)
+            return _true_after(_write_raw.many(tensor, number, writer=writer, name=name))
 
     return if_recording(record)
 
@@ -120,12 +127,12 @@ def flush_in_graph(writer: Any) -> Any:
         return _flush.many(writer=writer)
 
 
-def _true_after(made: Any, name: str | None) -> Tensor:
-    """True; in a graph, once the operation has run, under its name as far as it was given one."""
+def _true_after(made: Any) -> Tensor:
+    """True; in a graph, once the operation has run."""
     if here.graph is None or not isinstance(made, Operation):
         return constant(True)
     with here.graph.control_dependencies([made]):
-        done = constant(True, name="Const" if name is None else name)
+        done = constant(True)
     here.graph.add_to_collection(_WRITTEN, done)
     return done
 

@@ -31,7 +31,7 @@ from situs.tensor import Tensor, read
 from situs.tree import listed
 from situs.variables.collections import GraphKeys
 from situs.variables.partitioned import PartitionedVariable, checked_partitions, pieces
-from situs.variables.replication import VariableSynchronization
+from situs.variables.replication import VariableAggregation, VariableSynchronization
 from situs.variables.slicing import SaveSliceInfo
 from situs.variables.store import AUTO_REUSE, VariableStore, default_initializer, store_of
 from situs.variables.symbolic import here_or, makes_graph_variables
@@ -152,6 +152,8 @@ class VariableScope:
                 details[name] = getattr(self, name)
         if details.get("reuse") is None:
             details["reuse"] = self.reuse
+        details["synchronization"] = details.get("synchronization") or VariableSynchronization.AUTO
+        details["aggregation"] = details.get("aggregation") or VariableAggregation.NONE
         read_late = details.get("synchronization") is VariableSynchronization.ON_READ
         if read_late and details.get("trainable"):
             raise ArgumentError(
@@ -248,7 +250,7 @@ def _of_part(initializer: Any, info: SaveSliceInfo, dtype: DType, name: str) -> 
     """An initializer that is told which part of a larger variable it makes, if it asks for that."""
     if initializer is None:
         initializer = default_initializer(name, TensorShape(info.full_shape), dtype)
-    made = initializer() if inspect.isclass(initializer) else initializer
+    made: Any = initializer() if inspect.isclass(initializer) else initializer
     try:
         asks = "partition_info" in inspect.signature(made).parameters
     except (TypeError, ValueError):

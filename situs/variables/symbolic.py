@@ -400,7 +400,7 @@ class RefVariable(Updatable, metaclass=Created):
             # What is assigned goes where the scopes say; only the assignment is with the variable.
             args, _ = SymbolicBinder(graph, unique).bind(update, (state, *inputs), update.complete_attrs(attrs))
             # A copy that others read is made before the state changes: which of the two they see is not left to chance.
-            before = graph.control_dependencies([self._snapshot.op]) if self._read_before_changes else nullcontext()
+            before = graph.control_dependencies([self._snapshot]) if self._read_before_changes else nullcontext()
             with graph.colocate_with(state.op), before:
                 return apply(update, args, attrs, f"{unique}/", graph=graph)
 
