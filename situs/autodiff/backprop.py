@@ -117,7 +117,7 @@ def _sum(grads: list[Any], placed: bool) -> Any:
     if len(dense) == 1:
         return dense[0]
     with nullcontext() if placed else _where(dense[0]):
-        return add(*dense) if len(dense) == 2 else add_n(dense)
+        return add(*dense) if len(dense) == 2 and not placed else add_n(dense)
 
 
 def _by_device(grads: list[Any]) -> list[Any]:

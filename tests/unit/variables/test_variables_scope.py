@@ -410,3 +410,17 @@ def test_a_template_opens_its_name_scope_when_it_is_called():
             template = tf.make_template("foo", linear, create_scope_now_=True)
             found.append([template(1.0)[0].name for _ in range(2)])
     assert found == [["foo/add:0", "foo_1/add:0"], ["foo_1_1/add:0", "foo_1_2/add:0"]]
+
+
+def test_a_custom_getter_is_told_how_copies_of_the_variable_work():
+    told = []
+
+    def getter(get, *args, **kwargs):
+        told.append((kwargs["synchronization"], kwargs["aggregation"]))
+        return get(*args, **kwargs)
+
+    with tf.Graph().as_default(), tf.variable_scope("scope", custom_getter=getter):
+        tf.get_variable("v", [1])
+        tf.get_variable("w", [1], aggregation=tf.VariableAggregation.MEAN)
+    automatic = tf.VariableSynchronization.AUTO
+    assert told == [(automatic, tf.VariableAggregation.NONE), (automatic, tf.VariableAggregation.MEAN)]
