@@ -184,11 +184,6 @@ def _pack_strings(values: list[Any], axis: int) -> Any:
 _pack.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pack_kernel))
 
 
-@_pack.static_value
-def _known_items(node: Any, value_of: Any) -> tuple[Any, ...] | None:
-    return tuple(value_of(item) for item in node.inputs) if node.inputs[0].shape.rank == 0 else None
-
-
 @_pack.gradient
 def _pack_gradient(grad: Tensor, values_shape: list[Any], *, axis: int) -> list[Tensor]:
     return _unpack.many(grad, num=len(values_shape), axis=axis)

@@ -18,7 +18,7 @@ from situs.eager.convert import to_tensor
 from situs.eager.execute import compute
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
-from situs.registry.traits import ELEMENTWISE, FOLDABLE, MOVES
+from situs.registry.traits import ELEMENTWISE, FOLDABLE, MOVES, SHAPE_ONLY
 
 SMALL = 1024  # elements: larger values steer nothing
 Known = Mapping[SymbolicTensor, Any]
@@ -37,10 +37,12 @@ def parts_of(
     """
     if not node.outputs or not node.outputs[0].dtype.is_integer:
         return
-    if node.type == "Shape" and node.inputs[0].shape.rank is not None:
-        sizes = list(node.inputs[0].shape)
-        kind = node.outputs[0].dtype.as_numpy_dtype
-        yield node.outputs[0], (np.array([size or 0 for size in sizes], kind), np.array([s is None for s in sizes]))
+    rule = node.op_def.static_rule
+    if SHAPE_ONLY in node.op_def.traits and rule is not None:
+        sizes = rule(node, lambda tensor: None)
+        if isinstance(sizes, tuple):
+            kind = node.outputs[0].dtype.as_numpy_dtype
+            yield node.outputs[0], (np.array([size or 0 for size in sizes], kind), np.array([s is None for s in sizes]))
     elif MOVES in node.op_def.traits or _is_one_by_one(node):
         given = {source: _part(source, found, partly) for source in _steered(node)}
         if all(part is not None for part in given.values()) and all(s in found or s in given for s in node.inputs):
