@@ -94,7 +94,7 @@ def _write(tag: str, tensor: Any, step: Any, metadata: Any) -> Tensor:
     writer = state.writer
     if writer is None:
         return constant(False)
-    attrs = {"writer": writer, "tag": _as_tag(tag), "metadata": _as_bytes(metadata)}
+    attrs: dict[str, Any] = {"writer": writer, "tag": _as_tag(tag), "metadata": _as_bytes(metadata)}
 
     def record() -> Tensor:
         number = step_or_default(step)

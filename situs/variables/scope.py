@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -140,7 +141,7 @@ class VariableScope:
             raise DTypeError(f"A custom_getter is a function, got {shown(custom_getter)}.")
         arguments = self._complete(shape, dtype, initializer, details)
         full = f"{self.name}/{name}" if self.name else name
-        with name_scope(None) if store.graph is None else store.graph.name_scope(None):
+        with _outside_name_scopes(store):
             if custom_getter is not None:
                 return custom_getter(partial(_true_get, store), name=full, **arguments)
             return _true_get(store, full, **arguments)
@@ -172,6 +173,20 @@ class VariableScope:
                 f"Initializer type '{_dtype_of(initializer)}' and explicit dtype '{as_dtype(dtype)}' don't match."
             )
         return {"shape": shape, "dtype": dtype, "initializer": initializer, **details}
+
+
+@contextmanager
+def _outside_name_scopes(store: VariableStore) -> Iterator[None]:
+    """A context outside the name scopes of the store's graph, and of the branches and loops that are made in it."""
+    graphs = [store.graph]
+    inner = here.graph
+    while inner is not None and inner is not store.graph:
+        graphs.append(inner)
+        inner = inner.outer
+    with ExitStack() as scopes:
+        for graph in graphs:
+            scopes.enter_context(name_scope(None) if graph is None else graph.name_scope(None))
+        yield
 
 
 def _dtype_of(value: Any) -> dt.DType:

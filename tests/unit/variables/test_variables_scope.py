@@ -424,3 +424,13 @@ def test_a_custom_getter_is_told_how_copies_of_the_variable_work():
         tf.get_variable("w", [1], aggregation=tf.VariableAggregation.MEAN)
     automatic = tf.VariableSynchronization.AUTO
     assert told == [(automatic, tf.VariableAggregation.NONE), (automatic, tf.VariableAggregation.MEAN)]
+
+
+def test_a_variable_that_the_body_of_a_loop_gets_is_named_by_its_variable_scopes_alone():
+    def add_two(total, x):
+        with tf.variable_scope("body"):
+            return total + x * tf.get_variable("two", [], tf.int32, initializer=tf.constant_initializer(2))
+
+    with tf.Graph().as_default(), tf.variable_scope("root"):
+        tf.foldl(add_two, tf.constant([1, 2, 3]))
+        assert [variable.name for variable in tf.global_variables()] == ["root/body/two:0"]
