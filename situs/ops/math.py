@@ -39,6 +39,7 @@ from situs.dtype import (
 )
 from situs.eager.convert import to_array
 from situs.errors import ArgumentError, DTypeError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops import quick_tanh
 from situs.ops.cast import cast, dtype_of, real
 from situs.ops.compare import equal, greater, greater_equal, less_equal, not_equal
@@ -599,8 +600,8 @@ _conj = unary(
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """Returns the complex conjugate of every element; a tensor of real numbers itself."""
-    return x if isinstance(x, Tensor) and not x.dtype.is_complex else _conj(x, name)
+    """Returns the complex conjugate of every element; in a graph, a tensor of real numbers itself."""
+    return x if isinstance(x, SymbolicTensor) and not x.dtype.is_complex else _conj(x, name)
 
 
 find_op("Abs").gradient(lambda grad, x: multiply(grad, sign(x)))
