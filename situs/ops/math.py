@@ -601,7 +601,8 @@ _conj = unary(
 
 def conj(x: Any, name: str | None = None) -> Tensor:
     """Returns the complex conjugate of every element; in a graph, a tensor of real numbers itself."""
-    return x if isinstance(x, SymbolicTensor) and not x.dtype.is_complex else _conj(x, name)
+    is_real = isinstance(x, SymbolicTensor) and (x.dtype.is_floating or x.dtype.is_integer)
+    return x if is_real else _conj(x, name)
 
 
 find_op("Abs").gradient(lambda grad, x: multiply(grad, sign(x)))

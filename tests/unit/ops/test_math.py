@@ -547,3 +547,8 @@ def test_a_tensor_of_real_numbers_is_its_own_conjugate_and_real_part(part):
         assert part(x) is x
     assert part([1, 2]).numpy().tolist() == [1, 2]
     assert part(tf.constant(1 + 2j)).numpy() == (1 - 2j if part is tf.math.conj else 1.0)
+
+
+def test_text_has_no_conjugate_in_a_graph_either():
+    with tf.Graph().as_default(), pytest.raises((TypeError, ValueError)):
+        tf.math.conj(tf.constant(["a"]))
