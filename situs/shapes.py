@@ -63,6 +63,28 @@ class Dimension(int):
         self.assert_is_compatible_with(other)
         return self
 
+    def __truediv__(self, other: Any) -> Any:
+        raise _refused_division(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        raise _refused_division(other, self)
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+    def __repr__(self) -> str:
+        return f"Dimension({int(self)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dimension, (int(self),)
+
+
+def _refused_division(left: Any, right: Any) -> TypeError:
+    names = [
+        Dimension.__name__ if isinstance(side, UnknownDimension) else type(side).__name__ for side in (left, right)
+    ]
+    return TypeError(f"unsupported operand type(s) for /: '{names[0]}' and '{names[1]}', please use // instead")
+
 
 class UnknownDimension:
     """A dimension of which nothing is known, as TensorFlow 1's programs meet it: its ``value`` is None.
@@ -93,10 +115,25 @@ class UnknownDimension:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _unknown
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _unknown
 
+    def __truediv__(self, other: Any) -> Any:
+        raise _refused_division(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        raise _refused_division(other, self)
+
     def _compared(self, other: Any) -> Any:
         return None
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+    def _compared_if_size(self, other: Any) -> Any:
+        """None, as nobody knows; what is no size is not equal to it."""
+        try:
+            _as_dim(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+        return None
+
+    __eq__ = __ne__ = _compared_if_size
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:

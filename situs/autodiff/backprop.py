@@ -112,8 +112,25 @@ def _sum(grads: list[Any], placed: bool) -> Any:
     dense = [read(grad) for grad in grads]
     if dense[0].dtype is variant:
         return add_all(dense)
+    if placed:
+        dense = _by_device(dense)
+    if len(dense) == 1:
+        return dense[0]
     with nullcontext() if placed else _where(dense[0]):
-        return add(*dense) if len(dense) == 2 else add_n(dense)
+        return add(*dense) if len(dense) == 2 and not placed else add_n(dense)
+
+
+def _by_device(grads: list[Any]) -> list[Any]:
+    """The sums of the gradients of each device, beside that of the first use: only what is left is added elsewhere."""
+    groups: dict[str, list[Any]] = {}
+    for grad in grads:
+        groups.setdefault(grad.device, []).append(grad)
+    sums = []
+    for name in sorted(groups):
+        *others, first = groups[name]  # the last use comes first on the way back
+        with first.graph.colocate_with(first.op, ignore_existing=True):
+            sums.append(add_n([first, *reversed(others)]) if others else first)
+    return sums
 
 
 def _where(grad: Any) -> Any:

@@ -32,10 +32,11 @@ from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import zeros
+from situs.ops.inner import symbolic
 from situs.placement import options
 from situs.registry.op import Op
 from situs.registry.signature import parse_signature
-from situs.tensor import read
+from situs.tree import put_together, take_apart
 from situs.variables.capture import captured_in, captured_variable
 
 # What records of calls are records of. It is not in the table of ops: nobody can call it.
@@ -207,9 +208,9 @@ class _Backward:
             seeds = [self._back.add_argument(tensor.dtype, tensor.shape, "grad") for tensor in self.ends]
             known = [source for source in sources if has_gradient(source.dtype)]
             made = dict(zip(map(id, known), differentiate(self.ends, seeds, known), strict=True))
-            found = [made.get(id(source)) for source in sources]
-            self._connected = [grad is not None for grad in found]
-            self._back.results = [read(grad) for grad in found if grad is not None]
+            # What is rows of a tensor stays so: optimizers treat the others in another way.
+            self._form, leaves = take_apart([made.get(id(source)) for source in sources])
+            self._back.results = [symbolic(self._back, leaf) for leaf in leaves]
         self.needed = list(self._back.captures)
         self._call = GraphCall(self._back, state, f"{name}_backward")
         self._narrower: dict[tuple[bool, ...], _Backward | None] = {}
@@ -229,8 +230,7 @@ class _Backward:
         return self._run([_zeros(shape, end.dtype) if g is None else g for g, shape, end in known], kept)
 
     def _run(self, grads: Sequence[Any], kept: Sequence[EagerTensor]) -> list[Any]:
-        made = iter(self._call([*grads, *kept]))
-        return [next(made) if connected else None for connected in self._connected]
+        return put_together(self._form, self._call([*grads, *kept]))  # type: ignore[no-any-return]
 
     def _narrowed(self, wanted: tuple[bool, ...]) -> _Backward | None:
         """The gradients of some of the ends alone, if that takes no values but those that are kept for all of them."""

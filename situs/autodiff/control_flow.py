@@ -14,19 +14,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs import dtype as dt
 from situs.autodiff.graph import differentiate, operations_before
 from situs.autodiff.residuals import IterationView, ResultView, See, View, history_of, with_shape
 from situs.devices.scope import here
-from situs.dtype import variant
+from situs.dtype import DType, variant
 from situs.eager.tape import has_gradient
+from situs.graph.context import as_default
 from situs.graph.function import FunctionGraph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import shape as shape_op
 from situs.ops.call import partitioned_call
-from situs.ops.constant import zeros_like
-from situs.ops.control import cond as branch
+from situs.ops.cast import cast
+from situs.ops.constant import range as range_op
+from situs.ops.constant import zeros, zeros_like
+from situs.ops.control import branch
+from situs.ops.inner import Inner
 from situs.ops.loop import settling_loop
+from situs.ops.slices import IndexedSlices
 from situs.ops.tensor_list import add_all, get_row, length, reserve, row_gradient
 from situs.registry.op import find_op
 from situs.shapes import SCALAR, TensorShape
@@ -88,16 +94,48 @@ def _if_gradient(
 
         def build() -> list[Any]:
             sources = [inner.captures.get(tensor) for tensor in outside]
-            made = _gradients(ResultView(inner, _see, _node, graphs), results, grads, sources)
-            pairs = zip(made, numbers, strict=True)
-            return [_zeros_for(input[place]) if grad is None else read(grad) for grad, place in pairs]
+            return _gradients(ResultView(inner, _see, _node, graphs), results, grads, sources)
 
         return build
 
     if not numbers:
         return None, [None] * len(input)
-    made = branch(cond, gradient_of(0), gradient_of(1))
-    return None, _spread(numbers, made, len(input))
+    wanted = [input[number] for number in numbers]
+    graph = here.graph if here.graph is not None else _node.graph
+    made = branch(graph, cond, gradient_of(0), gradient_of(1), None, lambda a, b: _make_alike(a, b, wanted))
+    pairs = zip(made, wanted, strict=True)
+    found = [IndexedSlices(grad[0], grad[1], _whole_shape(x)) if isinstance(grad, list) else grad for grad, x in pairs]
+    return None, _spread(numbers, found, len(input))
+
+
+def _make_alike(first: Inner, second: Inner, tensors: Sequence[Any]) -> None:
+    """Gives gradients one form in both branches: where one has rows of a tensor, the other has some as well."""
+    both = list(zip(first.made, second.made, strict=True))
+    as_rows = [any(isinstance(grad, IndexedSlices) for grad in pair) for pair in both]
+    kinds = [{grad.indices.dtype for grad in pair if isinstance(grad, IndexedSlices)} for pair in both]
+    for inner in (first, second):
+        with as_default(inner.graph):
+            inner.made = [
+                _rows(grad, tensor, next(iter(kind)) if len(kind) == 1 else dt.int64)
+                if rows
+                else _zeros_for(tensor)
+                if grad is None
+                else read(grad)
+                for grad, tensor, rows, kind in zip(inner.made, tensors, as_rows, kinds, strict=True)
+            ]
+
+
+def _rows(grad: Any, tensor: Any, kind: DType) -> list[Any]:
+    """A gradient as rows and their numbers."""
+    if grad is None:
+        return [zeros_like(tensor[:0]), zeros([0], kind)]
+    if isinstance(grad, IndexedSlices):
+        return [read(grad.values), cast(grad.indices, kind)]
+    return [read(grad), cast(range_op(shape_op(grad)[0]), kind)]
+
+
+def _whole_shape(tensor: Any) -> Any:
+    return tuple(tensor.shape.as_list()) if tensor.shape.is_fully_defined() else shape_op(tensor)
 
 
 # Calls.

@@ -68,7 +68,7 @@ class GraphRecording:
             for node in filter(self._is_recorded, graph.operations if self._sees_variables else ()):
                 found = [variables.get(key) for key in _read_by(node, origins)]
                 met += [(node.serial, variable) for variable in found if variable is not None and variable.trainable]
-        met += [(since, item) for item, since in self._watched if is_variable(item)]
+        met += [(since, item) for item, since in map(_with_variable, self._watched) if is_variable(item)]
         return list({id(variable): variable for _, variable in sorted(met, key=lambda pair: pair[0])}.values())
 
     def recorded(self, targets: Sequence[Any], origins: Origins) -> tuple[list[Operation], set[int]]:
@@ -117,6 +117,14 @@ def state_or_tensor(item: Any) -> Any:
 def is_variable(item: Any) -> bool:
     """Whether something is a variable, of eager code or of a graph."""
     return isinstance(item, Variable) or hasattr(item, "_variable")
+
+
+def _with_variable(watched: tuple[Any, int]) -> tuple[Any, int]:
+    """What is watched, and since when; for the state of a variable of a graph, the variable."""
+    item, since = watched
+    if isinstance(item, SymbolicTensor) and item.is_ref:
+        item = _variables_of(outermost(item.graph)).get(id(item), item)
+    return item, since
 
 
 def _variables_of(graph: Graph) -> dict[int, Any]:

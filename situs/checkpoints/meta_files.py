@@ -20,6 +20,7 @@ from situs.checkpoints.saver import Saver
 from situs.errors import NotFoundError
 from situs.files.paths import as_text, translated
 from situs.proto.text import parse
+from situs.variables.collections import global_variables
 
 _LARGEST = 2**30  # bytes: constants are part of a graph
 
@@ -36,7 +37,7 @@ def import_meta_graph(
         **kwargs: More options of the saver.
 
     Returns:
-        A saver of its variables; None if it has none.
+        A saver of its variables; if it has none, of those that the graph has, or None.
 
     Raises:
         OSError: there is no such file.
@@ -46,7 +47,7 @@ def import_meta_graph(
     content = meta_graph_or_file if given else read_meta_graph_file(meta_graph_or_file)
     variables = add_meta_graph(content, clear_devices, import_scope)
     if not variables:
-        return None
+        return Saver(**kwargs) if global_variables(import_scope) else None
     if content.HasField("saver_def"):
         kwargs.setdefault("saver_def", content.saver_def)
     scope = f"{import_scope}/" if import_scope else ""

@@ -57,6 +57,7 @@ class Iterator(IteratorBase):
         self._handle = handle
         self._spec = spec
         self._where = where
+        self._string: Any = None  # what stands for it, once it was asked for
         self._initializer = initializer
         self._make_dataset = make_dataset or _no_dataset
 
@@ -147,7 +148,15 @@ class Iterator(IteratorBase):
             return optional_of(graph, self._handle, self._spec, self._where, self._make_dataset)
 
     def string_handle(self, name: str | None = None) -> Any:
-        """A string that stands for this iterator in the session that computes it."""
+        """A string that stands for this iterator in the session that computes it: one tensor, unless it is named."""
+        if name is not None or self._string is None or self._string.graph is not ops.graph_of(self._handle):
+            made = self._add_string_handle(name)
+            if name is not None:
+                return made
+            self._string = made
+        return self._string
+
+    def _add_string_handle(self, name: str | None) -> Any:
         graph = ops.graph_of(self._handle)
         with building(graph), ops.on_device(graph, self._where):
             inputs = (graph.capture(self._handle),)

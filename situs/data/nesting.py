@@ -21,6 +21,8 @@ from situs.data.function import Bound, ElementFunction
 from situs.data.mapping import Computed, as_calls, as_order, workers_for
 from situs.data.node import (
     AUTOTUNE,
+    INFINITE,
+    UNKNOWN,
     Binding,
     Failure,
     Node,
@@ -147,6 +149,10 @@ class Interleave(_Flattened):
             return Stream(_in_turn(opened, cycle, block))
         workers = workers_for(calls)
         return Stream(in_turn_ahead(opened, cycle, block, min(workers, 2 * cycle), binding))
+
+    def cardinality(self, binding: Binding) -> int:
+        """Without end, if there are datasets without end; asked of those that are read ahead only, as in TensorFlow."""
+        return INFINITE if self._calls is not None and self.input.cardinality(binding) == INFINITE else UNKNOWN
 
 
 def _checked_cycle(cycle: int) -> int:

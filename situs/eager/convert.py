@@ -235,7 +235,8 @@ def _as_lists(value: Any, depth: int) -> Any:
     if not isinstance(value, (list, tuple)) and not _is_sequence(type(value)):
         return value
     below = deeper(depth)
-    return [_as_lists(value[number], below) for number in range(len(value))]
+    items = value if hasattr(type(value), "__iter__") else [value[number] for number in range(len(value))]
+    return [_as_lists(item, below) for item in items]
 
 
 def _natural_dtype(value: object, kinds: set[type]) -> DType:

@@ -5,8 +5,9 @@
     for line in tf.io.gfile.GFile("notes.txt"):
         print(line)
 
-It is opened when it is first used, so a missing file is found out by the first ``read``. Positions and counts are
-bytes, in text too; a character is never cut in two. Lines end with a line feed and nothing is done to it.
+It is opened when it is first used, so a missing file is found out by the first ``read``. One that is read and written
+has a position of its own for each: what was written can be read at once. Positions and counts are bytes, in text too;
+a character is never cut in two. Lines end with a line feed and nothing is done to it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class GFile:
 
     def __init__(self, name: Any, mode: str = "r") -> None:
         self._file: IO[bytes] | None = None  # first, for __del__
+        self._reader: IO[bytes] | None = None  # of a file that is written too
+        self._creates = False  # whether a file to be changed is made if there is none: by what is written to it
         plain = mode.replace("b", "", 1) if isinstance(mode, str) else mode
         if plain not in _MODES:
             raise InvalidArgumentError(
@@ -148,16 +151,17 @@ class GFile:
 
     def tell(self) -> int:
         """The current position, in bytes."""
-        return self._opened().tell()
+        return (self._opened() if self._plain in ("w", "a") else self._readable()).tell()
 
     # Its life.
 
     def close(self) -> None:
         """Closes the file; using it again opens it anew."""
-        file, self._file = self._file, None
-        if file is not None:
-            with translated(self._name):
-                file.close()
+        files, self._file, self._reader = (self._reader, self._file), None, None
+        for file in files:
+            if file is not None:
+                with translated(self._name):
+                    file.close()
 
     def __enter__(self) -> GFile:
         return self
@@ -168,8 +172,9 @@ class GFile:
         self.close()
 
     def __del__(self) -> None:
-        if self._file is not None:  # ``GFile(name).read()`` is common, and Python warns of files left open
-            self._file.close()
+        for file in (self._file, self._reader):  # ``GFile(name).read()`` is common, and Python warns of files left open
+            if file is not None:
+                file.close()
 
     def __repr__(self) -> str:
         return f"GFile({self._name!r}, {self._mode!r})"
@@ -177,17 +182,34 @@ class GFile:
     def _opened(self) -> IO[bytes]:
         if self._file is None:
             with translated(self._name):
-                self._file = local(self._name).open(f"{self._plain}b")
+                self._file = self._open()
         return self._file
+
+    def _open(self) -> IO[bytes]:
+        path = local(self._name)
+        try:
+            return path.open(f"{self._plain}b")
+        except FileNotFoundError:
+            if self._plain != "r+" or not self._creates:
+                raise
+        return path.open("w+b")
 
     def _readable(self) -> IO[bytes]:
         if self._plain in ("w", "a"):
             raise PermissionDeniedError(f"{os.fspath(self._name)!r} isn't open for reading: its mode is {self._mode!r}")
-        return self._opened()
+        file = self._opened()
+        if self._plain == "r":
+            return file
+        with translated(self._name):
+            file.flush()
+            if self._reader is None:
+                self._reader = local(self._name).open("rb")
+        return self._reader
 
     def _writable(self) -> IO[bytes]:
         if self._plain == "r":
             raise PermissionDeniedError(f"{os.fspath(self._name)!r} isn't open for writing: its mode is {self._mode!r}")
+        self._creates = True
         return self._opened()
 
 

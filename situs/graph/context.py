@@ -120,18 +120,33 @@ def _device_elsewhere(graph: Graph, request: Any) -> Iterator[None]:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """A context outside all function graphs and control flow: what is made here lives as long as the program."""
+    """A context outside all function graphs and control flow: what is made here lives as long as the program.
+
+    The name scope stays.
+    """
     graph = None if here.graph is None else outermost(here.graph)
+    names = _names_inside(here.graph)
     if graph is None or graph.compares_elements:  # a tf.function is called by eager code
         outside = here.scope if here.scope is not ROOT else getattr(graph, "called_under", ROOT)
         before = build_into(None, outside)
         try:
-            yield
+            with nullcontext() if graph is None else _eager_scope(names):
+                yield
         finally:
             build_into(*before)
     else:
-        with as_default(graph), graph.control_dependencies(None):
+        with as_default(graph), graph.name_scope(names), graph.control_dependencies(None):
             yield
+
+
+def _names_inside(graph: Graph | None) -> str:
+    """The name scope of a graph, as one to enter; that of a branch or a loop stands in the one around it."""
+    found: list[str] = []
+    while graph is not None:
+        found = [graph.get_name_scope(), *found]
+        graph = None if graph.is_function else graph.outer
+    names = "/".join(filter(None, found))
+    return f"{names}/" if names else ""
 
 
 # Scopes of the default graph.
@@ -179,9 +194,9 @@ def _eager_scope(name: str | None) -> Iterator[str]:
         check_is_text(name, "scope")
     outer = _stacks.eager_scope
     absolute = not name or name[-1] == "/" or not outer
-    _stacks.eager_scope = (name or "").rstrip("/") if absolute else f"{outer}/{name}"
+    _stacks.eager_scope = (name or "").removesuffix("/") if absolute else f"{outer}/{name}"
     try:
-        yield f"{_stacks.eager_scope}/" if _stacks.eager_scope else ""
+        yield f"{_stacks.eager_scope}/" if name else ""
     finally:
         _stacks.eager_scope = outer
 
@@ -198,8 +213,16 @@ def executing_eagerly_outside_functions() -> bool:
 
 
 def control_dependencies(control_inputs: Any) -> Any:
-    """A context whose operations run after the given ones; in eager code everything runs in order anyway."""
-    return nullcontext() if here.graph is None else here.graph.control_dependencies(control_inputs)
+    """A context whose operations run after the given ones; in eager code everything runs in order anyway.
+
+    In eager code functions among them are called.
+    """
+    if here.graph is not None:
+        return here.graph.control_dependencies(control_inputs)
+    for item in control_inputs or ():
+        if callable(item):
+            item()
+    return nullcontext()
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> Any:

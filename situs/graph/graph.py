@@ -64,6 +64,7 @@ class Graph(Collections):
     compares_elements = False  # whether == between its tensors is an op
     outer: Graph | None = None  # the graph that a function's graph belongs to
     is_inner = False  # whether it is the graph of a function, a branch or a loop
+    is_function = False  # whether it is the graph of a ``tf.function``
     has_dimensions = True  # whether the dimensions of its tensors have a `value`: in TensorFlow 1's dialect
 
     def __init__(self) -> None:
@@ -75,7 +76,7 @@ class Graph(Collections):
         self.placed = 0  # how many operations a session has placed
         self.restricted: set[SymbolicTensor | Operation] = set()  # tensors not to be fed, operations not to be fetched
         self.building = Building()
-        self.known_values: dict[Operation, Any] = {}  # found out before the graph runs; see situs.symbolic.fold
+        self.known_values: dict[SymbolicTensor, Any] = {}  # found out before the graph runs; see situs.symbolic.fold
         self.gradient_names: dict[Operation, str] = {}  # of operations whose gradient has another name than their type
         self.seed: int | None = None
         self.seeds_used = 0  # how many random operations took their seed from the graph's
@@ -214,7 +215,7 @@ class Graph(Collections):
         outer = self.building.name_scope
         self.building.name_scope = self._scope_name(name, outer)
         try:
-            yield f"{self.building.name_scope}/" if self.building.name_scope else ""
+            yield f"{self.building.name_scope}/" if name else ""
         finally:
             self.building.name_scope = outer
 

@@ -299,4 +299,4 @@ def _function(graph: FunctionGraph) -> None:
 
 
 def _brackets(shape: TensorShape) -> str:
-    return "" if shape.rank is None else str(list(shape))
+    return "" if shape.rank is None else str(shape.as_list())

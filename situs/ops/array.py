@@ -26,7 +26,7 @@ from situs.ops.define import CPU, GPU, op, unary
 from situs.ops.spelling import renamed
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
-from situs.registry.traits import ALIAS, FOLDABLE, FRESH, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
+from situs.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs.tensor import Tensor
 
@@ -108,7 +108,7 @@ def _view(item: Any, old: torch.dtype, new: torch.dtype) -> Any:
 
 # Reshape.
 
-_reshape = op("Reshape", "tensor: T, shape: host -> T", traits={FOLDABLE, SIZE_ARITHMETIC, VIEW})
+_reshape = op("Reshape", "tensor: T, shape: host -> T", traits={FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW})
 
 
 @_reshape.shape
@@ -272,7 +272,7 @@ def _itself(x: Any) -> Any:
     return x
 
 
-_ITSELF = frozenset({ALIAS, SIZE_ARITHMETIC, FOLDABLE})
+_ITSELF = frozenset({ALIAS, SIZE_ARITHMETIC, FOLDABLE, MOVES})
 _identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED, traits=_ITSELF)
 _stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED, traits=_ITSELF)
 find_op("Identity").passes_gradients()
@@ -332,8 +332,8 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 
 # ExpandDims and Squeeze.
 
-_expand_dims = op("ExpandDims", "input: T, axis: host -> output: T", traits={FOLDABLE, SIZE_ARITHMETIC, VIEW})
-_squeeze = op("Squeeze", "input: T -> output: T", traits={FOLDABLE, SIZE_ARITHMETIC, VIEW}, squeeze_dims=())
+_expand_dims = op("ExpandDims", "input: T, axis: host -> output: T", traits={FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW})
+_squeeze = op("Squeeze", "input: T -> output: T", traits={FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW}, squeeze_dims=())
 
 
 @_expand_dims.shape

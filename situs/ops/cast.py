@@ -19,6 +19,7 @@ from situs.dtype import FIXED, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, as_d
 from situs.eager.bridge import TORCH_DTYPE
 from situs.eager.convert import to_array
 from situs.errors import ArgumentError, DTypeError, UnimplementedError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.compare import greater, less, logical_or
 from situs.ops.constant import zeros_like
 from situs.ops.define import CPU, GPU, numpy_kernel, op, same_shape
@@ -328,7 +329,9 @@ def _real_gradient(grad: Tensor, input: Tensor) -> Tensor:
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """Returns the real part of every element; real numbers are their own."""
+    """Returns the real part of every element; in a graph, a tensor of real numbers itself."""
+    if isinstance(input, SymbolicTensor) and not input.dtype.is_complex:
+        return input
     return _real(input, Tout=dtype_of(input).real_dtype, name=name)
 
 

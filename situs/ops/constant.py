@@ -29,6 +29,7 @@ from situs.ops.array import as_sizes, partly, sizes_of
 from situs.ops.define import CPU, GPU, op, same_shape
 from situs.ops.sum_to import sum_to
 from situs.placement.candidates import Assignment
+from situs.registry.op import find_op
 from situs.registry.traits import FOLDABLE, FRESH
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder, has_tensor
@@ -86,7 +87,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
 
     Args:
         value: A tensor, or anything `constant` takes.
-        dtype: The dtype to have; a tensor of another dtype is an error.
+        dtype: The dtype to have; a tensor of another dtype is an error, tensors in a list are cast.
         dtype_hint: A dtype to try first when `dtype` is not given.
         name: A name for the op.
     """
@@ -100,7 +101,8 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
             )
         return value
     if isinstance(value, (list, tuple)) and here.graph is not None and has_tensor(value):
-        packed: Tensor = SymbolicBinder(here.graph, name or "Const").tensor(value, wanted, _const.outputs[0])
+        items = value if wanted is None else _cast_in(value, wanted)
+        packed: Tensor = SymbolicBinder(here.graph, name or "Const").tensor(items, wanted, _const.outputs[0])
         return packed
     if wanted is None and dtype_hint is not None:
         hint = as_dtype(dtype_hint)
@@ -108,7 +110,22 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
             return constant(value, hint, name=name or "Const")
         except (TypeError, ValueError):
             pass  # a hint is only a hint
-    return constant(value, wanted, name=name or "Const")
+    try:
+        return constant(value, wanted, name=name or "Const")
+    except (TypeError, ValueError):
+        if wanted is None or not isinstance(value, (list, tuple)) or not has_tensor(value):
+            raise
+    return constant(_cast_in(value, wanted), wanted, name=name or "Const")
+
+
+def _cast_in(value: Any, dtype: DType) -> Any:
+    """Nested lists, with the tensors in them cast."""
+    if isinstance(value, (list, tuple)):
+        return [_cast_in(item, dtype) for item in value]
+    tensor = read(value)
+    if not isinstance(tensor, Tensor) or tensor.dtype is dtype:
+        return tensor
+    return find_op("Cast")(tensor, DstT=dtype)
 
 
 def kept_number(value: Any, dtype: DType) -> Any:
@@ -236,7 +253,7 @@ def ones(shape: Any, dtype: Any = dt.float32, name: str | None = "ones") -> Tens
 
 # Full: the fill whose value is known beforehand, so that nothing has to be copied to the device.
 
-_full = op("Full", "dims: host -> output: dtype", value=0)
+_full = op("Full", "dims: host -> output: dtype", traits={FOLDABLE}, value=0)
 
 
 @_full.shape

@@ -89,8 +89,24 @@ def _truth(pred: Any) -> bool:
     return bool(value if isinstance(value, (Tensor, bool, int, float)) else convert_to_tensor(value))
 
 
-def branch(graph: Graph, pred: Any, then: Branch, otherwise: Branch, name: str | None) -> Any:
-    """Adds the operation of a branch to a graph, and returns its results in the form that the functions give."""
+def branch(
+    graph: Graph,
+    pred: Any,
+    then: Branch,
+    otherwise: Branch,
+    name: str | None,
+    alike: Callable[[Inner, Inner], None] | None = None,
+) -> Any:
+    """Adds the operation of a branch to a graph, and returns its results in the form that the functions give.
+
+    Args:
+        graph: The graph.
+        pred: The predicate.
+        then: What to run if it is true.
+        otherwise: What to run if it is false.
+        name: A name for the operation.
+        alike: Gives what the two functions have made one form, if they have not.
+    """
     if isinstance(pred, bool):
         raise DTypeError(
             f"pred must not be a Python bool: {pred} is known already, so write `if` in Python, or tf.constant({pred})."
@@ -100,6 +116,8 @@ def branch(graph: Graph, pred: Any, then: Branch, otherwise: Branch, name: str |
         if not predicate.dtype.is_bool:
             raise DTypeError(f"The predicate of cond() must be a boolean scalar, got {predicate!r}.")
         first, second = Inner(graph, then), Inner(graph, otherwise)
+        if alike is not None:
+            alike(first, second)
         _finish(first, second)
         shapes = [common(a, b) for (_, a), (_, b) in zip(first.kinds, second.kinds, strict=True)]
         results = [(dtype, shape) for (dtype, _), shape in zip(first.kinds, shapes, strict=True)]

@@ -44,7 +44,7 @@ from situs.ops.positions import linear_indices, safe_linear_indices
 from situs.ops.slices import IndexedSlices
 from situs.ops.sum_to import sum_to
 from situs.registry.op import find_op
-from situs.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC
+from situs.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
 from situs.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs.tensor import Tensor, read
 
@@ -53,7 +53,7 @@ from situs.tensor import Tensor, read
 _gather = op(
     "GatherV2",
     "params: Tparams, indices: Tindices, axis: host -> output: Tparams",
-    traits={FOLDABLE, SIZE_ARITHMETIC},
+    traits={FOLDABLE, MOVES, SIZE_ARITHMETIC},
     Tindices=INDEX | {int16},
     batch_dims=0,
 )
@@ -61,8 +61,11 @@ _gather = op(
 
 @_gather.shape
 def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch_dims: int) -> TensorShape:
-    if params.rank is None or indices.rank is None or axis is None:
+    if params.rank is None or indices.rank is None:
         return UNKNOWN
+    if axis is None:
+        known = params.rank > 0 and 0 <= batch_dims <= indices.rank
+        return TensorShape([None] * (params.rank - 1 + indices.rank - batch_dims)) if known else UNKNOWN
     place, batch = _gather_axes(params.rank, indices.rank, axis, batch_dims)
     for dim in range(batch):
         if not params[dim : dim + 1].is_compatible_with(indices[dim : dim + 1]):

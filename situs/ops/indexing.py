@@ -36,13 +36,13 @@ from situs.ops.attribute import as_int
 from situs.ops.constant import ones_like
 from situs.ops.define import CPU, GPU, op
 from situs.ops.gather import boolean_mask
-from situs.registry.traits import FOLDABLE, SIZE_ARITHMETIC, VIEW
+from situs.registry.traits import FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, dimension_value
 from situs.tensor import Tensor, read
 
 # Slice.
 
-_slice = op("Slice", "input: T, begin: host, size: host -> output: T", traits={FOLDABLE, SIZE_ARITHMETIC, VIEW})
+_slice = op("Slice", "input: T, begin: host, size: host -> output: T", traits={FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW})
 
 
 @_slice.shape
@@ -116,7 +116,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 _strided_slice = op(
     "StridedSlice",
     "input: T, begin: host, end: host, strides: host -> output: T",
-    traits={FOLDABLE, SIZE_ARITHMETIC},
+    traits={FOLDABLE, MOVES, SIZE_ARITHMETIC},
     begin_mask=0,
     end_mask=0,
     ellipsis_mask=0,

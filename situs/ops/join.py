@@ -30,7 +30,7 @@ from situs.ops.join_gradient import (
     without_padding,
 )
 from situs.ops.naming import Composed
-from situs.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC, VIEW
+from situs.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC, VIEW
 from situs.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs.tensor import Tensor
 
@@ -38,7 +38,7 @@ MAX_RESULTS = 2**20  # of one op
 
 # ConcatV2.
 
-_concat = op("ConcatV2", "values: T*, axis: host -> output: T", traits={FOLDABLE, FRESH, SIZE_ARITHMETIC})
+_concat = op("ConcatV2", "values: T*, axis: host -> output: T", traits={FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC})
 
 
 @_concat.shape
@@ -144,8 +144,8 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
 
 # Pack and Unpack.
 
-_pack = op("Pack", "values: T* -> output: T", traits={FOLDABLE, FRESH, SIZE_ARITHMETIC}, axis=0)
-_unpack = op("Unpack", "value: T -> output: T*", traits={SIZE_ARITHMETIC}, num=None, axis=0)
+_pack = op("Pack", "values: T* -> output: T", traits={FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC}, axis=0)
+_unpack = op("Unpack", "value: T -> output: T*", traits={MOVES, SIZE_ARITHMETIC}, num=None, axis=0)
 
 
 @_pack.shape
@@ -182,11 +182,6 @@ def _pack_strings(values: list[Any], axis: int) -> Any:
 
 
 _pack.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pack_kernel))
-
-
-@_pack.static_value
-def _known_items(node: Any, value_of: Any) -> tuple[Any, ...] | None:
-    return tuple(value_of(item) for item in node.inputs) if node.inputs[0].shape.rank == 0 else None
 
 
 @_pack.gradient
@@ -311,7 +306,7 @@ def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[Tenso
     if num_split < 1:
         raise ArgumentError(f"Value for attr 'num_split' of {num_split} must be at least minimum 1")
     if value.rank is None or axis is None:
-        return [UNKNOWN] * _checked_count(num_split)
+        return [TensorShape(None if value.rank is None else [None] * value.rank)] * _checked_count(num_split)
     place = _split_axis(axis, value.rank)
     found = value[place]
     if found is not None and found % num_split:
@@ -462,8 +457,10 @@ _repeat = op("Repeat", "input: T, repeats: host, axis: host -> output: T")
 
 @_tile.shape
 def _tile_shape(input: TensorShape, multiples: Any) -> TensorShape:
-    if input.rank is None or multiples is None:
-        return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
+    if multiples is None:
+        return TensorShape(None if input.rank is None else [None] * input.rank)
+    if input.rank is None:
+        return TensorShape([None] * len(multiples)) if isinstance(multiples, tuple) else UNKNOWN
     counts = _multiples(multiples, input.rank)
     return TensorShape(None if size is None or n is None else size * n for size, n in zip(input, counts, strict=True))
 
@@ -585,8 +582,15 @@ def _pairs(paddings: Any, rank: int) -> tuple[tuple[int, int], ...]:
 
 @_pad.shape
 def _pad_shape(input: TensorShape, paddings: Any) -> TensorShape:
-    if input.rank is None or paddings is None:
-        return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
+    if paddings is None:
+        return TensorShape(None if input.rank is None else [None] * input.rank)
+    if input.rank is None:
+        return TensorShape([None] * len(paddings))
+    if any(pair is None or None in pair for pair in paddings):  # not all of them are known yet
+        return TensorShape(
+            None if size is None or pair is None or None in pair else size + sum(pair)
+            for size, pair in zip(input, paddings, strict=True)
+        )
     pairs = _pairs(paddings, input.rank)
     return TensorShape(None if d is None else d + low + high for d, (low, high) in zip(input, pairs, strict=True))
 
@@ -603,7 +607,8 @@ def _mirror_pad_shape(input: TensorShape, paddings: Any, *, mode: str) -> Tensor
     result = _pad_shape(input, paddings)
     if input.rank is not None and paddings is not None:
         for size, pair in zip(input, paddings, strict=True):
-            _check_mirror(size, pair, mode)
+            if pair is not None and None not in pair:
+                _check_mirror(size, pair, mode)
     return result
 
 

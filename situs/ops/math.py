@@ -39,6 +39,7 @@ from situs.dtype import (
 )
 from situs.eager.convert import to_array
 from situs.errors import ArgumentError, DTypeError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops import quick_tanh
 from situs.ops.cast import cast, dtype_of, real
 from situs.ops.compare import equal, greater, greater_equal, less_equal, not_equal
@@ -589,13 +590,20 @@ def abs(x: Any, name: str | None = None) -> Tensor:
 negative = unary("Neg", torch.neg, ANALYTIC | SIGNED, "Returns -x element-wise.", traits=ARITHMETIC)
 sign = unary("Sign", torch.sgn, ANALYTIC | SIGNED, "Returns -1, 0 or 1 by the sign of x; x / |x| for complex x.")
 find_op("Sign").kernel(CPU, GPU, T=FLOATING)(_float_sign)
-conj = unary(
+_conj = unary(
     "Conj",
     torch.conj_physical,
     NUMERIC,
     "Returns the complex conjugate of every element.",
     traits=POINTWISE - {FRESH},  # of real numbers, PyTorch returns its input
 )
+
+
+def conj(x: Any, name: str | None = None) -> Tensor:
+    """Returns the complex conjugate of every element; in a graph, a tensor of real numbers itself."""
+    is_real = isinstance(x, SymbolicTensor) and (x.dtype.is_floating or x.dtype.is_integer)
+    return x if is_real else _conj(x, name)
+
 
 find_op("Abs").gradient(lambda grad, x: multiply(grad, sign(x)))
 find_op("Neg").gradient(lambda grad: negative(grad))

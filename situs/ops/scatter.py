@@ -19,6 +19,7 @@ import torch
 
 from situs.dtype import ALL, BOOL, COMPLEX, FIXED, FLOATING, INDEX, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DTypes
 from situs.errors import ArgumentError
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.array import as_attribute, as_sizes, by_bits, partly, sizes_of
 from situs.ops.cast import cast
 from situs.ops.compare import equal
@@ -29,6 +30,7 @@ from situs.ops.math import add, divide, multiply, negative
 from situs.ops.positions import linear_indices, safe_linear_indices
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape, brackets
+from situs.symbolic.fold import constant_value
 from situs.tensor import Tensor
 
 # How an update meets what is there: in place, on a matrix with one row for each slice that an index can name.
@@ -509,4 +511,10 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
         data: A list of tensors of as many slices.
         name: A name for the op.
     """
-    return _stitch(indices, data, name=name)
+    merged = _stitch(indices, data, name=name)
+    if isinstance(merged, SymbolicTensor):
+        known = [constant_value(each) for each in merged.op.args[0]]
+        if all(each is not None for each in known):
+            largest = max((int(np.max(each)) for each in known if np.size(each)), default=-1)
+            merged.set_shape(TensorShape([largest + 1]) + merged.shape[1:])
+    return merged

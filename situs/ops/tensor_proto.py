@@ -81,7 +81,7 @@ def make_ndarray(tensor: TensorProto) -> Array:
     Raises:
         TypeError: it holds none.
     """
-    if not isinstance(tensor, TensorProto):
+    if not all(hasattr(tensor, field) for field in ("dtype", "tensor_shape", "tensor_content")):  # TensorBoard's too
         raise DTypeError(f"make_ndarray() takes a TensorProto, got {shown(tensor)}.")
     return array_from_proto(tensor)[0]
 

@@ -164,7 +164,9 @@ class ExponentialMovingAverage:
         name = getattr(var, "name", None)
         if name is None:
             raise DTypeError("A tensor of eager code has no name that its average could be named by; give a variable.")
-        return f"{name.partition(':')[0]}/{self._name}"
+        own = f"{name.partition(':')[0]}/{self._name}"
+        graph = here.graph if here.graph is not None else _graph_of([var])
+        return own if graph is None else graph.unique_name(own, mark_as_used=False)  # in the scope of the caller
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
         """All variables by the names to restore them from: averaged ones from their averages.

@@ -41,6 +41,7 @@ ALIAS = Trait("ALIAS", "The result is the first input as it is; on its device th
 
 # Values.
 ELEMENTWISE = Trait("ELEMENTWISE", "An element of the result depends on the elements at its place in the inputs alone.")
+MOVES = Trait("MOVES", "The results are elements of the inputs of their type, as they are; host values say which.")
 SHAPE_ONLY = Trait("SHAPE_ONLY", "The result depends on the shapes of the inputs alone, not on their elements.")
 FOLDABLE = Trait("FOLDABLE", "Quick and pure: run while the graph is built where the inputs are known and small.")
 SIZE_ARITHMETIC = Trait("SIZE_ARITHMETIC", "Makes few numbers of few: of sizes, on the host, wherever it is placed.")

@@ -8,6 +8,7 @@ WriteSummary(tensor, step)        writer    the writer that was the default when
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ import torch
 from situs.devices import scope
 from situs.devices.scope import here
 from situs.errors import ArgumentError, DTypeError, shown
+from situs.graph.context import name_scope
 from situs.graph.node import Operation
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.define import CPU, op
@@ -46,8 +48,10 @@ def _write_kernel(tensor: Any, step: torch.Tensor, *, writer: Any, tag: str, met
 
 @_write_raw.kernel(CPU)
 def _write_raw_kernel(tensor: Any, step: torch.Tensor, *, writer: Any) -> tuple[()]:
+    summary = new_summary()
     for item in tensor.reshape(-1):
-        _add(writer, step, summary=parsed(messages.proto("summary_pb2").Summary, item))
+        summary.MergeFrom(parsed(messages.proto("summary_pb2").Summary, item))
+    _add(writer, step, summary=summary)
     return ()
 
 
@@ -82,22 +86,27 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
     Raises:
         ValueError: there is no step.
     """
+    with nullcontext() if here.graph is None else name_scope(name, "write_summary"):
+        return _write(tag, tensor, step, metadata)
+
+
+def _write(tag: str, tensor: Any, step: Any, metadata: Any) -> Tensor:
     writer = state.writer
     if writer is None:
         return constant(False)
-    attrs = {"writer": writer, "tag": _as_tag(tag), "metadata": _as_bytes(metadata)}
+    attrs: dict[str, Any] = {"writer": writer, "tag": _as_tag(tag), "metadata": _as_bytes(metadata)}
 
     def record() -> Tensor:
         number = step_or_default(step)
         with scope.device(None):
             value = convert_to_tensor(tensor() if callable(tensor) else tensor)
-            return _true_after(_write_summary.many(value, number, name=name, **attrs))
+            return _true_after(_write_summary.many(value, number, **attrs))
 
     return if_recording(record)
 
 
 def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tensor:
-    """Writes a ``Summary`` message, given as a string tensor, with the default writer."""
+    """Writes ``Summary`` messages, given as a tensor of strings, as one event with the default writer."""
     writer = state.writer
     if writer is None:
         return constant(False)

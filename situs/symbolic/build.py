@@ -12,7 +12,7 @@ from situs.registry.op import Op, infer_shapes
 from situs.registry.signature import Arg
 from situs.shapes import TensorShape
 from situs.symbolic.bind import SymbolicBinder
-from situs.symbolic.fold import constant_value, partial_value
+from situs.symbolic.fold import partial_value
 
 
 def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None, *, graph: Graph) -> Any:
@@ -51,17 +51,18 @@ def _rule_input(arg: Arg, value: Any) -> Any:
         return [tensor.shape for tensor in value] if arg.is_list else value.shape
     if isinstance(value, SymbolicTensor):
         return _as_far_as_known(value)
-    if isinstance(value, tuple) and any(isinstance(item, SymbolicTensor) for item in value):
-        return tuple(constant_value(item) if isinstance(item, SymbolicTensor) else item for item in value)
-    return None if _holds_tensor(value) else value
+    return _entries(value) if isinstance(value, tuple) else value
 
 
-def _holds_tensor(value: Any) -> bool:
-    return isinstance(value, SymbolicTensor) or (isinstance(value, tuple) and any(map(_holds_tensor, value)))
+def _entries(value: Any) -> Any:
+    """A host value, with what is known of the tensors in it in their place."""
+    if isinstance(value, SymbolicTensor):
+        return _as_far_as_known(value)
+    return tuple(map(_entries, value)) if isinstance(value, tuple) else value
 
 
 def _is_partial(value: Any) -> bool:
-    return type(value) is tuple and None in value
+    return type(value) is tuple and any(item is None or _is_partial(item) for item in value)
 
 
 def _infer_partly(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> list[TensorShape]:

@@ -33,9 +33,12 @@ class Assertions(PlainAssertions):
         raise NotImplementedError
 
     def _array(self, value: Any) -> np.ndarray[Any, Any]:
-        if isinstance(value, (np.ndarray, np.generic, int, float, complex, bytes)):
-            return np.asarray(value)
-        array = np.asarray(self.evaluate(value))
+        plain = isinstance(value, (np.ndarray, np.generic, int, float, complex, bytes))
+        found = value if plain else self.evaluate(value)
+        try:
+            array = np.asarray(found)
+        except ValueError:  # lists of different lengths
+            array = np.array(found, object)
         return np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array
 
     # Equal and close.

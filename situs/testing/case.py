@@ -35,6 +35,7 @@ from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.seeds import set_graph_seed, set_seed
+from situs.ops.slices import IndexedSlices, IndexedSlicesValue
 from situs.proto.config import ConfigProto
 from situs.session.config import memory_is_settled
 from situs.session.session import Session
@@ -125,9 +126,9 @@ class TestCase(Assertions):
     def evaluate(self, tensors: Any) -> Any:
         """The values of tensors, or structures of them: eager ones at once, those of graphs in the test's session."""
         leaves = flatten(tensors)
-        symbolic = [leaf for leaf in leaves if isinstance(leaf, (SymbolicTensor, Operation, RefVariable))]
+        symbolic = [leaf for leaf in leaves if isinstance(_rows_or(leaf), (SymbolicTensor, Operation, RefVariable))]
         if not symbolic:
-            return pack_like(tensors, [leaf.numpy() if hasattr(leaf, "numpy") else leaf for leaf in leaves])
+            return pack_like(tensors, [_value_of(leaf) for leaf in leaves])
         session = get_default_session()
         if session is not None:
             return session.run(tensors)
@@ -227,3 +228,15 @@ def get_temp_dir() -> str:
 def main(argv: list[str] | None = None) -> Any:
     """Runs the tests of the program, and exits."""
     return unittest.main(argv=argv)
+
+
+def _rows_or(leaf: Any) -> Any:
+    """The rows of indexed slices; anything else itself."""
+    return leaf.values if isinstance(leaf, IndexedSlices) else leaf
+
+
+def _value_of(leaf: Any) -> Any:
+    """The value of an eager tensor, or of slices of some; anything else itself."""
+    if isinstance(leaf, IndexedSlices):
+        return IndexedSlicesValue(*[None if part is None else _value_of(part) for part in leaf.__components__()])
+    return leaf.numpy() if hasattr(leaf, "numpy") else leaf

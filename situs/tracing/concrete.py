@@ -34,6 +34,7 @@ from situs.ops.call import partitioned_call
 from situs.ops.inner import building, graph_for, hold, symbolic
 from situs.placement import options
 from situs.placement.candidates import Assignment
+from situs.symbolic.reinfer import shapes_for
 from situs.tracing.kind import Kind
 from situs.tracing.memo import Memo
 from situs.tracing.parameters import Parameters, fit_tensor, fitted
@@ -251,10 +252,10 @@ class ConcreteFunction:
     def call_in(self, graph: Graph, tensors: Sequence[Any]) -> Any:
         """Adds a call to a graph, which this function's graph lies in."""
         given = [symbolic(graph, tensor) for tensor in tensors]
-        results = [(tensor.dtype, tensor.shape) for tensor in self.outputs]
-        node = hold(
-            graph, partitioned_call, (given, list(self.graph.captures)), {"f": self.graph}, results, self._title
-        )
+        captured = list(self.graph.captures)
+        shapes = shapes_for(self.graph, [*given, *captured])
+        results = [(tensor.dtype, shape) for tensor, shape in zip(self.outputs, shapes, strict=True)]
+        node = hold(graph, partitioned_call, (given, captured), {"f": self.graph}, results, self._title)
         return put_together(self._traced.form, node.outputs)
 
     def recorded(self, tensors: Sequence[EagerTensor]) -> Any:

@@ -234,6 +234,10 @@ class Function:
         function = copy.deepcopy(self.python_function, memo)
         return Function(function, self.input_signature, self._autograph, self._reduce_retracing, self._name)
 
+    def __reduce__(self) -> Any:
+        given = (self.python_function, self.input_signature, self._autograph, self._reduce_retracing, self._name)
+        return Function, given
+
     def __repr__(self) -> str:
         return f"<tf.function {self.python_function!r}>"
 

@@ -26,6 +26,7 @@ class TracedGraph(FunctionGraph):
         given: The arguments of that call, as far as they are known.
     """
 
+    is_function = True
     called_under: Scope = ROOT
     given: Sequence[Any] = ()
 

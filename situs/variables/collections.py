@@ -7,6 +7,7 @@ from typing import Any
 from situs.devices.scope import here
 from situs.errors import DTypeError, shown
 from situs.graph.context import get_default_graph
+from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import constant
 from situs.ops.gather import boolean_mask
 from situs.ops.join import stack
@@ -117,7 +118,9 @@ def all_variables() -> list[Any]:
 
 
 def is_variable_initialized(variable: Any) -> Any:
-    """A tensor that says whether a variable has a value."""
+    """A tensor that says whether a variable, or what stands for its state in a graph, has a value."""
+    if isinstance(variable, SymbolicTensor) and variable.is_ref:
+        return state_ops.is_initialized(variable)
     _variable(variable)
     if not _may_be_uninitialized(variable):
         return True if here.graph is None else constant(True)

@@ -287,6 +287,9 @@ class Variable(Updatable, metaclass=Created):
     def __float__(self) -> float:
         return float(self._value_now())
 
+    def __complex__(self) -> complex:
+        return complex(self._value_now())
+
     def __bool__(self) -> bool:
         return bool(self._value_now())
 

@@ -28,6 +28,7 @@ from situs.ops.attribute import as_float
 from situs.ops.constant import constant, ones, zeros
 from situs.ops.decompose import qr
 from situs.ops.diagonal import diag_part, eye
+from situs.ops.indexing import slice as slice_of
 from situs.ops.math import add, multiply, sign
 from situs.shapes import TensorShape
 from situs.tensor import Tensor
@@ -161,8 +162,13 @@ class Identity(Initializer):
                 "The tensor to initialize, specified by argument `shape` must be at least two-dimensional. Received "
                 f"shape={list(full)}"
             )
-        matrix = eye(sizes[0], sizes[1], dtype=dtype)
+        matrix = eye(full[0], full[1], dtype=dtype)
         return matrix if self.gain == 1.0 else multiply(matrix, self.gain)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None, **kwargs: Any) -> Tensor:
+        """The identity matrix of this shape, or that part of it."""
+        whole = super().__call__(shape, dtype, partition_info, **kwargs)
+        return whole if partition_info is None else slice_of(whole, partition_info.var_offset, _sizes(shape))
 
 
 # Random values. Their operations have TensorFlow's names: w/Initializer/random_normal/RandomStandardNormal, .../mul.

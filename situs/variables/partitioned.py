@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
+from situs.devices.scope import here
 from situs.dtype import DType, as_dtype
 from situs.errors import ArgumentError, DTypeError, shown
 from situs.graph.context import name_scope
@@ -109,9 +111,10 @@ class PartitionedVariable:
         return cut[0] if cut else None
 
     def as_tensor(self) -> Tensor:
-        """The parts joined."""
+        """The parts joined; in a graph, reading them waits for nothing."""
         axis, own = self._axis, self._name.rpartition("/")[2]
-        with name_scope(None):
+        waiting = nullcontext() if here.graph is None else here.graph.control_dependencies(None)
+        with name_scope(None), waiting:
             if axis is None:
                 return identity(read(self._parts[0]), name=self._name or own)
             return concat([read(part) for part in self._parts], axis, name=self._name or own)

@@ -71,6 +71,8 @@ def _on_rows(kernel: Kernel, device_type: str) -> Kernel:
         given = _spread(ref, indices, updates)
         if device_type == CPU:
             _check_rows(indices, ref.shape[0])
+        if indices.ndim == 0:
+            return kernel(ref, indices.reshape(1, 1), given[None])
         return kernel(ref, indices.unsqueeze(-1), given)
 
     return change

@@ -13,13 +13,15 @@ scope: ``layer/w``, and operations in ``layer_1/``. Name scopes do not change th
 from __future__ import annotations
 
 import copy
-from contextlib import AbstractContextManager, nullcontext
+import inspect
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
-from situs.dtype import as_dtype
+from situs.dtype import DType, as_dtype
 from situs.eager.convert import to_array
 from situs.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs.graph.context import current_name_scope, get_default_graph, name_scope
@@ -30,9 +32,9 @@ from situs.tensor import Tensor, read
 from situs.tree import listed
 from situs.variables.collections import GraphKeys
 from situs.variables.partitioned import PartitionedVariable, checked_partitions, pieces
-from situs.variables.replication import VariableSynchronization
+from situs.variables.replication import VariableAggregation, VariableSynchronization
 from situs.variables.slicing import SaveSliceInfo
-from situs.variables.store import AUTO_REUSE, VariableStore, store_of
+from situs.variables.store import AUTO_REUSE, VariableStore, default_initializer, store_of
 from situs.variables.symbolic import here_or, makes_graph_variables
 
 
@@ -139,7 +141,7 @@ class VariableScope:
             raise DTypeError(f"A custom_getter is a function, got {shown(custom_getter)}.")
         arguments = self._complete(shape, dtype, initializer, details)
         full = f"{self.name}/{name}" if self.name else name
-        with name_scope(None) if store.graph is None else store.graph.name_scope(None):
+        with _outside_name_scopes(store):
             if custom_getter is not None:
                 return custom_getter(partial(_true_get, store), name=full, **arguments)
             return _true_get(store, full, **arguments)
@@ -151,6 +153,8 @@ class VariableScope:
                 details[name] = getattr(self, name)
         if details.get("reuse") is None:
             details["reuse"] = self.reuse
+        details["synchronization"] = details.get("synchronization") or VariableSynchronization.AUTO
+        details["aggregation"] = details.get("aggregation") or VariableAggregation.NONE
         read_late = details.get("synchronization") is VariableSynchronization.ON_READ
         if read_late and details.get("trainable"):
             raise ArgumentError(
@@ -169,6 +173,20 @@ class VariableScope:
                 f"Initializer type '{_dtype_of(initializer)}' and explicit dtype '{as_dtype(dtype)}' don't match."
             )
         return {"shape": shape, "dtype": dtype, "initializer": initializer, **details}
+
+
+@contextmanager
+def _outside_name_scopes(store: VariableStore) -> Iterator[None]:
+    """A context outside the name scopes of the store's graph, and of the branches and loops that are made in it."""
+    graphs = [store.graph]
+    inner = here.graph
+    while inner is not None and inner is not store.graph:
+        graphs.append(inner)
+        inner = inner.outer
+    with ExitStack() as scopes:
+        for graph in graphs:
+            scopes.enter_context(name_scope(None) if graph is None else graph.name_scope(None))
+        yield
 
 
 def _dtype_of(value: Any) -> dt.DType:
@@ -233,6 +251,7 @@ def _made_part(
     store: VariableStore, info: SaveSliceInfo, name: str, dtype: Any, initializer: Any, arguments: dict[str, Any]
 ) -> Any:
     if initializer is None or callable(initializer):
+        initializer = _of_part(initializer, info, as_dtype(dtype), name)
         part = store.get(name, shape=info.var_shape, dtype=dtype, initializer=initializer, **arguments)
     else:
         with here_or(store.graph):
@@ -240,6 +259,18 @@ def _made_part(
         part = store.get(name, dtype=dtype, initializer=value, **arguments)
     part._save_slice_info = info
     return part
+
+
+def _of_part(initializer: Any, info: SaveSliceInfo, dtype: DType, name: str) -> Any:
+    """An initializer that is told which part of a larger variable it makes, if it asks for that."""
+    if initializer is None:
+        initializer = default_initializer(name, TensorShape(info.full_shape), dtype)
+    made: Any = initializer() if inspect.isclass(initializer) else initializer
+    try:
+        asks = "partition_info" in inspect.signature(made).parameters
+    except (TypeError, ValueError):
+        asks = False
+    return partial(made, partition_info=info) if asks else made
 
 
 def create_partitioned_variables(

@@ -141,7 +141,7 @@ def store_of(graph: Graph | None) -> VariableStore:
 
 def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, details: dict[str, Any]) -> Any:
     if initializer is None:
-        initializer = _default_initializer(name, shape, dtype)
+        initializer = default_initializer(name, shape, dtype)
     if not callable(initializer):
         return RefVariable(initializer, name=name, **details)
     if inspect.isclass(initializer):
@@ -157,7 +157,12 @@ def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, 
     )
 
 
-def _default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> Any:
+def default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> Any:
+    """What a variable is initialized by that got no initializer.
+
+    Raises:
+        ValueError: its shape is not known, or there is none for its dtype.
+    """
     if shape is None:
         raise ArgumentError(f"Variable {name} did not get an initializer, so its `shape` argument must be specified.")
     if dtype.is_floating:

@@ -119,6 +119,7 @@ class RefVariable(Updatable, metaclass=Created):
                 f"Got {collections} of type {type(collections)}"
             )
         self._stands_alone = use_resource is None or as_bool(use_resource, "use_resource")
+        self._read_before_changes = caching_device is not None and bool(use_resource)
         graph = here.graph if here.graph is not None else get_default_graph()
         with graph.as_default(), init_scope(), here.graph.control_dependencies(None):
             self._build(initial_value, validate_shape, caching_device, name, dtype, shape)
@@ -167,7 +168,9 @@ class RefVariable(Updatable, metaclass=Created):
         if caching_device is not None:
             around = graph.colocate_with(None, ignore_existing=True) if self._stands_alone else nullcontext()
             with around, device_scope(caching_device):
-                return identity(self._variable, name="read")
+                # The state itself is what one reads of it; a copy of that stays as it is when the state changes.
+                state = identity(self._variable, name="state") if self._read_before_changes else self._variable
+                return identity(state, name="read")
         with graph.colocate_with(self._variable.op):
             return identity(self._variable, name="read")
 
@@ -225,6 +228,7 @@ class RefVariable(Updatable, metaclass=Created):
         if not isinstance(state, SymbolicTensor) or state.op.type != "Variable":
             raise ArgumentError(f"'{message.variable_name}' is called a variable, but is none in this graph.")
         self._variable, self._shape = state, state.shape
+        self._read_before_changes = False
         self._initializer = graph.as_graph_element(scope + message.initializer_name)
         self._snapshot = graph.as_graph_element(scope + message.snapshot_name)
         self._initial_value = graph.as_graph_element(scope + message.initial_value_name)
@@ -341,7 +345,7 @@ class RefVariable(Updatable, metaclass=Created):
         return self._snapshot
 
     def _as_graph_element(self) -> SymbolicTensor:
-        return self._variable
+        return self._snapshot if self._read_before_changes else self._variable  # type: ignore[return-value]
 
     def ref(self) -> Any:
         """A hashable reference to this variable."""
@@ -395,7 +399,9 @@ class RefVariable(Updatable, metaclass=Created):
             unique = graph.claim_name(update, name)
             # What is assigned goes where the scopes say; only the assignment is with the variable.
             args, _ = SymbolicBinder(graph, unique).bind(update, (state, *inputs), update.complete_attrs(attrs))
-            with graph.colocate_with(state.op):
+            # A copy that others read is made before the state changes: which of the two they see is not left to chance.
+            before = graph.control_dependencies([self._snapshot]) if self._read_before_changes else nullcontext()
+            with graph.colocate_with(state.op), before:
                 return apply(update, args, attrs, f"{unique}/", graph=graph)
 
     def __repr__(self) -> str:

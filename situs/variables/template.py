@@ -68,11 +68,13 @@ class Template:
         around = None if makes_graph_variables() else current_store().position.kept
         self._kept: dict[str, Any] = {} if around is None else around
         if as_bool(create_scope_now, "create_scope_now_"):
-            with self._first_scope() as scope:
+            with self._first_scope(opens_name_scope=False) as scope:  # which the first call opens
                 self._scope = scope
 
-    def _first_scope(self) -> variable_scope:
-        return variable_scope(self._unique_name, self._name, custom_getter=self._getter)
+    def _first_scope(self, opens_name_scope: bool = True) -> variable_scope:
+        return variable_scope(
+            self._unique_name, self._name, custom_getter=self._getter, auxiliary_name_scope=opens_name_scope
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function in its scope."""

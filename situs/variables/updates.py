@@ -117,6 +117,8 @@ def assign(
         use_locking: Accepted for TensorFlow's programs; every change is guarded.
         name: A name for the operation.
     """
+    if isinstance(ref, Tensor) and hasattr(ref, "assign"):  # a part of a variable, such as v[1:]
+        return ref.assign(value, name=name)
     attrs = {} if validate_shape is None else {"validate_shape": as_bool(validate_shape, "validate_shape")}
     return _changed(ref, state_ops.assign, (value,), attrs, name)
 

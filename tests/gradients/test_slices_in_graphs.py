@@ -76,3 +76,91 @@ def test_slices_in_a_function():
     step()
     assert kinds[0] is tf.IndexedSlices
     assert table.numpy()[:, 0].tolist() == [1.0, -1.0, 1.0, 1.0]
+
+
+def nothing():
+    return tf.constant(0.0)
+
+
+def rows_of(v, *numbers):
+    return tf.reduce_sum(tf.gather(v, list(numbers)))
+
+
+CALLS = {
+    "a function": (lambda v: tf.function(lambda: rows_of(v, 1, 2))(), [0, 1, 1, 0], 2),
+    "a branch": (
+        lambda v: tf.cond(tf.constant(True), lambda: rows_of(v, 1, 2), nothing),
+        [0, 1, 1, 0],
+        2,
+    ),
+    "no branch": (
+        lambda v: tf.cond(tf.constant(False), lambda: rows_of(v, 1, 2), nothing),
+        [0, 0, 0, 0],
+        0,
+    ),
+    "two branches": (
+        lambda v: tf.cond(tf.constant(False), lambda: rows_of(v, 1, 2), lambda: rows_of(v, 0, 1, 3)),
+        [1, 1, 0, 1],
+        3,
+    ),
+    "rows and all": (
+        lambda v: tf.cond(tf.constant(True), lambda: rows_of(v, 1, 2), lambda: tf.reduce_sum(v)),
+        [0, 1, 1, 0],
+        2,
+    ),
+    "all and rows": (
+        lambda v: tf.cond(tf.constant(False), lambda: rows_of(v, 1, 2), lambda: tf.reduce_sum(v)),
+        [1, 1, 1, 1],
+        4,
+    ),
+    "a branch in a function": (
+        lambda v: tf.function(lambda p: tf.cond(p, lambda: rows_of(v, 1), nothing))(tf.constant(True)),
+        [0, 1, 0, 0],
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+@pytest.mark.parametrize("case", CALLS)
+def test_rows_stay_rows_through_functions_and_branches(case, in_function):
+    call, expected, count = CALLS[case]
+    v = tf.Variable(tf.ones([4, 2]))
+
+    def gradient():
+        with tf.GradientTape() as tape:
+            y = call(v)
+        return tape.gradient(y, v)
+
+    found = tf.function(gradient)() if in_function else gradient()
+    if found is None:  # nothing depends on it: eager code has run the other function alone
+        assert (in_function, count) == (False, 0)
+        return
+    assert tf.convert_to_tensor(found).numpy().tolist() == [[float(row)] * 2 for row in expected]
+    if in_function or "function" in case:  # in eager code a branch is the function that is called
+        assert isinstance(found, tf.IndexedSlices)
+        assert len(found.values) == count
+        assert found.dense_shape.numpy().tolist() == [4, 2]
+
+
+def test_an_optimizer_leaves_rows_alone_that_a_function_did_not_read():
+    v = tf.Variable(tf.ones([3, 1]))
+    optimizer = tf1.train.MomentumOptimizer(1.0, 0.9)
+    for rows in ([0], [1]):
+        with tf.GradientTape() as tape:
+            y = tf.function(lambda rows=rows: tf.reduce_sum(tf.gather(v, rows)))()
+        optimizer.apply_gradients([(tape.gradient(y, v), v)])
+    assert v.numpy().tolist() == [[0.0], [0.0], [1.0]]  # all at once the momentum of row 0 would have gone on
+
+
+def test_second_derivatives_go_through_rows():
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    cubes = tf.function(lambda x: tf.reduce_sum(tf.gather(x, [1]) ** 3))
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = cubes(x)
+        slope = tf.convert_to_tensor(inner.gradient(y, x))
+    assert slope.numpy().tolist() == [[0.0, 0.0], [27.0, 48.0]]
+    assert tf.convert_to_tensor(outer.gradient(slope, x)).numpy().tolist() == [[0.0, 0.0], [18.0, 24.0]]

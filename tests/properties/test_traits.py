@@ -22,6 +22,7 @@ from situs.registry.traits import (
     FED,
     FOLDABLE,
     MATRIX_LIBRARY,
+    MOVES,
     NO_WORK,
     PRODUCT,
     SHAPE_ONLY,
@@ -103,6 +104,11 @@ def test_what_is_folded_or_computed_on_the_host_is_pure_and_has_a_kernel_there(d
     assert not declared.updates
     bound = dict.fromkeys(declared.types, tf.int32)
     assert declared.kernel_for("CPU", bound) is not None
+
+
+@pytest.mark.parametrize("declared", having(MOVES), ids=lambda each: each.name)
+def test_what_moves_elements_has_some_of_the_type_of_its_results(declared):
+    assert any(arg.type == declared.outputs[0].type for arg in declared.inputs if not arg.is_host)
 
 
 @pytest.mark.parametrize("declared", having(VIEW), ids=lambda each: each.name)

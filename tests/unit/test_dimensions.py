@@ -155,3 +155,25 @@ def test_the_functions_that_work_in_every_version():
     assert (dimension_value(shape[0]), dimension_value(shape[1]), dimension_value(5)) == (2, None, 5)
     assert (dimension_at_index(shape, 0), dimension_at_index(shape, -1)) == (2, None)
     assert dimension_at_index(TensorShape(None), 3) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "names"), [(6, 2, "'Dimension' and 'Dimension'"), (None, 2, "'Dimension' and")]
+)
+def test_dimensions_are_divided_by_whole_numbers(left, right, names):
+    one, other = Dimension(left), Dimension(right)
+    with pytest.raises(TypeError, match=names + ".* please use // instead"):
+        one / other
+    with pytest.raises(TypeError, match="'int' and 'Dimension', please use // instead"):
+        6 / one
+
+
+def test_a_dimension_is_written_and_copied_as_itself():
+    assert (repr(Dimension(7)), str(Dimension(7)), f"{Dimension(7)}") == ("Dimension(7)", "7", "7")
+    kind, args = Dimension(5).__reduce__()
+    assert (kind, args, kind(*args)) == (Dimension, (5,), 5)
+
+
+def test_an_unknown_dimension_is_not_equal_to_what_is_no_size():
+    assert (Dimension(None) == 12.99, Dimension(None) != 12.99) == (False, True)
+    assert [Dimension(None) == 12, Dimension(None) != None, Dimension(None) == None] == [None] * 3  # noqa: E711

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import situs as eager_tf
 import situs.compat.v1 as tf
 from situs import constant
 from situs import test as tf_test
@@ -273,3 +274,18 @@ def test_asking_for_gpus_does_not_load_sessions(run_python: Any) -> None:
     assert run_python("import situs as tf, sys; tf.test.is_gpu_available(); print('torch' in sys.modules)") == "False\n"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         tf_test.nothing
+
+
+def test_text_is_compared_with_bytes_and_lists_of_other_lengths_with_each_other(case: tf_test.TestCase) -> None:
+    case.assertAllEqual(np.array([b"\xc3\xa9", b"b"], object), np.array(["é", "b"]))
+    case.assertAllEqual([[[1]], 1, [1]], [[[1]], 1, [1]])
+    with pytest.raises(AssertionError):
+        case.assertAllEqual([[[1]], 1, [1]], [[[1]], 1, [2]])
+
+
+def test_slices_are_evaluated(case: tf_test.TestCase) -> None:
+    with tf.Graph().as_default():
+        found = case.evaluate(tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]), tf.constant([4])))
+        assert (found.values.tolist(), found.indices.tolist(), found.dense_shape.tolist()) == ([1.0], [2], [4])
+    eager = case.evaluate([eager_tf.IndexedSlices(constant([1.0]), constant([2]))])
+    assert (eager[0].values.tolist(), eager[0].indices.tolist(), eager[0].dense_shape) == ([1.0], [2], None)

@@ -165,3 +165,10 @@ print(tf.random.normal([2]).shape)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split("\n")[:3] == ["refused", "refused", "(2,)"]
+
+
+def test_messages_of_tensorboard_are_read():
+    from tensorboard.util.tensor_util import make_tensor_proto as of_tensorboard
+
+    assert tf.make_ndarray(of_tensorboard([1, 2])).tolist() == [1, 2]
+    assert tf.make_ndarray(of_tensorboard(["a", "b"])).tolist() == [b"a", b"b"]

@@ -10,7 +10,7 @@ from situs.ops.attribute import as_bool, as_int
 from situs.ops.cast import cast
 from situs.ops.constant import convert_to_tensor, zeros_like
 from situs.ops.gather import gather
-from situs.ops.math import add, multiply, reciprocal, square, squared_difference, subtract
+from situs.ops.math import add, divide_no_nan, multiply, reciprocal, square, squared_difference, subtract
 from situs.ops.naming import Composed
 from situs.ops.reduce import reduce_prod, reduce_sum
 from situs.ops.spelling import renamed
@@ -26,7 +26,7 @@ def weighted_moments(
     Args:
         x: A tensor; for float16 the arithmetic is float32's.
         axes: The axes to reduce.
-        frequency_weights: How often each element counts; broadcasts to `x`.
+        frequency_weights: How often each element counts; broadcasts to `x`. Where all are zero, so are both results.
         keepdims: Whether the reduced dimensions stay, with size 1.
         name: A name for the ops.
     """
@@ -35,9 +35,9 @@ def weighted_moments(
         given = convert_to_tensor(x)
         wide = cast(given, dt.float32) if given.dtype is dt.float16 else given
         weights = cast(frequency_weights, wide.dtype)
-        per_weight = reciprocal(reduce_sum(add(weights, zeros_like(wide)), axes, True))
-        mean = multiply(reduce_sum(multiply(weights, wide), axes, True), per_weight)
-        variance = multiply(reduce_sum(multiply(weights, squared_difference(wide, mean)), axes, True), per_weight)
+        total = reduce_sum(add(weights, zeros_like(wide)), axes, True)
+        mean = divide_no_nan(reduce_sum(multiply(weights, wide), axes, True), total)
+        variance = divide_no_nan(reduce_sum(multiply(weights, squared_difference(wide, mean)), axes, True), total)
         if not keep:
             mean, variance = reduce_sum(mean, axes), reduce_sum(variance, axes)  # over dimensions of size 1
         return cast(mean, given.dtype), cast(variance, given.dtype)

@@ -165,3 +165,25 @@ def test_a_random_number_in_a_loop_is_the_same_on_the_way_back():
     _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * tf.random_uniform([100])), [0, x])
     value, grad = run([y, tf.gradients(y, x)[0]], {x: np.ones(100)})
     np.testing.assert_allclose(value, grad, rtol=1e-6)
+
+
+def test_sums_of_gradients_go_with_those_of_their_device():
+    with tf.Graph().as_default() as graph:
+        with graph.device("/device:CPU:0"):
+            x = tf.constant(1.0, shape=[1, 2])
+        with graph.device("/device:CPU:1"):
+            p = tf.square(x)
+        with graph.device("/device:CPU:2"):
+            q, r = tf.exp(x), tf.sin(x)
+        (total,) = tf.gradients(p + q + r, [x], colocate_gradients_with_ops=True)
+        assert (total.op.colocation_groups(), total.op.device) == ([b"loc:@Const"], "/device:CPU:0")
+        assert [part.op.device for part in total.op.inputs] == ["/device:CPU:1", "/device:CPU:2"]
+
+
+def test_a_sum_of_gradients_of_one_device_goes_with_the_first_use():
+    with tf.Graph().as_default() as graph:
+        with graph.device("/device:GPU:1"):
+            w = tf.constant(1.0, shape=[1, 1])
+        first, second = (tf.matmul(w, tf.ones([1, 2])) for _ in range(2))
+        (total,) = tf.gradients(first + second, [w], colocate_gradients_with_ops=True)
+        assert total.op.colocation_groups() == first.op.colocation_groups() == [b"loc:@MatMul"]

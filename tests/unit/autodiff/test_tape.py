@@ -313,3 +313,15 @@ def test_an_eager_tensor_that_a_function_uses_has_a_gradient_in_it():
     of_x, of_apart = grads(tf.constant(2.0))
     np.testing.assert_array_equal(of_x, [7.0, 11.0])
     np.testing.assert_array_equal(of_apart, [0.0])
+
+
+def test_a_variable_of_a_graph_that_is_watched_is_known():
+    with tf.Graph().as_default():
+        a, b = (tf.compat.v1.Variable(1.0) for _ in range(2))
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(b)
+            y, z = a**2, b**3
+        assert tape.watched_variables() == (b,)
+        of_a, of_b = tape.gradient([y, z], [a, b])
+        assert of_a is None
+        assert of_b is not None

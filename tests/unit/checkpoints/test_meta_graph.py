@@ -203,3 +203,14 @@ def test_random_bytes_are_no_graph(tmp_path_factory, content):
         assert isinstance(read_meta_graph_file(path), MetaGraphDef)
     except OpError:
         pass
+
+
+def test_a_graph_without_variables_gives_a_saver_of_those_that_are_there(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.constant([1, 2, 3], name="x")
+        Saver(allow_empty=True).save(sess, str(tmp_path / "ckpt"))
+    with tf.Graph().as_default():
+        assert import_meta_graph(str(tmp_path / "ckpt.meta"), import_scope="one") is None
+        tf.Variable(tf.zeros([2]), name="mine/v")
+        assert import_meta_graph(str(tmp_path / "ckpt.meta"), import_scope="two") is None
+        assert isinstance(import_meta_graph(str(tmp_path / "ckpt.meta"), import_scope="mine"), Saver)

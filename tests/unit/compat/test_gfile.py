@@ -259,7 +259,7 @@ def test_reading_and_writing_one_file() -> None:
         assert file.read() == "bcd"
     with file_io.GFile("t", "r+") as file:
         file.write("Z")
-        assert file.read() == "bcd"
+        assert file.read() == "Zbcd"
     assert Path("t").read_text() == "Zbcd"
 
 
@@ -332,3 +332,25 @@ def test_a_folder_that_cannot_be_is_not_walked() -> None:
 def test_levels_of_compression_are_from_0_to_9(level: Any) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="`compression_level` is from -1 to 9"):
         tf.io.TFRecordOptions("GZIP", compression_level=level)
+
+
+@pytest.mark.parametrize("mode", ["w+", "w+b", "a+", "r+"])
+def test_what_was_written_can_be_read_at_once(mode: str) -> None:
+    Path("both.txt").write_text("")
+    expected: Any = b"testing" if "b" in mode else "testing"
+    with file_io.GFile("both.txt", mode) as f:
+        f.write(expected)
+        assert (f.read(), f.tell()) == (expected, 7)
+        f.seek(2)
+        assert (f.read(3), f.tell()) == (expected[2:5], 5)
+        f.write(expected)
+    assert Path("both.txt").read_text() == "testingtesting"
+
+
+def test_a_file_to_be_changed_is_made_by_what_is_written_to_it() -> None:
+    with file_io.GFile("new.txt", "r+") as f:
+        f.write("testing")
+    assert (f.size(), f.read(4), f.read()) == (7, "test", "ing")
+    with pytest.raises(errors.NotFoundError):
+        file_io.GFile("missing.txt", "r+").read()
+    assert not Path("missing.txt").exists()

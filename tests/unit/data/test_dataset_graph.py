@@ -389,3 +389,12 @@ def test_the_default_graph_of_the_process_is_built_without_saying_so(run_python)
         "    print(sess.run(x), sess.run(x))\n"
     )
     assert run_python(program) == "2 3\n"
+
+
+def test_the_string_of_an_iterator_is_one_tensor_unless_it_is_named():
+    iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.range(3))
+    plain = iterator.string_handle()
+    assert plain is iterator.string_handle()
+    named = [iterator.string_handle(name="foo") for _ in range(2)]
+    assert [tensor.op.name for tensor in named] == ["foo", "foo_1"]
+    assert plain is iterator.string_handle()

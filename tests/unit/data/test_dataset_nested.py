@@ -83,3 +83,12 @@ def test_an_iteration_over_nested_datasets_is_saved_and_restored(tmp_path):
 def test_datasets_of_one_array_are_alike():
     with pytest.raises(TypeError, match="alike"):
         Dataset.from_tensor_slices([Dataset.range(1), Dataset.from_tensors("a")])
+
+
+@pytest.mark.parametrize(
+    ("calls", "there", "expected"), [(None, 5, -2), (None, -1, -2), (1, 5, -2), (1, -1, -1), (tf.data.AUTOTUNE, -1, -1)]
+)
+def test_how_many_elements_datasets_in_turn_have(calls, there, expected):
+    source = Dataset.range(5).repeat() if there == -1 else Dataset.range(there)
+    taken = source.interleave(lambda _: Dataset.from_tensors(0), cycle_length=1, num_parallel_calls=calls)
+    assert int(taken.cardinality()) == expected

@@ -6,10 +6,11 @@ Every expectation was recorded from TensorFlow 2.21.
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 import pytest
 
+import situs as tf2
 import situs.compat.v1 as tf
 
 
@@ -288,3 +289,14 @@ def test_groups_wait_for_all_of_theirs():
         ("parted/NoOp", ""),
         ("parted/NoOp_1", "/device:CPU:1"),
     ]
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_a_name_with_a_slash_at_its_end_is_a_scope_as_it_is(eager):
+    names = ["foo5//", "/", "//", "a//b/c"]
+    with nullcontext() if eager else tf.Graph().as_default(), tf2.name_scope("foo/"):
+        found = []
+        for name in names:
+            with tf2.name_scope(name) as entered:
+                found.append(entered)
+    assert found == ["foo5//", "/", "//", "foo/a//b/c/"]

@@ -86,6 +86,8 @@ def test_weighted_moments():
     np.testing.assert_allclose(variance, np.average((x - mean.numpy()) ** 2, 0, [1, 3]))
     kept, _ = v1.nn.weighted_moments(tf.constant(x), [0], weights, keep_dims=True)
     assert kept.shape == [1, 2]
+    nothing = tf.nn.weighted_moments(x, [0], np.zeros([2, 1], np.float32))
+    assert [part.numpy().tolist() for part in nothing] == [[0.0, 0.0]] * 2
 
 
 @pytest.mark.parametrize("shift", [None, 2.0])

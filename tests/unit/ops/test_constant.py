@@ -48,3 +48,43 @@ def test_linspace_of_nothing(way, start, shape):
 def test_linspace_refuses(start, num, text):
     with pytest.raises(InvalidArgumentError, match=text):
         tf.linspace(start, 1.0, num)
+
+
+def test_a_sequence_of_the_programs_own_is_iterated():
+    class Series:
+        """Has items by label, not by number, as those of pandas have."""
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, label):
+            return {"a": 1, "b": 3}[label]
+
+        def __iter__(self):
+            return iter([1, 3])
+
+    assert tf.constant(Series()).numpy().tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+@pytest.mark.parametrize(
+    ("items", "dtype", "expected"),
+    [
+        (lambda: [[0.0, 0.0], tf.constant([0.5, 1.0], tf.float64)], tf.float32, [[0.0, 0.0], [0.5, 1.0]]),
+        (lambda: [tf.constant([0.5, 1.0], tf.float64)], tf.int32, [[0, 1]]),
+        (lambda: [tf.constant(1), 2.5], tf.float32, [1.0, 2.5]),
+        (lambda: (tf.Variable(1), [2][0]), tf.float64, [1.0, 2.0]),
+    ],
+)
+def test_tensors_in_a_list_are_cast_to_the_dtype_that_is_asked_for(items, dtype, expected, in_function):
+    given = items()
+    convert = lambda: tf.convert_to_tensor(given, dtype)  # noqa: E731
+    found = tf.function(convert)() if in_function else convert()
+    assert (found.dtype, found.numpy().tolist()) == (dtype, expected)
+
+
+def test_a_list_that_has_no_tensor_is_refused_in_the_same_words_as_before():
+    with pytest.raises(TypeError):
+        tf.convert_to_tensor([1.5, 2.5], tf.int32)
+    with pytest.raises(ValueError, match="float64"):
+        tf.convert_to_tensor([tf.constant(1.0, tf.float64), tf.constant(1.0)])

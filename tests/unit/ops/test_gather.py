@@ -397,7 +397,7 @@ def s(*dims):
     [
         ("GatherV2", (s(None, 3), s(2, None), 0), {"batch_dims": 0}, s(2, None, 3)),
         ("GatherV2", (s(None, 3), s(2, None), 1), {"batch_dims": 1}, s(None, None)),
-        ("GatherV2", (s(None, 3), s(2), None), {"batch_dims": 0}, UNKNOWN),
+        ("GatherV2", (s(None, 3), s(2), None), {"batch_dims": 0}, s(None, None)),
         ("GatherV2", (UNKNOWN, s(2), 0), {"batch_dims": 0}, UNKNOWN),
         ("GatherNd", (s(None, 3, 4), s(None, 2)), {"batch_dims": 0}, s(None, 4)),
         ("GatherNd", (s(None, 3, 4), s(5, None)), {"batch_dims": 0}, UNKNOWN),

@@ -345,7 +345,7 @@ def s(*dims):
         ("Unpack", (s(2, None),), {"num": None, "axis": 0}, [(None,), (None,)]),
         ("Unpack", (s(...),), {"num": 2, "axis": 0}, [None, None]),
         ("Split", (0, s(None, 3)), {"num_split": 2}, [(None, 3)] * 2),
-        ("Split", (None, s(4, 3)), {"num_split": 2}, [None] * 2),
+        ("Split", (None, s(4, 3)), {"num_split": 2}, [(None, None)] * 2),
         ("SplitV", (s(None, 3), (1, -1), 0), {"num_split": 2}, [(1, 3), (None, 3)]),
         ("SplitV", (s(4, 3), None, 0), {"num_split": 2}, [(None, 3)] * 2),
         ("Tile", (s(None, 3), (2, 2)), {}, [(None, 6)]),

@@ -538,3 +538,17 @@ def test_arithmetic_on_any_floats_equals_numpy(values, other):
     x, y = np.float32(values), np.float32(other)
     for function, truth in [(math.add, np.add), (math.subtract, np.subtract), (math.multiply, np.multiply)]:
         np.testing.assert_array_equal(function(x, y).numpy(), truth(x, y))
+
+
+@pytest.mark.parametrize("part", [tf.math.conj, tf.math.real])
+def test_a_tensor_of_real_numbers_is_its_own_conjugate_and_real_part(part):
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, 2.0])
+        assert part(x) is x
+    assert part([1, 2]).numpy().tolist() == [1, 2]
+    assert part(tf.constant(1 + 2j)).numpy() == (1 - 2j if part is tf.math.conj else 1.0)
+
+
+def test_text_has_no_conjugate_in_a_graph_either():
+    with tf.Graph().as_default(), pytest.raises((TypeError, ValueError)):
+        tf.math.conj(tf.constant(["a"]))

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs as tf
+import situs.compat.v1 as v1
 from situs.devices import scope
 from situs.dtype import FIXED, NUMERIC, REAL, WIDE_UNSIGNED
 from situs.eager.convert import to_tensor
@@ -256,3 +258,13 @@ def s(*dims):
 )
 def test_shape_rules_take_partial_shapes(name, inputs, attrs, expected):
     assert infer_shapes(find_op(name), inputs, attrs) == expected
+
+
+def test_stitch_knows_how_long_its_result_is_from_constant_indices():
+    with v1.Graph().as_default():
+        parts = [tf.constant(6), tf.constant([4, 1]), tf.constant([[5, 2], [0, 3]])]
+        rows = [tf.zeros([2]), tf.zeros([2, 2]), tf.zeros([2, 2, 2])]
+        assert tf.dynamic_stitch(parts, rows).shape.as_list() == [7, 2]
+        assert tf.dynamic_stitch([tf.zeros([0], tf.int32)], [tf.zeros([0, 2])]).shape.as_list() == [0, 2]
+        some = v1.placeholder(tf.int32, [2])
+        assert tf.dynamic_stitch([some], [tf.zeros([2, 2])]).shape.as_list() == [None, 2]

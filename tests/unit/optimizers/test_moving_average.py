@@ -134,3 +134,13 @@ def test_averages_are_kept_in_functions():
 def test_mistakes_are_named(build, text):
     with pytest.raises(DTypeError, match=text):
         ExponentialMovingAverage(0.9).apply(build())
+
+
+def test_a_name_stands_in_the_scope_of_the_caller(graph):
+    with tf1.variable_scope("scope1"):
+        v = tf1.Variable(1.0, name="v0")
+    with tf1.variable_scope("scope2"):
+        ema = ExponentialMovingAverage(0.25, name="foo")
+        assert ema.average_name(v) == "scope2/scope1/v0/foo"
+        ema.apply([v])
+        assert ema.average(v).op.name == ema.average_name(v) == "scope2/scope1/v0/foo"

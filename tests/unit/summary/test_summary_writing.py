@@ -495,3 +495,27 @@ def test_name_scopes_of_eager_code_stand_before_the_tag(writer, tmp_path):
     assert (outer, inner) == ("s/", "s/t/")
     tags = [value.tag for value in values(tmp_path)]
     assert tags == ["s/b c:", "s/t/b", "s/again", "out", "function", "after"]
+
+
+def test_several_messages_are_one_event(writer, tmp_path):
+    messages = [summary_pb2.Summary() for _ in range(2)]
+    for number, message in enumerate(messages):
+        message.value.add(simple_value=number)
+        message.value.add(simple_value=number + 0.5)
+    with writer.as_default():
+        summary.experimental.write_raw_pb([message.SerializeToString() for message in messages], step=12)
+    writer.flush()
+    [event] = events(tmp_path)
+    assert (event.step, [value.simple_value for value in event.summary.value]) == (12, [0.0, 0.5, 1.0, 1.5])
+
+
+def test_what_is_returned_has_the_name_that_was_given(writer):
+    names = []
+
+    @tf.function
+    def write():
+        with writer.as_default():
+            names.append(summary.write("tag", 42, step=12, name="anonymous").name)
+
+    write()
+    assert names[0].startswith("anonymous")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import weakref
 
 import pytest
@@ -380,3 +381,46 @@ def test_seeds_of_operations():
     assert first[0] != first[1]
     assert first != second
     assert draw() == (first, second)
+
+
+def test_init_scope_keeps_the_name_scope():
+    made = []
+
+    @tf.function
+    def make():
+        with tf.name_scope("foo"):
+            if not made:
+                with tf.init_scope():
+                    made.append(tf.Variable(0.0, name="bar"))
+
+    make()
+    assert made[0].name == "foo/bar:0"
+
+
+def test_a_variable_that_a_function_makes_in_a_graph_has_its_name_scope():
+    made = []
+    with tf.Graph().as_default() as graph:
+
+        @tf.function
+        def make():
+            with tf.name_scope("foo"):
+                if not made:
+                    made.append(tf.compat.v1.Variable(0.0, name="bar"))
+                with tf.init_scope():
+                    made.append(tf.constant(1.0, name="x"))
+
+        with tf.name_scope("outside"):
+            make()
+    assert [each.name for each in made[:2]] == ["foo/bar:0", "foo/x:0"]
+    assert made[1].graph is graph
+
+
+def tripled(x):
+    return x * 3.0
+
+
+def test_a_function_can_be_pickled():
+    made = tf.function(tripled, input_signature=[tf.TensorSpec([], tf.float32)], reduce_retracing=True)
+    copy = pickle.loads(pickle.dumps(made))
+    assert (copy.input_signature, copy.name) == (made.input_signature, "tripled")
+    assert float(copy(2.0)) == 6.0

@@ -407,3 +407,12 @@ def test_graphs_are_freed_with_the_eager_variables_they_used():
     del graph
     gc.collect()
     assert gone() is None
+
+
+def test_a_cached_copy_is_read_before_the_variable_changes(graph):
+    v = tf.Variable(0.0, caching_device="/cpu:0", use_resource=True)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        for change in range(3):
+            value, _ = sess.run([v, v.assign_add(1.0)])
+            assert value == change

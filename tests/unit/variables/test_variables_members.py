@@ -281,3 +281,7 @@ def test_an_optimizer_has_the_variables_of_the_default_graph():
             optimizer.minimize(v * v)
             assert [slot.name for slot in optimizer.variables()] == ["v/Momentum:0"]
             assert optimizer.variables()[0].graph is v.graph
+
+
+def test_a_complex_variable_is_a_complex_number():
+    assert complex(tf.Variable(1.5 + 2j)) == 1.5 + 2j

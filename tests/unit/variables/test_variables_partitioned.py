@@ -135,3 +135,38 @@ def test_what_makes_no_whole_is_refused():
         tf.get_variable("x", [2], partitioner=3)
     with pytest.raises(ValueError, match="fully defined"):
         tf.get_variable("x", [None], partitioner=tf.fixed_size_partitioner(2))
+
+
+def test_an_initializer_knows_which_part_it_makes():
+    with tf.Session() as sess:
+        cut = tf.fixed_size_partitioner(10)
+        eye = tf.get_variable("eye", [10, 10], initializer=tf.initializers.identity(), partitioner=cut)
+        default = tf.get_variable("default", [1000, 50], partitioner=cut)
+        scaled = tf.get_variable("scaled", [1000, 50], initializer=tf.initializers.variance_scaling(), partitioner=cut)
+        sess.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(sess.run(tf.identity(eye)), np.eye(10))
+        # By the size of the whole, not of a part: sqrt(2 / (1000 + 50)) and sqrt(1 / 1000).
+        np.testing.assert_allclose(np.std(sess.run(tf.identity(default))), 0.0436, rtol=0.05)
+        np.testing.assert_allclose(np.std(sess.run(tf.identity(scaled))), 0.0316, rtol=0.05)
+
+
+def test_a_function_of_the_program_that_asks_is_told_too():
+    parts = []
+
+    def made(shape, dtype=None, partition_info=None):
+        parts.append((list(shape), list(partition_info.full_shape), list(partition_info.var_offset)))
+        return tf.zeros(shape, dtype)
+
+    tf.get_variable("w", [4, 2], initializer=made, partitioner=tf.fixed_size_partitioner(2))
+    assert parts == [([2, 2], [4, 2], [0, 0]), ([2, 2], [4, 2], [2, 0])]
+
+
+def test_reading_the_whole_waits_for_nothing():
+    first = tf.constant(1.0)
+    with tf.control_dependencies([first]):
+        v = tf.get_variable("v", [4], partitioner=tf.fixed_size_partitioner(2))
+        before = set(tf.get_default_graph().get_operations())
+        v.as_tensor()
+    added = [node for node in tf.get_default_graph().get_operations() if node not in before]
+    assert added
+    assert not any(node.control_inputs for node in added)

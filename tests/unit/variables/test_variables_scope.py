@@ -398,3 +398,39 @@ def test_in_eager_code_variables_are_made_anew(monkeypatch):
         again = get_variable("w", [2])
     assert isinstance(v, eager_tf.Variable)
     assert (v.name, v.numpy().tolist(), again is v) == ("a/w:0", [1.0, 1.0], False)
+
+
+def test_a_template_opens_its_name_scope_when_it_is_called():
+    def linear(x):
+        return x + tf.get_variable("w", [], initializer=tf.zeros_initializer()), tf.get_variable_scope().name
+
+    found = []
+    with tf.Graph().as_default():
+        for _ in range(2):
+            template = tf.make_template("foo", linear, create_scope_now_=True)
+            found.append([template(1.0)[0].name for _ in range(2)])
+    assert found == [["foo/add:0", "foo_1/add:0"], ["foo_1_1/add:0", "foo_1_2/add:0"]]
+
+
+def test_a_custom_getter_is_told_how_copies_of_the_variable_work():
+    told = []
+
+    def getter(get, *args, **kwargs):
+        told.append((kwargs["synchronization"], kwargs["aggregation"]))
+        return get(*args, **kwargs)
+
+    with tf.Graph().as_default(), tf.variable_scope("scope", custom_getter=getter):
+        tf.get_variable("v", [1])
+        tf.get_variable("w", [1], aggregation=tf.VariableAggregation.MEAN)
+    automatic = tf.VariableSynchronization.AUTO
+    assert told == [(automatic, tf.VariableAggregation.NONE), (automatic, tf.VariableAggregation.MEAN)]
+
+
+def test_a_variable_that_the_body_of_a_loop_gets_is_named_by_its_variable_scopes_alone():
+    def add_two(total, x):
+        with tf.variable_scope("body"):
+            return total + x * tf.get_variable("two", [], tf.int32, initializer=tf.constant_initializer(2))
+
+    with tf.Graph().as_default(), tf.variable_scope("root"):
+        tf.foldl(add_two, tf.constant([1, 2, 3]))
+        assert [variable.name for variable in tf.global_variables()] == ["root/body/two:0"]

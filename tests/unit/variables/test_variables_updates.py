@@ -266,3 +266,37 @@ def test_methods_of_eager_variables():
     assert v.gather_nd([[2, 0]]).numpy().tolist() == [4.0]
     with pytest.raises(TypeError, match="not IndexedSlices"):
         v.scatter_add([1.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (tf.scatter_add, [1, 7, 3]),
+        (tf.scatter_sub, [1, -3, 3]),
+        (tf.scatter_update, [1, 5, 3]),
+        (tf.scatter_max, [1, 5, 3]),
+        (tf.scatter_min, [1, 2, 3]),
+        (tf.scatter_mul, [1, 10, 3]),
+    ],
+)
+def test_one_row_of_a_vector_is_named_by_a_scalar(change, expected):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable([1, 2, 3])
+        sess.run(v.initializer)
+        assert sess.run(change(v, 1, 5)).tolist() == expected
+
+
+def test_a_part_of_a_variable_is_assigned_by_the_function_too():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable([1, 2, 3])
+        sess.run(v.initializer)
+        assert sess.run(tf.assign(v[1:], [5, 6])).tolist() == [1, 5, 6]
+
+
+def test_what_stands_for_a_variable_says_whether_it_has_a_value():
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        v = tf.Variable(1, name="v")
+        asked = tf.is_variable_initialized(graph.get_tensor_by_name("v:0"))
+        assert not sess.run(asked)
+        sess.run(v.initializer)
+        assert sess.run(asked)
