@@ -108,7 +108,7 @@ def network(x, home):
     x = tf.reshape(x, [-1, (CROP // 4) ** 2 * 64])
     for name, width in ("local3", 384), ("local4", 192), ("logits", CLASSES):
         with tf.variable_scope(name):
-            inputs = x.shape[1]
+            inputs = int(x.shape[1])
             weights = variable("weights", [inputs, width], home, (2 / inputs) ** 0.5, decayed=name != "logits")
             x = tf.matmul(x, weights) + variable("biases", [width], home)
             x = x if name == "logits" else tf.nn.relu(x)
