@@ -1,4 +1,4 @@
-"""Graphs from messages: `import_graph_def`, and files of them: `write_graph`.
+"""Graphs from messages: `import_graph_def`; `situs.files.graph_file` writes files of them.
 
     with tf.Graph().as_default() as graph:
         y, = tf.import_graph_def(graph_def, input_map={"x": image}, return_elements=["y:0"], name="model")
@@ -17,19 +17,14 @@ from typing import Any
 import situs.ops
 import situs.variables.state_ops  # noqa: F401 - these two declare the ops that nodes may name
 from situs.devices.scope import here
-from situs.errors import ArgumentError, DTypeError
-from situs.files.drafts import write_whole
-from situs.files.paths import as_text as path_text
-from situs.files.paths import local, translated
+from situs.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs.graph.context import as_default, get_default_graph
 from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.constant import convert_to_tensor
-from situs.proto.errors import ParseError
+from situs.proto.formats import from_json, parse, read_any
 from situs.proto.graph import GraphDef
-from situs.proto.json_format import from_json
-from situs.proto.text import parse
 from situs.symbolic.importer import Importer
 from situs.symbolic.node_def import Source, parse_input
 
@@ -45,7 +40,7 @@ def import_graph_def(
     """Adds the nodes of a graph to the default graph.
 
     Args:
-        graph_def: A ``GraphDef``, its text, its JSON, or the bytes of its ``SerializeToString``.
+        graph_def: A ``GraphDef``, the bytes of its ``SerializeToString``, its text, or its JSON.
         input_map: Tensors to take in place of results of imported nodes, by their names: ``{"x:0": tensor}``.
         return_elements: Names of operations (``"y"``) and tensors (``"y:0"``) of the message to return.
         name: What to put before the names, with a slash; ``"import"`` by default, nothing if it is empty.
@@ -84,35 +79,25 @@ def _inside(graph: Graph) -> Iterator[None]:
 
 
 def read_graph_def(content: Any) -> GraphDef:
-    """A ``GraphDef`` from itself, from its text or JSON, or from the bytes of its ``SerializeToString``.
+    """A ``GraphDef`` from itself, from the bytes of its ``SerializeToString``, or from its text or JSON.
 
     Raises:
         TypeError: it is none of these.
-        ValueError: the bytes are those of a protocol buffer.
     """
     if isinstance(content, GraphDef):
         return content
-    if isinstance(content, (bytes, bytearray, memoryview)):
-        content = _decoded(bytes(content))
-    if not isinstance(content, str):
+    if isinstance(content, (bytearray, memoryview)):
+        content = bytes(content)
+    if not isinstance(content, (str, bytes)):
         raise DTypeError(f"Argument `graph_def` must be a GraphDef proto. Received type {type(content).__name__}.")
-    read = from_json if content.lstrip().startswith("{") else parse
     if not content.strip():
         raise DTypeError("Argument `graph_def` must be a GraphDef proto, or the text of one. Received nothing.")
     try:
-        return read(content, GraphDef())
-    except ParseError as error:
+        if isinstance(content, bytes):
+            return read_any(content, GraphDef)
+        return (from_json if content.lstrip().startswith("{") else parse)(content, GraphDef())
+    except InvalidArgumentError as error:
         raise DTypeError(f"Argument `graph_def` must be a GraphDef proto, or the text of one: {error}") from None
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise ArgumentError(
-            f"These bytes are no GraphDef: {error}. Situs reads the text of a GraphDef, its JSON and what its own "
-            "SerializeToString() makes, not the wire format of protocol buffers: write the graph with as_text=True."
-        ) from None
 
 
 def _checked_names(elements: Any) -> list[str] | None:
@@ -179,29 +164,3 @@ def _take_out(graph: Graph, first: int) -> None:
             for other in node.control_inputs:
                 other.followers.remove(node)
             del graph._by_name[node.name]
-
-
-def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
-    """Writes a graph into a file: all of it or nothing.
-
-    Args:
-        graph_or_graph_def: A ``Graph`` or a ``GraphDef``.
-        logdir: The directory, which is made if it is not there.
-        name: The name of the file, ``graph.pbtxt`` for example.
-        as_text: Whether to write text; else the bytes of ``SerializeToString``.
-
-    Returns:
-        The path of the file.
-
-    Raises:
-        TypeError: there is no graph, or a path is none.
-        OpError: the file cannot be written.
-    """
-    content = graph_or_graph_def.as_graph_def() if isinstance(graph_or_graph_def, Graph) else graph_or_graph_def
-    if not isinstance(content, GraphDef):
-        raise DTypeError(f"write_graph takes a Graph or a GraphDef, got {graph_or_graph_def!r}.")
-    path = local(logdir) / path_text(name)
-    with translated(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, str(content).encode() if as_text else content.SerializeToString())
-    return str(path)

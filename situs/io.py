@@ -1,6 +1,7 @@
 """``tf.io``: files, records, and strings of bytes as tensors."""
 
 from situs import file_io as gfile
+from situs.files.graph_file import write_graph as write_graph
 from situs.files.ops import read_file as read_file
 from situs.files.ops import write_file as write_file
 from situs.files.record_writer import TFRecordOptions as TFRecordOptions

@@ -24,7 +24,6 @@ waiting.py      waiting for the next checkpoint
 cells.py        where the variables of a program hold their values
 keeping.py      which checkpoints a ``Saver`` keeps
 saver.py        ``tf.train.Saver``: variables by name
-messages.py     the messages of these files: ``CheckpointState``, ``SaverDef``, ``MetaGraphDef``
 meta_graph.py   graphs with their variables and collections, in files
 meta_files.py   programs out of such files
 objects.py      the objects of a program as a graph of names

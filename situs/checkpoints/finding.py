@@ -39,7 +39,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
     for path in dict.fromkeys([state.model_checkpoint_path, *older]):
         try:
             CheckpointReader(path).open_all().close()
-            return path
+            return str(path)
         except OpError as error:
             _logger.warning("The checkpoint %s is not complete, and is passed over: %s", path, error)
     return None

@@ -23,13 +23,13 @@ from situs.checkpoints.checkpoint import Checkpoint
 from situs.checkpoints.finding import checkpoint_exists, latest_checkpoint, remove_checkpoint
 from situs.checkpoints.keeping import Keeper
 from situs.checkpoints.layout import prefix_path
-from situs.checkpoints.messages import CheckpointState
 from situs.checkpoints.options import CheckpointOptions, as_options
 from situs.checkpoints.saver import as_step
 from situs.checkpoints.state import get_checkpoint_state, update_checkpoint_state
 from situs.errors import ArgumentError, DTypeError, shown
 from situs.files.paths import as_text, translated, without_scheme
 from situs.ops.attribute import as_bool, as_float, as_int
+from situs.proto.meta_graph import CheckpointState
 
 
 class CheckpointManager:

@@ -12,14 +12,14 @@ from typing import Any
 
 from situs.checkpoints.cells import full_name
 from situs.checkpoints.layout import prefix_path
-from situs.checkpoints.messages import MetaGraphDef
 from situs.checkpoints.meta_graph import add_meta_graph
 from situs.checkpoints.opening import read_plain
 from situs.checkpoints.saveable import in_parts
 from situs.checkpoints.saver import Saver
 from situs.errors import NotFoundError
 from situs.files.paths import as_text, translated
-from situs.proto.text import parse
+from situs.proto.formats import read_any
+from situs.proto.meta_graph import MetaGraphDef
 from situs.variables.collections import global_variables
 
 _LARGEST = 2**30  # bytes: constants are part of a graph
@@ -55,7 +55,7 @@ def import_meta_graph(
 
 
 def read_meta_graph_file(filename: Any) -> MetaGraphDef:
-    """The message in a file, which is JSON or text.
+    """The message in a file: bytes, text, or the JSON that Situs 0.1 wrote.
 
     Raises:
         NotFoundError: there is no such file.
@@ -67,9 +67,7 @@ def read_meta_graph_file(filename: Any) -> MetaGraphDef:
             content = read_plain(path, _LARGEST)
         except FileNotFoundError:
             raise NoFileError(f"File {as_text(filename)} does not exist.") from None
-    if content.lstrip().startswith(b"{"):
-        return MetaGraphDef.FromString(content)
-    return parse(content, MetaGraphDef())
+    return read_any(content, MetaGraphDef)
 
 
 class NoFileError(NotFoundError, OSError):

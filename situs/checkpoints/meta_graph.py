@@ -9,14 +9,14 @@ collections as the one that wrote it. Collections of Python's own objects are le
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from situs.checkpoints.layout import prefix_path
-from situs.checkpoints.messages import CollectionDef, MetaGraphDef, SaverDef, VariableDef
 from situs.checkpoints.saveable import SessionState, states_of
-from situs.errors import DTypeError, OpError, UnimplementedError, shown
+from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.files.drafts import write_whole
 from situs.files.paths import translated
 from situs.graph.context import get_default_graph
@@ -24,7 +24,9 @@ from situs.graph.graph import Graph
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.importing import import_graph_def
+from situs.proto.formats import read_any, to_text
 from situs.proto.graph import GraphDef
+from situs.proto.meta_graph import CollectionDef, MetaGraphDef, SaverDef, VariableDef
 from situs.variables.collections import GraphKeys
 from situs.variables.symbolic import RefVariable
 
@@ -53,7 +55,7 @@ def export_meta_graph(
         graph_def: The graph as a message, if it is not to be made from `graph`.
         saver_def: The options of the saver of its variables.
         collection_list: The collections to write; all by default.
-        as_text: Whether to write the message as text; else as JSON.
+        as_text: Whether to write the message as text; else as bytes.
         graph: The graph; the default one if it is not given.
         export_scope: Not supported.
         clear_devices: Whether to leave out the devices that were asked for.
@@ -85,7 +87,7 @@ def export_meta_graph(
     if filename is not None:
         path = prefix_path(filename)
         with translated(path):
-            write_whole(path, str(made).encode() if as_text else made.SerializeToString())
+            write_whole(path, to_text(made).encode() if as_text else made.SerializeToString(deterministic=True))
     return made
 
 
@@ -142,7 +144,7 @@ def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_sc
     if not isinstance(content, MetaGraphDef):
         raise DTypeError(f"A graph is imported from a MetaGraphDef or its file, got {type(content).__name__}.")
     if clear_devices:
-        content = content.__copy__()
+        content = copy.deepcopy(content)
         _clear_devices(content.graph_def)
     graph = get_default_graph()
     import_graph_def(content.graph_def, name=import_scope or "")
@@ -169,15 +171,20 @@ def _items(graph: Graph, collection: CollectionDef, scope: str, variables: dict[
 
 def _from_bytes(graph: Graph, content: bytes, scope: str, variables: dict[str, Any]) -> Any:
     """A variable, or the string that the bytes are if they describe none."""
-    try:
-        message = VariableDef.FromString(content)
-    except OpError:
-        return _as_string(content)
-    if not message.variable_name:
+    message = _as_variable(content)
+    if message is None:
         return _as_string(content)
     if message.variable_name not in variables:
         variables[message.variable_name] = RefVariable.from_proto(message, scope.removesuffix("/"))
     return variables[message.variable_name]
+
+
+def _as_variable(content: bytes) -> VariableDef | None:
+    try:
+        found = read_any(content, VariableDef)
+    except InvalidArgumentError:
+        return None
+    return found if found.variable_name and found.initializer_name else None
 
 
 def _as_string(content: bytes) -> str | bytes:

@@ -36,7 +36,6 @@ from situs.checkpoints.finding import checkpoint_exists, get_checkpoint_mtimes, 
 from situs.checkpoints.index import Entry
 from situs.checkpoints.keeping import Keeper
 from situs.checkpoints.layout import prefix_path
-from situs.checkpoints.messages import SaverDef
 from situs.checkpoints.meta_graph import export_meta_graph
 from situs.checkpoints.objects import names_in
 from situs.checkpoints.reader import CheckpointReader
@@ -59,6 +58,7 @@ from situs.graph.context import get_default_graph
 from situs.graph.graph import Graph
 from situs.graph.tensor import SymbolicTensor
 from situs.ops.attribute import as_bool, as_float, as_int
+from situs.proto.meta_graph import SaverDef
 from situs.session.session import BaseSession
 from situs.shapes import TensorShape, brackets
 from situs.variables.collections import GraphKeys

@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from situs.checkpoints.messages import CheckpointState
 from situs.checkpoints.opening import read_plain
 from situs.errors import ArgumentError, OpError
 from situs.files.drafts import write_whole
 from situs.files.paths import as_text, as_texts, translated, without_scheme
-from situs.proto.text import parse
+from situs.proto.formats import parse, to_text
+from situs.proto.meta_graph import CheckpointState
 
 _logger = logging.getLogger("situs")
 _LARGEST = 16 * 2**20  # bytes
@@ -89,7 +89,7 @@ def update_checkpoint_state(
     )
     path = Path(without_scheme(as_text(save_dir)), name)
     with translated(path):
-        write_whole(path, str(state).encode())
+        write_whole(path, to_text(state).encode())
 
 
 def generate_checkpoint_state_proto(

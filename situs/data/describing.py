@@ -34,12 +34,10 @@ from situs.eager.bridge import host
 from situs.eager.convert import to_tensor
 from situs.eager.tensor import EagerTensor
 from situs.errors import InvalidArgumentError
-from situs.graph.array_proto import array_from_proto, array_to_proto
 from situs.graph.function import FunctionGraph
 from situs.graph.objects import install
 from situs.graph.plain import NotPlainError
 from situs.graph.tensor import SymbolicTensor
-from situs.proto.tensor import TensorProto
 from situs.shapes import TensorShape
 from situs.tracing.spec import TensorSpec
 from situs.tree import LEAF, Form
@@ -97,6 +95,8 @@ class _Writer:
         return self.place(value)
 
     def _tensor(self, value: EagerTensor) -> str:
+        from situs.graph.array_proto import array_to_proto  # here, because it loads protobuf
+
         return base64.b64encode(array_to_proto(value, value.dtype).SerializeToString()).decode()
 
     def _dtype(self, value: DType) -> str:
@@ -231,7 +231,11 @@ class _Reader:
         return self._tensors[content]
 
     def _tensor(self, content: Any) -> Any:
-        array, dtype = array_from_proto(TensorProto.FromString(base64.b64decode(content)))[:2]
+        from situs.graph.array_proto import array_from_proto  # here, because it loads protobuf
+        from situs.proto.formats import read_any
+        from situs.proto.tensor import TensorProto
+
+        array, dtype = array_from_proto(read_any(base64.b64decode(content), TensorProto))
         return to_tensor(array, dtype, device=host())
 
     def _dtype(self, content: Any) -> DType:

@@ -13,6 +13,7 @@ name.
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,7 @@ from situs.errors import ArgumentError
 from situs.graph.array_proto import array_from_proto, array_to_proto
 from situs.graph.plain import dumps, loads
 from situs.graph.tensor import SymbolicTensor
-from situs.proto.attribute import AttrValue
-from situs.proto.literal import spell_float, to_single
+from situs.proto.graph import AttrValue
 from situs.proto.tensor import dtype_from_proto, shape_from_proto, shape_to_proto
 from situs.shapes import TensorShape
 
@@ -43,19 +43,12 @@ def written_attr(name: str, value: Any, default: Any) -> tuple[str, AttrValue] |
         return f"{PLAIN}{name}", AttrValue(s=dumps(value).encode())
     if isinstance(value, (tuple, list)):
         return name, attr_list(field, [_as_field(field, item) for item in value])
-    message = AttrValue()
-    message._fields[field].adopt(message, _as_field(field, value))
-    return name, message
+    return name, AttrValue(**{field: _as_field(field, value)})
 
 
 def attr_list(field: str, items: list[Any]) -> AttrValue:
-    """An attribute that is a list of values of one field; messages among them have to be nobody else's."""
-    message = AttrValue()
-    listed = message.list
-    for item in items:
-        listed._fields[field].adopt(listed, item)
-    listed.SetInParent()
-    return message
+    """An attribute that is a list of values of one field."""
+    return AttrValue(list=AttrValue.ListValue(**{field: items}))
 
 
 def _field_of(value: Any) -> str | None:
@@ -69,7 +62,7 @@ def _field_of(value: Any) -> str | None:
     if isinstance(value, (int, np.integer)):
         return "i" if -(2**63) <= value < 2**63 else None
     if isinstance(value, (float, np.floating)):
-        return "f" if _same(float(value), _shortest(to_single(float(value)))) else None
+        return "f" if _same(float(value), _shortest(_to_single(float(value)))) else None
     if isinstance(value, str):
         return "s" if _encodes(value) else None
     return _field_of_object(value)
@@ -96,7 +89,15 @@ def _same(a: float, b: float) -> bool:
 
 def _shortest(single: float) -> float:
     """The shortest decimal that rounds to this float32."""
-    return float(spell_float(single, single=True))
+    return float(str(np.float32(single)))
+
+
+def _to_single(value: float) -> float:
+    """The nearest float32; infinity when it is too large for one."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def _as_field(field: str, value: Any) -> Any:
@@ -106,7 +107,9 @@ def _as_field(field: str, value: Any) -> Any:
         return value.as_datatype_enum
     if field == "shape":
         return shape_to_proto(value)
-    return array_to_proto(value, as_dtype(value.dtype)) if field == "tensor" else value
+    if field == "tensor":
+        return array_to_proto(value, as_dtype(value.dtype))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def read_attr(message: AttrValue, default: Any = None) -> Any:

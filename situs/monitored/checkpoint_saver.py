@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs.errors import ArgumentError, InvalidArgumentError, StateError
+from situs.files.graph_file import write_graph
 from situs.files.paths import as_text
 from situs.graph.graph import Graph
-from situs.importing import write_graph
 from situs.monitored.events import checkpoint_saved, event_writer
 from situs.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues, objects_with
 from situs.monitored.scaffold import Scaffold, as_saver, as_scaffold, saver_of_graph
 from situs.monitored.steps import SecondOrStepTimer, StepReader
 from situs.ops.attribute import as_word
-from situs.summaries.wire import graph_message
+from situs.summaries.file_writer import graph_message
 from situs.training.coordinator import Coordinator
 from situs.variables.collections import GraphKeys
 

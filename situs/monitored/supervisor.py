@@ -19,10 +19,10 @@ from typing import Any
 
 from situs.checkpoints.saver import Saver
 from situs.errors import DTypeError, StateError, shown
+from situs.files.graph_file import write_graph
 from situs.files.paths import as_text
 from situs.graph.context import get_collection, get_default_graph
 from situs.graph.graph import Graph
-from situs.importing import write_graph
 from situs.monitored.events import merged_summaries, own_event_writer, session_started, session_stopped
 from situs.monitored.services import StepCounterThread, SummaryThread, TimerCheckpointThread
 from situs.monitored.session_manager import SessionManager
@@ -31,7 +31,7 @@ from situs.ops.attribute import as_float, as_word
 from situs.ops.placeholder import group
 from situs.optimizers.global_step import get_global_step
 from situs.proto.config import ConfigProto
-from situs.summaries.wire import graph_message
+from situs.summaries.file_writer import graph_message
 from situs.training.coordinator import Coordinator, LooperThread
 from situs.training.queue_runner import QueueRunner
 from situs.variables.collections import (

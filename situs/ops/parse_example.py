@@ -20,22 +20,20 @@ from situs.dtype import DType, as_dtype
 from situs.eager.bridge import Value, host, place_of
 from situs.eager.convert import host_to_value
 from situs.eager.tensor import EagerTensor, copy_to, wrap
-from situs.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs.errors import ArgumentError, DataLossError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs.graph.function import graph_of
 from situs.graph.graph import Graph
 from situs.ops.array import reshape
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.define import CPU, op
 from situs.ops.strings import strings_of
-from situs.proto.example import BYTES_LIST, FLOAT_LIST, INT64_LIST, lists_in
-from situs.proto.wire import WireError
 from situs.registry.signature import ANY, Arg
 from situs.shapes import UNKNOWN, TensorShape, brackets
 from situs.symbolic.bind import SymbolicBinder
 from situs.tensor import Tensor, read
 
-_LISTS = {dt.string: BYTES_LIST, dt.float32: FLOAT_LIST, dt.int64: INT64_LIST}
-_NAMES = {BYTES_LIST: "string", FLOAT_LIST: "float", INT64_LIST: "int64"}
+_LISTS = {dt.string: "bytes_list", dt.float32: "float_list", dt.int64: "int64_list"}
+_NAMES = {"bytes_list": "string", "float_list": "float", "int64_list": "int64"}
 
 
 class FixedLenFeature(NamedTuple):
@@ -237,42 +235,39 @@ def _kernel(
     return values
 
 
-def _lists(record: bytes) -> dict[str, tuple[int, list[Any]]]:
+def _lists(record: bytes) -> Mapping[str, Any]:
+    """The features of a record by name."""
+    from situs.proto.example import Example  # here, because it loads protobuf
+    from situs.proto.formats import from_bytes
+
     try:
-        return lists_in(record)
-    except WireError as error:
+        found: Any = from_bytes(record, Example)
+    except DataLossError as error:
         raise InvalidArgumentError(f"Could not parse example input, value: {shown(record)}: {error}") from None
+    return found.features.feature  # type: ignore[no-any-return]
 
 
-def _row(found: tuple[int, list[Any]] | None, key: str, dtype: DType, sizes: tuple[int, ...], default: Any) -> Any:
+def _row(found: Any, key: str, dtype: DType, sizes: tuple[int, ...], default: Any) -> Any:
     """The values of one feature of one record, flat."""
     count = math.prod(sizes)
-    if found is None or found[0] == 0:
+    which = None if found is None else found.WhichOneof("kind")
+    if which is None:
         given = np.asarray(default).ravel()
         if len(given) != count or not count:
             raise InvalidArgumentError(f"Feature: {key} (data type: {dtype.name}) is required but could not be found.")
         return given
-    which, parts = found
     if which != _LISTS[dtype]:
         raise ArgumentError(
             f"Key: {key}.  Data types don't match. Data type: {_NAMES[which]} but expected type: "
             f"{_NAMES[_LISTS[dtype]]}"
         )
-    values = _values(which, parts)
+    values = getattr(found, which).value
     if len(values) != count:
         raise ArgumentError(
             f"Key: {key}.  Number of {_NAMES[which]} values != expected.  Values size: {len(values)} but output shape: "
             f"{brackets(sizes)}"
         )
-    return values
-
-
-def _values(which: int, parts: list[Any]) -> Any:
-    if which == BYTES_LIST:
-        return parts
-    if which == FLOAT_LIST:
-        return np.frombuffer(b"".join(parts), "<f4")
-    return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.zeros(0, np.int64)])
+    return values if dtype is dt.string else np.array(values, dtype.as_numpy_dtype)
 
 
 def _stacked(rows: list[Any], dtype: DType, shape: tuple[int, ...]) -> Value:

@@ -1,38 +1,25 @@
 """``tf.GraphDef``: a graph as a value, for printing, saving and importing.
 
     >>> graph = GraphDef()
-    >>> graph.node.add(name="a", op="Const").attr["dtype"].type = 1
+    >>> graph.node.add(name="c", op="Add", input=["a", "b:1", "^d"]).attr["T"].type = 1
 
-The parts have files of their own (`node`, `attribute`, `tensor`, `function`); their names are here as well.
+An input is the name of a node, with ``:n`` for its output number n, or ``^`` in front for a control input.
 """
 
 from __future__ import annotations
 
-from situs.proto.attribute import AttrValue as AttrValue
-from situs.proto.attribute import NameAttrList as NameAttrList
-from situs.proto.field import Nested, RepeatedNested, RepeatedScalar, Scalar
-from situs.proto.function import FunctionDef as FunctionDef
-from situs.proto.function import FunctionDefLibrary as FunctionDefLibrary
-from situs.proto.kind import INT32
-from situs.proto.message import Message
-from situs.proto.node import NodeDef as NodeDef
-from situs.proto.tensor import DataType as DataType
-from situs.proto.tensor import TensorProto as TensorProto
-from situs.proto.tensor import TensorShapeProto as TensorShapeProto
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue, NameAttrList
+from tensorboard.compat.proto.function_pb2 import FunctionDef, FunctionDefLibrary
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
+from situs.proto.own import documented
 
-class VersionDef(Message):
-    """Which versions of the producer made a graph, and who may read it."""
+documented(GraphDef, "A graph: its nodes, the version that made it, and the functions they call.")
+documented(NodeDef, "A node of a graph: an op, its inputs, its device and its attributes.")
+documented(AttrValue, "The value of one attribute of a node: exactly one of its fields is set.")
+documented(NameAttrList, "A function by name, with the attributes it is called with.")
+documented(FunctionDef, "A function: its signature and its nodes.")
+documented(FunctionDefLibrary, "The functions of a graph.")
 
-    producer = Scalar(1, INT32)
-    min_consumer = Scalar(2, INT32)
-    bad_consumers = RepeatedScalar(3, INT32)
-
-
-class GraphDef(Message):
-    """A graph: its nodes, the version that made it, and the functions they call."""
-
-    node = RepeatedNested(1, NodeDef)
-    versions = Nested(4, VersionDef)
-    version = Scalar(3, INT32)
-    library = Nested(2, FunctionDefLibrary)
+__all__ = ["AttrValue", "FunctionDef", "FunctionDefLibrary", "GraphDef", "NameAttrList", "NodeDef"]

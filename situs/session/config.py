@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs import locks
 from situs.budget import policy
@@ -22,11 +22,9 @@ from situs.devices.spec import DeviceSpec, parse_spec
 from situs.eager.reserve import in_use
 from situs.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
 from situs.execution.parallel import Pool, shared_pool
-from situs.proto.config import ConfigProto
-from situs.proto.rewriter import RewriterConfig
 
-# What lets a graph move values to the host, as `situs.memory.planning.swap_to_host` does for all graphs.
-_SWAPPING = (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.HEURISTICS)
+if TYPE_CHECKING:
+    from situs.proto.config import ConfigProto
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,10 @@ def read_config(config: Any) -> SessionConfig:
     Raises:
         TypeError: `config` is something else.
     """
+    from situs.proto.config import ConfigProto, RewriterConfig  # here, because it loads protobuf
+
+    # What lets a graph move values to the host, as `situs.memory.planning.swap_to_host` does for all graphs.
+    swapping = (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.HEURISTICS)
     if config is None:
         config = ConfigProto()
     if not isinstance(config, ConfigProto):
@@ -62,7 +64,7 @@ def read_config(config: Any) -> SessionConfig:
         pruned=config.graph_options.place_pruned_graph,
         pool=_pool(config),
         timeout_ms=config.operation_timeout_in_ms,
-        swaps=config.graph_options.rewrite_options.memory_optimization in _SWAPPING,
+        swaps=config.graph_options.rewrite_options.memory_optimization in swapping,
     )
 
 

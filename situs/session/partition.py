@@ -12,15 +12,16 @@ What is fed comes from an ``_Arg`` on the host, what is fetched goes into a ``_R
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs.devices.logical import Device
 from situs.eager.bridge import host
 from situs.execution.plan import Plan
 from situs.graph.node import Operation
-from situs.graph.serialize import to_node_def
 from situs.graph.tensor import SymbolicTensor
-from situs.proto.stats import RunMetadata
+
+if TYPE_CHECKING:
+    from situs.proto.stats import RunMetadata
 
 
 def fill_partitions(
@@ -54,6 +55,8 @@ class _Partitions:
         self.known[tensor] = host(), name
 
     def add_node(self, node: Operation) -> None:
+        from situs.graph.serialize import to_node_def  # here, because it loads protobuf
+
         device = self.assignments[node].device
         inputs = [self._on(tensor, device, node.name) for tensor in node.inputs]
         before = [f"^{n.name}" for n in node.control_inputs if self._device_of(n) is device]

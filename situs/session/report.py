@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs.execution.plan import Call, Plan
 from situs.execution.trace import Event, Recorder
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
-from situs.proto.stats import RunMetadata
+
+if TYPE_CHECKING:
+    from situs.proto.stats import RunMetadata
 
 
 def fill_metadata(

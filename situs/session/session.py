@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs import locks
 from situs.devices.logical import Device, in_listing_order
@@ -29,8 +29,6 @@ from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
 from situs.placement.log import print_device_mapping
 from situs.placement.placer import Placement
-from situs.proto.config import ConfigProto, RunOptions
-from situs.proto.stats import RunMetadata
 from situs.session.config import memory_is_settled, read_config
 from situs.session.deadline import within
 from situs.session.feeds import as_mapping, feed_tensors, feed_value, flattened
@@ -41,6 +39,9 @@ from situs.session.prepared import Prepared
 from situs.session.report import fill_metadata
 from situs.tensor import Tensor
 from situs.tree import key_of
+
+if TYPE_CHECKING:
+    from situs.proto.config import ConfigProto
 
 
 class DeviceAttributes:
@@ -179,6 +180,9 @@ class BaseSession:
     def _run_with_options(
         self, prepared: Prepared, values: Sequence[Value], run: Run, options: Any, metadata: Any
     ) -> tuple[Value, ...]:
+        from situs.proto.config import RunOptions  # here, because it loads protobuf
+        from situs.proto.stats import RunMetadata
+
         options = _checked(options, RunOptions, "options")
         metadata = _checked(metadata, RunMetadata, "run_metadata")
         traces = metadata is not None and options is not None and options.trace_level != RunOptions.NO_TRACE
@@ -353,6 +357,8 @@ class InteractiveSession(BaseSession):
 
 def _for_a_prompt(config: Any) -> Any:
     """The options of an interactive session; the program's own message is left as it is."""
+    from situs.proto.config import ConfigProto  # here, because it loads protobuf
+
     if config is not None and not isinstance(config, ConfigProto):
         return config  # refused further on
     chosen = ConfigProto()

@@ -85,7 +85,7 @@ class _Op:
 
     @property
     def start(self) -> int:
-        return self.stats.all_start_micros
+        return int(self.stats.all_start_micros)
 
     @property
     def end(self) -> int:
@@ -112,11 +112,11 @@ class _Tensor:
 
     @property
     def size(self) -> int:
-        return self.output.tensor_description.allocation_description.requested_bytes
+        return int(self.output.tensor_description.allocation_description.requested_bytes)
 
     @property
     def allocator(self) -> str:
-        return self.output.tensor_description.allocation_description.allocator_name
+        return str(self.output.tensor_description.allocation_description.allocator_name)
 
     def births(self) -> Iterator[_Event]:
         described = str(self.output.tensor_description).replace('"', "")
@@ -142,7 +142,7 @@ def _lay_out(step_stats: StepStats) -> list[_Op]:
 
 
 def _end(stats: NodeExecStats) -> int:
-    return stats.all_start_micros + max(0, stats.all_end_rel_micros)
+    return int(stats.all_start_micros + max(0, stats.all_end_rel_micros))
 
 
 def _described(stats: NodeExecStats, device: str) -> tuple[str, str, list[str]]:
@@ -159,7 +159,7 @@ def _annotation(stats: NodeExecStats) -> str:
     """The ``node:op`` that a kernel on a card ran for, from a label such as ``kernel@@node:op#step=1#``."""
     _, found, rest = stats.timeline_label.partition("@@")
     annotation, end, _ = rest.partition("#")
-    return annotation if found and end and annotation else stats.node_name
+    return str(annotation if found and end and annotation else stats.node_name)
 
 
 def _call(label: str) -> tuple[str, list[str]]:

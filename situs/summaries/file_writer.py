@@ -12,21 +12,19 @@ from __future__ import annotations
 import time
 import warnings
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from situs import locks
-from situs.checkpoints.messages import MetaGraphDef
-from situs.errors import ArgumentError, DataLossError, DTypeError, shown
+from situs.errors import ArgumentError, DataLossError, DTypeError, InvalidArgumentError, shown
 from situs.files.paths import as_text
 from situs.graph.graph import Graph
-from situs.proto.graph import GraphDef
-from situs.proto.message import Message
-from situs.proto.stats import RunMetadata
 from situs.summaries import messages
 from situs.summaries.event_file import EventFile
-from situs.summaries.wire import graph_message, to_wire
+
+if TYPE_CHECKING:
+    from situs.proto.graph import GraphDef
 
 
 class FileWriter:
@@ -117,10 +115,7 @@ class FileWriter:
         Raises:
             TypeError: it is none.
         """
-        kind = messages.proto("meta_graph_pb2").MetaGraphDef
-        if isinstance(meta_graph_def, MetaGraphDef):
-            meta_graph_def = to_wire(meta_graph_def, "meta_graph_pb2", "MetaGraphDef")
-        if not isinstance(meta_graph_def, kind):
+        if not isinstance(meta_graph_def, messages.proto("meta_graph_pb2").MetaGraphDef):
             raise DTypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
         self._add(global_step, meta_graph_def=meta_graph_def.SerializeToString())
 
@@ -137,7 +132,9 @@ class FileWriter:
         with self._lock:
             if tag in self._run_tags:
                 raise ArgumentError(f"The provided tag was already used for this event type: {tag!r}.")
-            report = _run_metadata_bytes(run_metadata)
+            if not isinstance(run_metadata, messages.proto("config_pb2").RunMetadata):
+                raise DTypeError(f"What a run took is a tf.RunMetadata, got {shown(run_metadata)}.")
+            report = run_metadata.SerializeToString()
             self._run_tags.add(tag)
         tagged = messages.proto("event_pb2").TaggedRunMetadata(tag=tag, run_metadata=report)
         self._add(step, tagged_run_metadata=tagged)
@@ -263,7 +260,7 @@ def parsed(kind: Any, data: bytes) -> Any:
     """
     try:
         return kind.FromString(data)
-    except Exception as error:  # protobuf's DecodeError, whose place has changed between its versions
+    except messages.part("google.protobuf.message").DecodeError as error:
         raise DataLossError(f"These bytes are no {kind.__name__} message: {shown(data)} ({error}).") from None
 
 
@@ -279,8 +276,6 @@ def graph_bytes(graph: Any, graph_def: Any) -> bytes:
     given = graph_def if graph is None else graph
     if isinstance(given, Graph):
         given = graph_message(given)
-    if isinstance(given, GraphDef):
-        given = to_wire(given, "graph_pb2", "GraphDef")
     if not isinstance(given, messages.proto("graph_pb2").GraphDef):
         raise DTypeError(
             f"The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, got {shown(given)}."
@@ -288,9 +283,15 @@ def graph_bytes(graph: Any, graph_def: Any) -> bytes:
     return given.SerializeToString()  # type: ignore[no-any-return]
 
 
-def _run_metadata_bytes(run_metadata: Any) -> bytes:
-    if isinstance(run_metadata, RunMetadata):
-        run_metadata = to_wire(run_metadata, "config_pb2", "RunMetadata")
-    if isinstance(run_metadata, Message) or not isinstance(run_metadata, messages.proto("config_pb2").RunMetadata):
-        raise DTypeError(f"What a run took is a tf.RunMetadata, got {shown(run_metadata)}.")
-    return run_metadata.SerializeToString()  # type: ignore[no-any-return]
+def graph_message(graph: Graph) -> GraphDef:
+    """A graph as a message to look at: Python objects in it, such as functions, are named and not written down."""
+    from situs.graph.serialize import VERSION, to_node_def  # here, because it loads protobuf
+    from situs.proto.graph import GraphDef
+
+    try:
+        return graph.as_graph_def(add_shapes=True)
+    except InvalidArgumentError:
+        made = GraphDef()
+        made.versions.producer = VERSION  # TensorBoard puts graphs of one version together
+        made.node.extend([to_node_def(node) for node in graph.operations])
+        return made

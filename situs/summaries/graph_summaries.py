@@ -11,7 +11,7 @@ returns it. Running it gives the bytes of a ``Summary``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs import dtype as dt
 from situs.devices.scope import here
@@ -19,12 +19,14 @@ from situs.errors import ArgumentError, DTypeError, StateError, shown
 from situs.graph.context import get_collection, name_scope
 from situs.ops.attribute import as_int, as_word
 from situs.ops.constant import convert_to_tensor
-from situs.proto.node import NodeDef
 from situs.summaries import messages, ops
 from situs.summaries.tags import graph_scope
 from situs.tensor import Tensor
 from situs.tree import listed
 from situs.variables.collections import GraphKeys
+
+if TYPE_CHECKING:
+    from situs.proto.graph import NodeDef
 
 
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
@@ -177,6 +179,8 @@ def get_summary_description(node_def: NodeDef) -> Any:
     Raises:
         ValueError: the node is of another kind.
     """
+    from situs.proto.graph import NodeDef  # here, because it loads protobuf
+
     if not isinstance(node_def, NodeDef):
         raise DTypeError(f"A summary is described by its NodeDef, got {shown(node_def)}.")
     if node_def.op != "TensorSummary":

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs.devices.scope import here
 from situs.errors import (
@@ -26,7 +26,6 @@ from situs.files.paths import as_text
 from situs.graph.graph import Graph
 from situs.ops.attribute import as_float, as_word
 from situs.ops.constant import constant
-from situs.proto.graph import GraphDef
 from situs.summaries import messages
 from situs.summaries.event_file import EventFile
 from situs.summaries.file_writer import graph_bytes
@@ -34,6 +33,9 @@ from situs.summaries.recording import if_recording, state
 from situs.summaries.write_ops import flush_in_graph
 from situs.tensor import Tensor
 from situs.tracing.function import inside_function
+
+if TYPE_CHECKING:
+    from situs.proto.graph import GraphDef
 
 
 class SummaryWriter:

@@ -24,9 +24,7 @@ from situs.graph.objects import FUNCTIONS, OBJECT, kind_named
 from situs.graph.serialize import RESIDUALS
 from situs.graph.tensor import SymbolicTensor
 from situs.graph.verify import verify_operation
-from situs.proto.attribute import AttrValue
-from situs.proto.function import FunctionDef
-from situs.proto.node import NodeDef
+from situs.proto.graph import AttrValue, FunctionDef, NodeDef
 from situs.registry.op import Op, find_op
 from situs.registry.signature import ANY, Arg
 from situs.shapes import UNKNOWN, TensorShape
@@ -58,17 +56,18 @@ class Importer:
         interface: Interface | None = None,
     ) -> None:
         self.graph = graph
-        self.nodes = nodes
+        self.nodes = list(nodes)
         self.prefix = prefix
         self.library = library
         self.inputs = inputs or {}
         self.interface = interface
         self.used: set[Source] = set()  # of the inputs
         self.made: dict[str, Operation] = {}  # by the names in the message
-        self.names = {node.name for node in nodes}
+        self.names = {node.name for node in self.nodes}
         self.taken = {node.name for node in graph.operations}
         self.inner: dict[FunctionGraph, Importer] = {}  # what made the graphs of the nodes
-        self.known: dict[tuple[str, int], _Known] = {}  # by the op and the identity of the attributes
+        self.known: dict[tuple[str, Any], _Known] = {}  # by the op and what its attributes are written as
+        self.about: dict[str, _Known] = {}  # by the name of a node
 
     def run(self) -> None:
         """Adds the nodes.
@@ -77,7 +76,7 @@ class Importer:
             InvalidArgumentError: they do not make a graph.
             NotFoundError: there is no such op.
         """
-        sources = [[parse_input(text) for text in node.peek()[0]] for node in self.nodes]
+        sources = [[parse_input(text) for text in node.input] for node in self.nodes]
         read.check_nodes(self.nodes, sources, self.inputs)
         order = read.in_order(self.nodes, sources, self.inputs)
         with _alone(self.graph), read.blamed() as at:
@@ -85,7 +84,7 @@ class Importer:
                 at.node = node = self.nodes[number]
                 self._add(node, sources[number])
         for node in self.nodes:
-            self._colocate(node, self._about(node).colocations)
+            self._colocate(node, self.about[node.name].colocations)
         unused = [source for source in self.inputs if source not in self.used and not self._exists(source)]
         if unused:
             raise ArgumentError(
@@ -116,8 +115,8 @@ class Importer:
 
     def _add(self, node: NodeDef, sources: list[Source]) -> None:
         tensors = [self._tensor(source) for source in sources if source.number != CONTROL]
-        known = self._about(node)
         name = node.name
+        known = self.about[name] = self._about(node)
         if known.became is not None and known.became.inputs is not None:
             tensors, hosts = known.became.inputs(tensors)
             known = replace(known, attrs={**known.attrs, **host_attrs(hosts)}, seen={})
@@ -133,9 +132,9 @@ class Importer:
             _refine(made, known.attrs)
 
     def _about(self, node: NodeDef) -> _Known:
-        """What the op and the attributes of a node say, found out once for all nodes that share them."""
-        attrs = node.peek()[1]
-        key = node.op, id(attrs)
+        """What the op and the attributes of a node say, found out once for all nodes that have the same."""
+        attrs = node.attr
+        key = node.op, _written(node)
         found = self.known.get(key)
         if found is None:
             op_def = read.op_of(node)
@@ -325,6 +324,16 @@ class _Known:
     became: Older | None = None
     values: dict[str, Any] | None = None
     seen: dict[tuple[Any, ...], Operation] = field(default_factory=dict)
+
+
+_SMALL = 1000  # bytes: nodes that are larger hold values of their own
+
+
+def _written(node: NodeDef) -> Any:
+    """What the attributes of nodes that are alike have in common."""
+    if node.ByteSize() > _SMALL:
+        return node.name
+    return frozenset([(name, attr.SerializeToString()) for name, attr in node.attr.items()])
 
 
 class Interface:

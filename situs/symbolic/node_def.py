@@ -22,8 +22,7 @@ from situs.graph.names import check_node_name
 from situs.graph.plain import inputs_in, loads
 from situs.graph.serialize import HOST, LENGTH
 from situs.graph.tensor import SymbolicTensor
-from situs.proto.attribute import AttrValue
-from situs.proto.node import NodeDef
+from situs.proto.graph import AttrValue, NodeDef
 from situs.registry.op import Op, find_op
 from situs.registry.signature import Arg
 from situs.shapes import UNKNOWN, TensorShape
@@ -99,7 +98,7 @@ def op_of(node: NodeDef) -> Op:
     Raises:
         NotFoundError: there is none of that name.
     """
-    became = older(node.op, node.peek()[1])
+    became = older(node.op, node.attr)
     try:
         return find_op(node.op if became is None else became.name)
     except NotFoundError as error:
@@ -277,7 +276,7 @@ def functions_in(attr: AttrValue) -> list[str]:
 
 def colocations(node: NodeDef) -> list[str]:
     """The names of the groups that a node belongs to."""
-    attr = node.peek()[1].get("_class")
+    attr = node.attr.get("_class")
     texts = [] if attr is None else [item.decode(errors="replace") for item in attr.list.s]
     return [text.removeprefix("loc:@") for text in texts if text.startswith("loc:@")]
 

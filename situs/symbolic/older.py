@@ -20,7 +20,7 @@ from situs.errors import ArgumentError
 from situs.graph.attributes import read_attr
 from situs.graph.serialize import HOST, LENGTH
 from situs.graph.tensor import SymbolicTensor
-from situs.proto.attribute import AttrValue
+from situs.proto.graph import AttrValue
 from situs.symbolic.fold import constant_value
 
 Attrs = Mapping[str, AttrValue]

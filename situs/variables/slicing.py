@@ -8,10 +8,12 @@ A ``Saver`` saves the parts of a variable under one name, and restores them into
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs.errors import ArgumentError, shown
-from situs.proto.variable import SaveSliceInfoDef
+
+if TYPE_CHECKING:
+    from situs.proto.meta_graph import SaveSliceInfoDef
 
 
 class SaveSliceInfo:
@@ -82,6 +84,8 @@ class SaveSliceInfo:
 
     def to_proto(self, export_scope: str | None = None) -> SaveSliceInfoDef:
         """The same as a message; a scope that is given is left out of the name."""
+        from situs.proto.meta_graph import SaveSliceInfoDef  # here, because it loads protobuf
+
         name = self.full_name or ""
         return SaveSliceInfoDef(
             full_name=name if export_scope is None else name.removeprefix(f"{export_scope}/"),

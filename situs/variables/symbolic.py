@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs import dtype as dt
 from situs.devices.scope import ROOT, build_into, here
@@ -31,7 +31,6 @@ from situs.ops.array import identity
 from situs.ops.attribute import as_bool, as_int
 from situs.ops.constant import constant, convert_to_tensor
 from situs.ops.control import cond
-from situs.proto.variable import VariableDef
 from situs.registry.op import Op
 from situs.shapes import UNKNOWN, TensorShape
 from situs.symbolic.bind import SymbolicBinder
@@ -47,6 +46,9 @@ from situs.variables.parts import install_parts
 from situs.variables.replication import VariableAggregation, VariableSynchronization, check_constraint, settled
 from situs.variables.slicing import SaveSliceInfo
 from situs.variables.updates import Updatable
+
+if TYPE_CHECKING:
+    from situs.proto.meta_graph import VariableDef
 
 
 class RefVariable(Updatable, metaclass=Created):
@@ -188,6 +190,8 @@ class RefVariable(Updatable, metaclass=Created):
         Args:
             export_scope: A name scope, whose name is left out of the names.
         """
+        from situs.proto.meta_graph import VariableDef  # here, because it loads protobuf
+
         scope = "" if export_scope is None else f"{export_scope}/"
         if not self.name.startswith(scope):
             return None
@@ -221,6 +225,8 @@ class RefVariable(Updatable, metaclass=Created):
 
     def _found_in(self, graph: Graph, message: VariableDef, import_scope: str | None) -> None:
         """Makes this the variable of operations that are there."""
+        from situs.proto.meta_graph import VariableDef  # here, because it loads protobuf
+
         if not isinstance(message, VariableDef):
             raise DTypeError(f"A variable is found by a VariableDef, got {shown(message)}.")
         scope = f"{import_scope}/" if import_scope else ""

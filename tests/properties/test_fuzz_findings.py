@@ -11,7 +11,7 @@ from situs import settings
 from situs.cli.main import main
 from situs.devices.scope import build_into, here
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
-from situs.proto.text import parse
+from situs.proto.formats import parse
 
 NAMELESS: dict[str, object] = {}
 NAMELESS["a"] = NAMELESS
@@ -40,7 +40,7 @@ def test_a_number_of_virtual_gpus_that_no_machine_has_is_refused(text):
 
 
 def test_half_of_a_character_in_a_message_is_refused():
-    with pytest.raises(InvalidArgumentError, match="half of a character"):
+    with pytest.raises(InvalidArgumentError, match="is Unicode"):
         parse('device_filters: "a\udcff"', v1.ConfigProto())
 
 

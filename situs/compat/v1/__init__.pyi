@@ -19,7 +19,6 @@ from situs.autodiff.registered import no_gradient as no_gradient
 from situs.autodiff.second import hessians as hessians
 from situs.autodiff.tape import GradientTape as GradientTape
 from situs.autodiff.unconnected import UnconnectedGradients as UnconnectedGradients
-from situs.checkpoints.messages import MetaGraphDef as MetaGraphDef
 from situs.compat.v1 import app as app
 from situs.compat.v1 import bitwise as bitwise
 from situs.compat.v1 import compat as compat
@@ -412,6 +411,7 @@ from situs.proto.config import RunOptions as RunOptions
 from situs.proto.graph import AttrValue as AttrValue
 from situs.proto.graph import GraphDef as GraphDef
 from situs.proto.graph import NodeDef as NodeDef
+from situs.proto.meta_graph import MetaGraphDef as MetaGraphDef
 from situs.proto.stats import RunMetadata as RunMetadata
 from situs.session.session import InteractiveSession as InteractiveSession
 from situs.session.session import Session as Session

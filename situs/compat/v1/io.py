@@ -3,6 +3,7 @@
 from situs import file_io as gfile
 from situs.compat.v1.door import open_door as _open_door
 from situs.data.record_iterator import tf_record_iterator as tf_record_iterator
+from situs.files.graph_file import write_graph as write_graph
 from situs.files.ops import read_file as read_file
 from situs.files.ops import write_file as write_file
 from situs.files.record_writer import TFRecordCompressionType as TFRecordCompressionType

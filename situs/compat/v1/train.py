@@ -9,7 +9,6 @@ from situs.checkpoints.finding import load_checkpoint as load_checkpoint
 from situs.checkpoints.finding import load_variable as load_variable
 from situs.checkpoints.finding import remove_checkpoint as remove_checkpoint
 from situs.checkpoints.manager import CheckpointManager as CheckpointManager
-from situs.checkpoints.messages import SaverDef as SaverDef
 from situs.checkpoints.meta_files import import_meta_graph as import_meta_graph
 from situs.checkpoints.meta_graph import export_meta_graph as export_meta_graph
 from situs.checkpoints.options import CheckpointOptions as CheckpointOptions
@@ -20,7 +19,7 @@ from situs.checkpoints.state import get_checkpoint_state as get_checkpoint_state
 from situs.checkpoints.state import update_checkpoint_state as update_checkpoint_state
 from situs.checkpoints.waiting import checkpoints_iterator as checkpoints_iterator
 from situs.compat.v1.door import open_door as _open_door
-from situs.importing import write_graph as write_graph
+from situs.files.graph_file import write_graph as write_graph
 from situs.monitored.checkpoint_saver import CheckpointSaverHook as CheckpointSaverHook
 from situs.monitored.checkpoint_saver import CheckpointSaverListener as CheckpointSaverListener
 from situs.monitored.hook import SessionRunArgs as SessionRunArgs
@@ -81,6 +80,7 @@ from situs.proto.example import Features as Features
 from situs.proto.example import FloatList as FloatList
 from situs.proto.example import Int64List as Int64List
 from situs.proto.example import SequenceExample as SequenceExample
+from situs.proto.meta_graph import SaverDef as SaverDef
 from situs.summaries.reading import summary_iterator as summary_iterator
 from situs.training import queue_runner as queue_runner
 from situs.training.batch import batch as batch

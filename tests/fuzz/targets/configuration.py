@@ -14,9 +14,7 @@ import situs.compat.v1 as v1
 from situs import settings
 from situs.devices.inventory import Inventory
 from situs.devices.logical import LogicalDeviceConfiguration
-from situs.proto.json_format import from_json, to_json
-from situs.proto.printer import to_text
-from situs.proto.text import parse
+from situs.proto.formats import from_json, parse, to_json, to_text
 from tests.fuzz.case import Case, require
 from tests.fuzz.drawing import Drawer
 from tests.fuzz.mutation import NUMBERS, mutated_text
@@ -80,7 +78,9 @@ class Configuration:
         make, names = random.choice(((v1.ConfigProto, FIELDS), (v1.GPUOptions, GPU_FIELDS)))
         given = {name: self._values.any(random) for name in random.sample(names, random.randint(1, 2))}
         session = random.random() < 0.3
-        return Case(f"{make.__name__}(**{self._values.shown(given)})", lambda: _checked(make(**given), session))
+        return Case(
+            f"{make.__name__}(**{self._values.shown(given)})", lambda: _checked(make(**given), session), plain=True
+        )
 
     def _size(self, random: Random) -> Case:
         text = self._some_size(random)

@@ -11,6 +11,7 @@ import numpy as np
 import situs as tf
 from situs.devices.scope import build_into, here
 from situs.proto.example import Example, SequenceExample
+from situs.proto.formats import from_bytes
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import mutated_bytes
 
@@ -23,7 +24,7 @@ def _example() -> bytes:
     message.features.feature["image"].bytes_list.value.extend([b"\0\xff", b"", b"abc" * 30])
     message.features.feature["weights"].float_list.value.extend([0.5, -1.25, 3e38])
     message.features.feature["empty"].float_list.SetInParent()
-    return bytes(message.SerializeToString())
+    return bytes(message.SerializeToString(deterministic=True))
 
 
 def _sequence() -> bytes:
@@ -31,7 +32,7 @@ def _sequence() -> bytes:
     message.context.feature["length"].int64_list.value.append(2)
     for number in range(2):
         message.feature_lists.feature_list["rows"].feature.add().int64_list.value.append(number)
-    return bytes(message.SerializeToString())
+    return bytes(message.SerializeToString(deterministic=True))
 
 
 def _features() -> dict[str, Any]:
@@ -60,9 +61,10 @@ class Examples:
         )
 
     def _message(self, content: bytes, kind: Any, dtype: str) -> None:
-        made = kind.FromString(content)
-        again = made.SerializeToString()
-        require(kind.FromString(again).SerializeToString() == again, "the bytes of a message are not the message")
+        made = from_bytes(content, kind)
+        again = made.SerializeToString(deterministic=True)
+        read = kind.FromString(again)
+        require(read.SerializeToString(deterministic=True) == again, "the bytes of a message are not the message")
         str(made)
 
     def _parsed(self, content: bytes, kind: Any, dtype: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 import situs.compat.v1 as tf
 from situs.importing import read_graph_def
-from situs.proto.json_format import to_json
+from situs.proto.formats import to_json, to_text
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import mutated_bytes, mutated_text
 
@@ -63,9 +63,9 @@ class Graphs:
 
     def __init__(self, folder: Path) -> None:
         messages = [_built(build, whole=False) for build in BUILDERS]
-        self._texts = [str(message) for message in messages]
+        self._texts = [to_text(message) for message in messages]
         self._texts += [to_json(message) for message in messages]
-        self._bytes = [message.SerializeToString() for message in messages]
+        self._bytes = [message.SerializeToString(deterministic=True) for message in messages]
 
     def case(self, random: Random) -> Case:
         """A graph that is damaged in one of its forms, imported; every second time also run."""
@@ -81,8 +81,8 @@ class Graphs:
 def _imported(content: Any, runs: bool) -> None:
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(content, name="")
-        again = str(graph.as_graph_def())
-        require(str(read_graph_def(again)) == again, "the text of an imported graph is not the graph")
+        again = to_text(graph.as_graph_def())
+        require(to_text(read_graph_def(again)) == again, "the text of an imported graph is not the graph")
         if runs:
             _run(graph)
 
@@ -103,17 +103,15 @@ class MetaGraphs:
         with tf.Graph().as_default():
             _state()
             messages.append(tf.train.Saver().export_meta_graph())
-        self._contents = [str(message).encode() for message in messages]
-        self._contents += [message.SerializeToString() for message in messages]
+        self._texts = [to_text(message) for message in messages] + [to_json(message) for message in messages]
+        self._bytes = [message.SerializeToString(deterministic=True) for message in messages]
 
     def case(self, random: Random) -> Case:
         """A file that is damaged, imported; its variables are initialized where there are any."""
-        content = random.choice(self._contents)
         if random.random() < 0.6:
-            texts = [other.decode() for other in self._contents]
-            content = mutated_text(random, content.decode(), texts).encode("utf-8", "replace")
+            content = mutated_text(random, random.choice(self._texts), self._texts).encode("utf-8", "replace")
         else:
-            content = mutated_bytes(random, content, self._contents)
+            content = mutated_bytes(random, random.choice(self._bytes), self._bytes)
         return Case(f"import_meta_graph of {content!a}", lambda: self._imported(content), self._folder)
 
     def _imported(self, content: bytes) -> None:

@@ -25,11 +25,11 @@ from situs.checkpoints.finding import (
 )
 from situs.checkpoints.index import Index
 from situs.checkpoints.layout import index_path, shards_on_disk
-from situs.checkpoints.messages import CheckpointState
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.state import generate_checkpoint_state_proto, get_checkpoint_state, update_checkpoint_state
 from situs.checkpoints.waiting import checkpoints_iterator, wait_for_new_checkpoint
 from situs.errors import DTypeError, InvalidArgumentError, NotFoundError
+from situs.proto.meta_graph import CheckpointState
 from tests.conftest import STUCK
 from tests.unit.checkpoints.samples import VALUES, is_sample, read_all, write_sample
 

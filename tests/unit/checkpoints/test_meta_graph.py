@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 
 import numpy as np
@@ -12,11 +11,12 @@ from hypothesis import strategies as st
 
 import situs.compat.v1 as tf
 from situs.checkpoints.finding import latest_checkpoint
-from situs.checkpoints.messages import MetaGraphDef
 from situs.checkpoints.meta_files import import_meta_graph, read_meta_graph_file
 from situs.checkpoints.meta_graph import export_meta_graph
 from situs.checkpoints.saver import Saver
 from situs.errors import InvalidArgumentError, NotFoundError, OpError, UnimplementedError
+from situs.proto.formats import parse
+from situs.proto.meta_graph import MetaGraphDef, VariableDef
 
 
 @pytest.fixture
@@ -94,14 +94,14 @@ def test_a_graph_without_variables_has_no_saver(tmp_path):
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-def test_a_file_is_text_or_json(tmp_path, as_text):
+def test_a_file_is_text_or_bytes(tmp_path, as_text):
     with tf.Graph().as_default():
         v = tf.Variable(1.0, name="v")
         made = Saver().export_meta_graph(tmp_path / "graph", as_text=as_text)
         assert v.name == "v:0"
-    content = (tmp_path / "graph").read_text()
-    assert content.startswith("meta_info_def {" if as_text else "{")
-    assert as_text or json.loads(content)
+    content = (tmp_path / "graph").read_bytes()
+    assert content.startswith(b"meta_info_def {" if as_text else b"\n")
+    assert (parse(content, MetaGraphDef()) if as_text else MetaGraphDef.FromString(content)) == made
     assert read_meta_graph_file(tmp_path / "graph") == made
 
 
@@ -185,7 +185,7 @@ def test_a_damaged_file_is_a_clear_error(tmp_path, content):
 @pytest.mark.parametrize("name", ["y:0", "nothing:0", "x", ""])
 def test_a_variable_that_is_none_is_a_clear_error(model, name):
     content = read_meta_graph_file(f"{model}.meta")
-    message = b'{"variableName": "%s"}' % name.encode()
+    message = VariableDef(variable_name=name, initializer_name="v/Assign").SerializeToString()
     content.collection_def["variables"].bytes_list.value[0] = message
     with tf.Graph().as_default():
         if name:

@@ -12,7 +12,6 @@ import pytest
 import situs as tf2
 import situs.compat.v1 as tf
 from situs.checkpoints.finding import latest_checkpoint, list_variables, load_variable
-from situs.checkpoints.messages import SaverDef
 from situs.checkpoints.reader import CheckpointReader
 from situs.checkpoints.saver import Saver
 from situs.checkpoints.state import get_checkpoint_state
@@ -25,6 +24,7 @@ from situs.errors import (
     NotFoundError,
     ResourceExhaustedError,
 )
+from situs.proto.meta_graph import SaverDef
 
 
 @pytest.fixture(autouse=True)

@@ -9,19 +9,19 @@ import pytest
 
 from situs import dtype as dt
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from situs.files.graph_file import write_graph
 from situs.graph.function import FunctionGraph
 from situs.graph.graph import Graph
 from situs.graph.serialize import to_graph_def
-from situs.importing import import_graph_def, write_graph
+from situs.importing import import_graph_def
 from situs.ops import array, control, linalg, math
 from situs.ops.constant import constant, zeros
 from situs.ops.join import concat, split
 from situs.ops.loop import while_loop
 from situs.ops.placeholder import no_op, placeholder
 from situs.ops.regex import regex_replace
+from situs.proto.formats import parse, to_json, to_text
 from situs.proto.graph import GraphDef
-from situs.proto.json_format import to_json
-from situs.proto.text import parse
 from situs.session.session import Session
 from situs.shapes import TensorShape
 from situs.variables import state_ops
@@ -476,11 +476,11 @@ def test_shapes_that_the_message_knows_are_added():
         ),
         (BASE + 'node { name: "w" op: "While" input: "a" }', "missing attr '_length:input'"),
         (BASE + 'node { name: "d" op: "Neg" input: "a:b" }', "Cannot convert 'a:b' to a tensor name"),
-        ("node {", "1:7 : Expected"),
-        ("nod { }", 'has no "nod" field'),
-        ('{"nod": 1}', 'has no "nod" field'),
-        ('{"node": ', "not JSON"),
-        (b"\x0a\x10\xff\xfe", "no GraphDef: .*not the wire format of protocol buffers"),
+        ("node {", ": 1:[67] : "),
+        ("nod { }", ': 1:1 : .*no field named "nod"'),
+        ('{"nod": 1}', 'no field named "nod"'),
+        ('{"node": ', "no JSON of a GraphDef"),
+        (b"\x0a\x10\xff\xfe", "These bytes are no GraphDef message"),
         ('node { name: "r" op: "Resh" }', None),
     ],
 )
@@ -544,7 +544,7 @@ def branch():
     ],
 )
 def test_malformed_functions_are_refused(branch, old, new, said):
-    text = str(branch)
+    text = to_text(branch)
     assert old in text, text
     with Graph().as_default() as graph:
         with pytest.raises(ValueError, match=said):

@@ -14,8 +14,8 @@ from situs.ops.constant import constant
 from situs.ops.join import concat, split
 from situs.ops.loop import while_loop
 from situs.ops.placeholder import no_op, placeholder
-from situs.proto.node import NodeDef
-from situs.proto.text import parse
+from situs.proto.formats import parse
+from situs.proto.graph import NodeDef
 from situs.registry.op import Op
 from situs.registry.signature import parse_signature
 from situs.shapes import TensorShape

@@ -1,16 +1,15 @@
-"""``tf.train.Example`` and the wire format. The bytes are TensorFlow 2.21's."""
+"""``tf.train.Example``. The bytes are TensorFlow 2.21's."""
 
 from __future__ import annotations
 
 import base64
-import contextlib
 
 import numpy as np
 import pytest
+from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs.errors import DataLossError
 from situs.proto.example import (
     BytesList,
     Example,
@@ -21,9 +20,7 @@ from situs.proto.example import (
     FloatList,
     Int64List,
     SequenceExample,
-    lists_in,
 )
-from situs.proto.wire import WireError, varints
 
 RECORD = base64.b64decode(
     "CkQKFAoBYRIPGg0KCwH+//////////8BCgUKAWUSAAoVCgFmEhASDgoMAAAAPwAAwD8AACBACg4KAXMSCQoHCgF4CgJ5eg=="
@@ -42,7 +39,7 @@ def example() -> Example:
 
 
 def test_the_bytes_are_tensorflows():
-    assert example().SerializeToString() == RECORD
+    assert example().SerializeToString(deterministic=True) == RECORD
     assert Example.FromString(RECORD) == example()
 
 
@@ -79,67 +76,12 @@ def test_what_is_written_is_read(feature):
     made = Example(features=Features(feature=feature))
     data = made.SerializeToString()
     assert Example.FromString(data) == made
-    assert set(lists_in(data)) == set(feature)
-
-
-@given(st.binary(max_size=40))
-def test_any_bytes_are_a_message_or_an_error(data):
-    for call in (Example.FromString, lists_in):
-        with contextlib.suppress(DataLossError, WireError):
-            call(data)
-
-
-@given(st.integers(0, len(RECORD) - 1), st.integers(0, 255))
-def test_a_damaged_record_is_read_or_refused(place, byte):
-    data = RECORD[:place] + bytes([byte]) + RECORD[place + 1 :]
-    for call in (Example.FromString, lists_in):
-        with contextlib.suppress(DataLossError, WireError):
-            call(data)
 
 
 @pytest.mark.parametrize("length", range(1, len(RECORD)))
 def test_a_record_that_was_cut_off_is_refused(length):
-    with pytest.raises(DataLossError, match="Error parsing message with type 'Example'"):
+    with pytest.raises(DecodeError):
         Example.FromString(RECORD[:length])
-    with pytest.raises(WireError):
-        lists_in(RECORD[:length])
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"\x0a\xff\xff\xff\xff\x0f", "bytes has 0"),
-        (b"\xff" * 11, "a number has no end"),
-        (b"\x0b", "there are no fields of kind 3"),
-        (b"\x00\x00", "the number 0"),
-        (b"hello", "bytes has|of kind"),
-    ],
-)
-def test_what_is_wrong_is_said(data, message):
-    with pytest.raises(DataLossError, match=message):
-        Example.FromString(data)
-
-
-def test_messages_are_read_from_bytes():
-    with pytest.raises(TypeError, match="read from bytes"):
-        Example.FromString("text")
-
-
-@given(st.lists(int64s))
-def test_numbers_in_one_piece(numbers):
-    data = Int64List(value=numbers).SerializeToString()
-    read = Int64List.FromString(data)
-    assert list(read.value) == numbers
-    feature = Feature(int64_list=Int64List(value=numbers)).SerializeToString()
-    whole = Example(features=Features(feature={"k": Feature.FromString(feature)})).SerializeToString()
-    assert [int(n) for part in lists_in(whole)["k"][1] for n in part] == numbers
-
-
-def test_numbers_without_end_are_refused():
-    assert varints(b"").tolist() == []
-    for data in (b"\x80", b"\x01\x80", b"\x80" * 11 + b"\x01"):
-        with pytest.raises(WireError, match="no end"):
-            varints(data)
 
 
 def test_lists_of_single_values_are_read_too():
@@ -152,4 +94,3 @@ def test_lists_of_single_values_are_read_too():
         data = b"\x0a" + bytes([len(features)]) + features
         read = Example.FromString(data).features.feature["k"]
         assert list(getattr(read, read.WhichOneof("kind")).value) == expected
-        assert len(lists_in(data)["k"][1]) == len(expected)

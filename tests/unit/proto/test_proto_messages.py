@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
+import pickle
+import subprocess
+import sys
+
 import pytest
+from google.protobuf import descriptor_pool, message
 
 from situs import dtype as dtypes
 from situs.errors import DTypeError
-from situs.proto.cluster import ClusterDef
-from situs.proto.config import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions, RunOptions
-from situs.proto.graph import DataType, FunctionDef, GraphDef, TensorShapeProto
-from situs.proto.rewriter import RewriterConfig
+from situs.proto.config import (
+    ClusterDef,
+    ConfigProto,
+    GPUOptions,
+    GraphOptions,
+    OptimizerOptions,
+    RewriterConfig,
+    RunOptions,
+)
+from situs.proto.example import Feature, Features
+from situs.proto.graph import AttrValue, FunctionDef, GraphDef
+from situs.proto.meta_graph import CheckpointState
+from situs.proto.own import message_classes
 from situs.proto.stats import RunMetadata
-from situs.proto.tensor import dtype_from_proto, shape_from_proto, shape_to_proto
+from situs.proto.tensor import DataType, TensorShapeProto, dtype_from_proto, shape_from_proto, shape_to_proto
 from situs.shapes import TensorShape
+from tests.conftest import ROOT
 
 
 def test_a_session_configuration_as_programs_write_it():
@@ -128,3 +145,89 @@ def test_every_dtype_has_its_number_and_name(dtype):
 def test_a_number_that_is_no_dtype_of_ours_is_refused(number):
     with pytest.raises(DTypeError):
         dtype_from_proto(number)
+
+
+# As TensorFlow's programs treat them.
+
+MESSAGES = [
+    ConfigProto(device_count={"CPU": 2}, gpu_options=GPUOptions(allow_growth=True)),
+    GPUOptions.Experimental.VirtualDevices(memory_limit_mb=[1.5]),
+    GraphDef(node=[{"name": "a", "op": "Const", "attr": {"T": AttrValue(type=1)}}]),
+    CheckpointState(model_checkpoint_path="model-3"),
+    Features(feature={"a": Feature(int64_list={"value": [1, -2]})}),
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_and_pickles_are_equal_and_independent(message, duplicate):
+    made = duplicate(message)
+    assert type(made) is type(message)
+    assert made == message
+    made.Clear()
+    assert made != message
+
+
+def test_wrong_values_are_refused_with_protobufs_errors():
+    config = ConfigProto()
+    with pytest.raises(ValueError, match="gpu"):
+        ConfigProto(gpu=1)
+    with pytest.raises(AttributeError):
+        config.gpu = 1
+    with pytest.raises(TypeError):
+        config.intra_op_parallelism_threads = "four"
+    with pytest.raises(ValueError, match="out of range"):
+        config.intra_op_parallelism_threads = 2**31
+    with pytest.raises(AttributeError):
+        config.gpu_options = GPUOptions()
+    with pytest.raises(message.DecodeError):
+        ConfigProto.FromString(b"\x0a\xff")
+    assert config == ConfigProto()
+
+
+# Classes of our own.
+
+
+def test_own_classes_are_in_a_pool_of_their_own():
+    for kind in (Feature, CheckpointState):
+        with pytest.raises(KeyError):
+            descriptor_pool.Default().FindMessageTypeByName(kind.DESCRIPTOR.full_name)
+        assert kind.__doc__
+        assert getattr(importlib.import_module(kind.__module__), kind.__name__) is kind
+
+
+def test_own_classes_may_have_every_sort_of_field():
+    (one,) = message_classes(
+        "some.module",
+        {"One": ("All sorts.", {"a": (1, "int32", "k"), "b": (2, "One", "k"), "by_name": (3, "map<int64, One>")})},
+    )
+    made = one(b=one(a=3), by_name={2**40: one(a=0)})
+    assert one.FromString(made.SerializeToString()) == made
+    assert made.WhichOneof("k") == "b"
+    made.a = 0
+    assert (made.WhichOneof("k"), made.HasField("b")) == ("a", False)
+
+
+def test_a_type_that_there_is_not_is_refused():
+    with pytest.raises(TypeError, match="Gone"):
+        message_classes("some.module", {"One": ("One.", {"a": (1, "Gone")})})
+
+
+# What is loaded when.
+
+PROGRAMS = {
+    "import situs": "import situs",
+    "eager": "import situs as tf; tf.matmul([[1.0]], [[2.0]]); tf.Variable(1.0).assign_add(1.0)",
+    "a dataset": "import situs as tf; list(tf.data.Dataset.range(3).map(lambda x: x + 1).batch(2))",
+    "a layer": "import situs as tf; tf.optimizers.Adam(); tf.keras.layers.Dense(2)(tf.ones([1, 2]))",
+    "a summary": "import situs as tf; tf.summary.scalar('loss', 1.0, step=1)",
+    "a function": "import situs as tf; tf.function(lambda x: x + 1.0)(1.0)",
+    "a graph": "import situs.compat.v1 as tf; tf.Variable(tf.placeholder_with_default(1.0, []) + 1.0)",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_protobuf_is_not_loaded_by(program):
+    said = "; import sys; assert 'google.protobuf' not in sys.modules; import situs.proto.graph; "
+    said += "assert 'google.protobuf' in sys.modules"
+    subprocess.run([sys.executable, "-c", program + said], check=True, cwd=ROOT)
