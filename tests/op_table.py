@@ -273,6 +273,7 @@ row("norms.global_norm", [X, ROW])
 # Text.
 row("printing.format", "a {} b {}", [X, WORDS])
 rows("strings", "lower upper strip length length_v1 encode_base64", WORDS)
+row("strings.to_hash_bucket_strong", WORDS, 10, [1, 2])
 row("strings.decode_base64", np.array([b"YWI"], object))
 row("strings.as_string", WHOLE, width=4)
 row("strings.join", [WORDS, WORDS], "-")

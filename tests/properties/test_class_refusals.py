@@ -24,7 +24,7 @@ def _classes():
         for part in name.split("."):
             value = getattr(value, part)
         kind = isinstance(value, type) and not issubclass(value, (Enum, BaseException))
-        if kind and not name.endswith(LASTING + INNER):
+        if kind and value.__module__.startswith("situs.") and not name.endswith(LASTING + INNER):
             found.setdefault(value, name)
     return found
 
