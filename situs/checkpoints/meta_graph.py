@@ -108,8 +108,12 @@ def _add_collection(made: MetaGraphDef, name: Any, items: list[Any]) -> None:
         items = [part for item in items for part in (item[1:] if isinstance(item, SessionState) else [item])]
     for fits, kind, write in _KINDS:
         if all(fits(item) for item in items):
-            values = getattr(made.collection_def[name], kind).value
-            values.extend([write(item) for item in items])
+            collection = CollectionDef()
+            try:
+                getattr(collection, kind).value.extend([write(item) for item in items])
+                made.collection_def[name].CopyFrom(collection)
+            except (ValueError, OverflowError) as error:  # no text in UTF-8, or no integer of 64 bits
+                _logger.warning("The collection %r is not written: %s", name, error)
             return
     _logger.warning("The collection '%s' is not written: it holds objects of this process.", name)
 

@@ -20,6 +20,7 @@ from situs.graph.graph import Graph
 from situs.graph.names import check_is_text
 from situs.graph.node import Operation
 from situs.graph.tensor import SymbolicTensor
+from situs.tree import listed
 
 
 class _Stacks(threading.local):
@@ -219,7 +220,7 @@ def control_dependencies(control_inputs: Any) -> Any:
     """
     if here.graph is not None:
         return here.graph.control_dependencies(control_inputs)
-    for item in control_inputs or ():
+    for item in () if control_inputs is None else listed(control_inputs, "control_inputs"):
         if callable(item):
             item()
     return nullcontext()

@@ -580,13 +580,22 @@ def _pairs(paddings: Any, rank: int) -> tuple[tuple[int, int], ...]:
     return tuple(paddings)
 
 
+def _is_known_in_part(paddings: Any, rank: int) -> bool:
+    """Whether these are pairs for each dimension, of which not all are known yet."""
+    if not isinstance(paddings, tuple) or len(paddings) != rank:
+        return False
+    if not all(pair is None or (isinstance(pair, tuple) and len(pair) == 2) for pair in paddings):
+        return False
+    return any(pair is None or None in pair for pair in paddings)
+
+
 @_pad.shape
 def _pad_shape(input: TensorShape, paddings: Any) -> TensorShape:
     if paddings is None:
         return TensorShape(None if input.rank is None else [None] * input.rank)
     if input.rank is None:
-        return TensorShape([None] * len(paddings))
-    if any(pair is None or None in pair for pair in paddings):  # not all of them are known yet
+        return TensorShape([None] * len(paddings) if isinstance(paddings, tuple) else None)
+    if _is_known_in_part(paddings, input.rank):
         return TensorShape(
             None if size is None or pair is None or None in pair else size + sum(pair)
             for size, pair in zip(input, paddings, strict=True)

@@ -214,3 +214,13 @@ def test_a_graph_without_variables_gives_a_saver_of_those_that_are_there(tmp_pat
         tf.Variable(tf.zeros([2]), name="mine/v")
         assert import_meta_graph(str(tmp_path / "ckpt.meta"), import_scope="two") is None
         assert isinstance(import_meta_graph(str(tmp_path / "ckpt.meta"), import_scope="mine"), Saver)
+
+
+@pytest.mark.parametrize(("name", "value"), [("\ud800", 1), ("words", "\ud800"), ("numbers", 2**70)])
+def test_a_collection_that_no_message_can_hold_is_left_out(name, value, caplog):
+    with tf.Graph().as_default():
+        tf.add_to_collection(name, value)
+        tf.add_to_collection("kept", 5)
+        made = tf.train.export_meta_graph()
+    assert list(made.collection_def) == ["kept"]
+    assert "is not written" in caplog.text
