@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from situs import dtype as dt
-from situs.errors import ArgumentError
+from situs.dispatch import executing_eagerly
+from situs.errors import ArgumentError, KernelError
 from situs.ops.array import expand_dims, reshape
 from situs.ops.attribute import as_int
 from situs.ops.cast import cast
@@ -41,7 +42,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if not is_tensor(num):
         num = as_int(num, "num")
         if num < 0:
-            raise ArgumentError(f"Requires num >= 0: {num}")
+            refused = KernelError if executing_eagerly() else ArgumentError  # in a graph, a rule of shapes says so
+            raise refused(f"Requires num >= 0: {num}")
     with Composed(name, "linspace") as last:
         first, final = _alike(start, stop)
         step = subtract(final, first)

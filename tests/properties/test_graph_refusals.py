@@ -76,8 +76,6 @@ BUILDING = {
     "batches by threads without number": lambda x: tf.train.batch([x], 2, num_threads=10**13),
     "a clean stop that is none": lambda x: tf.train.Coordinator(float("inf")),
     "a thread that is a list": lambda x: tf.train.Coordinator().register_thread([]),
-    "a field that is a list": lambda x: tf.ConfigProto().HasField([]),
-    "a oneof that is a list": lambda x: tf.AttrValue().WhichOneof([]),
     "a kind that is a word": lambda x: tf.TensorSpec([1]).is_subtype_of("x"),
     "kinds that are a number": lambda x: tf.TensorSpec([1]).most_specific_common_supertype(1),
     "a session that is a tensor": lambda x: x.op.run(session=x),

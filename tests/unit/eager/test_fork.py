@@ -129,7 +129,6 @@ print(v.assign_add(x).numpy()[0, 0])
 def test_coordinators_summaries_and_generators_whose_locks_other_threads_hold(forking, tmp_path):
     out = forking(f"""
 import contextlib
-from situs.proto import field, message
 coord, writer = tf1.train.Coordinator(), tf1.summary.FileWriter({str(tmp_path)!r})
 generator = tf.random.get_global_generator()
 with tf1.Graph().as_default() as graph:
@@ -143,7 +142,7 @@ from situs.variables import generator as generators
 from situs.eager.tensor_list import TensorList
 rows = TensorList([1, 2])
 found = [coord._lock, coord._stop_event._cond, runner._lock, buffer._lock, writer._lock, generators._global_lock,
-         rows._lock, field._owning, message._making]
+         rows._lock]
 held, done = threading.Event(), threading.Event()
 def hold():
     with contextlib.ExitStack() as stack:

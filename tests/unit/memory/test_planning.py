@@ -242,7 +242,7 @@ def test_calls_that_run_side_by_side_are_mentioned(sess):
         ("y:0", {"x:0": (8,)}, ValueError),
         ("y:0", {"x:0": (-8, 10)}, ValueError),
         ("y:0", {"x:0": np.zeros([8, 11])}, ValueError),
-        ("y:0", {"x:0": "words"}, TypeError),
+        ("y:0", {"x:0": "words"}, ValueError),
         ("y:0", {"x:0": None}, TypeError),
         ("y:0", {"z:0": (8, 10)}, TypeError),
         ("y:0", [1, 2], TypeError),

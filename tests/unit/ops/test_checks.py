@@ -59,8 +59,9 @@ def test_spaced_numbers_take_dtypes_and_give_gradients():
     np.testing.assert_allclose(tape.gradient(total, [start, stop]), [10 / 3, 20 / 3], rtol=1e-6)
     with pytest.raises(InvalidArgumentError, match="axis"):
         tf.linspace([0.0], [1.0], 4, axis=2)
-    with pytest.raises(InvalidArgumentError, match="num > 0"):
-        tf.linspace([0.0], [1.0], 0)
+    assert tf.linspace([0.0], [1.0], 0).shape == (0, 1)
+    with pytest.raises(InvalidArgumentError, match="num >= 0"):
+        tf.linspace([0.0], [1.0], -1)
     with v1.Graph().as_default(), v1.Session() as session:
         count = v1.placeholder(tf.int32, [])
         assert session.run(v1.linspace(v1.constant(0.0), 1.0, count), {count: 3}).tolist() == [0.0, 0.5, 1.0]

@@ -19,7 +19,7 @@ def array(size, dtype=tf.float32, **options):
 CALLS = {
     "a stack of unequal arrays": (lambda: tf.stack([np.ones(2), np.ones(3)]), INVALID, VALUE),
     "a stack of unequal lists": (lambda: tf.stack([[1, 2], [1, 2, 3]]), INVALID, VALUE),
-    "linspace of less than nothing": (lambda: tf.linspace([0.0], [1.0], -1), VALUE, VALUE),
+    "linspace of less than nothing": (lambda: tf.linspace([0.0], [1.0], -1), INVALID, VALUE),
     "linspace of a fraction": (lambda: tf.linspace(0.0, 1.0, 2.5), TYPE, TYPE),
     "searchsorted of other rows": (lambda: tf.searchsorted([[1.0, 2.0], [3.0, 4.0]], [1.0]), INVALID, INVALID),
     "searchsorted of more rows": (lambda: tf.searchsorted([[1.0], [3.0]], [[1.0], [2.0], [3.0]]), INVALID, INVALID),
