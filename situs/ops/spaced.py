@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from situs import dtype as dt
-from situs.dispatch import executing_eagerly
+from situs.devices.scope import here
 from situs.errors import ArgumentError, KernelError
 from situs.ops.array import expand_dims, reshape
 from situs.ops.attribute import as_int
@@ -42,7 +42,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if not is_tensor(num):
         num = as_int(num, "num")
         if num < 0:
-            refused = KernelError if executing_eagerly() else ArgumentError  # in a graph, a rule of shapes says so
+            refused = KernelError if here.graph is None else ArgumentError  # in a graph, a rule of shapes says so
             raise refused(f"Requires num >= 0: {num}")
     with Composed(name, "linspace") as last:
         first, final = _alike(start, stop)
