@@ -111,9 +111,54 @@ def test_what_moves_elements_has_some_of_the_type_of_its_results(declared):
     assert any(arg.type == declared.outputs[0].type for arg in declared.inputs if not arg.is_host)
 
 
-@pytest.mark.parametrize("declared", having(VIEW), ids=lambda each: each.name)
-def test_a_view_has_a_tensor_to_lie_in(declared):
-    assert not declared.inputs[0].is_host or declared.name in ("Split",)
+X = np.arange(1.0, 25.0, dtype=np.float32).reshape(2, 3, 4)
+VIEWS = {
+    "CheckNumerics": lambda x: tf.debugging.check_numerics(x, "x"),
+    "ExpandDims": lambda x: tf.expand_dims(x, 1),
+    "Print": lambda x: all_ops()["Print"](x, ()),
+    "RandomCrop": lambda x: tf.image.random_crop(x, [1, 2, 3]),
+    "Reshape": lambda x: tf.reshape(x, [4, 6]),
+    "Slice": lambda x: tf.slice(x, [0, 1, 1], [1, 2, 2]),
+    "Split": lambda x: tf.split(x, 2, 2)[1],
+    "SplitV": lambda x: tf.split(x, [1, 3], 2)[1],
+    "Squeeze": lambda x: tf.squeeze(x[:1], 0),
+    "Transpose": lambda x: tf.transpose(x, [2, 0, 1]),
+}
+
+
+def test_every_view_has_a_case():
+    assert set(VIEWS) == {declared.name for declared in having(VIEW)}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_lies_in_the_memory_of_its_tensor(name):
+    x = tf.constant(X)
+    made = VIEWS[name](x)
+    assert made._value.untyped_storage().data_ptr() == x._value.untyped_storage().data_ptr()
+
+
+MOVED = {
+    "ConcatV2": lambda x: tf.concat([x, x[:1]], 0),
+    "ExpandDims": lambda x: tf.expand_dims(x, 1),
+    "GatherV2": lambda x: tf.gather(x, [1, 0, 1], axis=1),
+    "Identity": tf.identity,
+    "Pack": lambda x: tf.stack([x, x]),
+    "Reshape": lambda x: tf.reshape(x, [4, 6]),
+    "Slice": lambda x: tf.slice(x, [0, 1, 1], [1, 2, 2]),
+    "Squeeze": lambda x: tf.squeeze(x[:1], 0),
+    "StopGradient": tf.stop_gradient,
+    "StridedSlice": lambda x: x[:, ::-1, 1],
+    "Unpack": lambda x: tf.unstack(x, axis=1)[2],
+}
+
+
+@pytest.mark.parametrize("declared", having(traits.MOVES), ids=lambda each: each.name)
+def test_what_moves_elements_changes_none(declared):
+    """So it can be done to the numbers of the elements, as `situs.symbolic.partial` does."""
+    move = MOVED[declared.name]
+    numbers = np.arange(X.size, dtype=np.float32).reshape(X.shape)
+    places = move(tf.constant(numbers)).numpy().astype(int)
+    np.testing.assert_array_equal(move(tf.constant(X)).numpy(), X.reshape(-1)[places])
 
 
 @pytest.mark.parametrize("declared", having(CHECK), ids=lambda each: each.name)
