@@ -20,6 +20,7 @@ from situs.devices.inventory import process
 from situs.devices.logical import Device
 from situs.devices.physical import PhysicalDevice
 from situs.eager import precision
+from situs.errors import ResourceExhaustedError
 
 MIB = 2**20
 _started: set[PhysicalDevice] = set()
@@ -29,7 +30,15 @@ def reserve(device: Device, ordinal: int) -> None:
     """Takes the memory of a card that the program's policy asks for; called when it is first used."""
     _use_expandable_segments()
     precision.apply()
-    free, total = torch.cuda.mem_get_info(ordinal)
+    try:
+        free, total = torch.cuda.mem_get_info(ordinal)
+    except torch.AcceleratorError as error:
+        if "out of memory" not in str(error):
+            raise
+        raise ResourceExhaustedError(
+            f"OOM when starting to use {device.name}: other processes hold so much of the card's memory that CUDA itself "
+            "finds no room. nvidia-smi shows who they are."
+        ) from None
     bound = _bound(device.physical)
     if bound is not None:
         torch.cuda.set_per_process_memory_fraction(min(1.0, bound / total), ordinal)

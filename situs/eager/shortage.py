@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import torch
+
 from situs.budget import policy
 from situs.budget.ledger import Account, LimitReached
 from situs.devices.logical import Device
@@ -33,7 +35,7 @@ _HINT = (
 
 def is_shortage(error: BaseException) -> bool:
     """Whether an exception says that a GPU has no room."""
-    return isinstance(error, SHORTAGES)
+    return isinstance(error, SHORTAGES) or (isinstance(error, torch.AcceleratorError) and "out of memory" in str(error))
 
 
 def exhausted(error: BaseException, device: Device, op: str, like: Any = None) -> ResourceExhaustedError:

@@ -178,7 +178,7 @@ def train(decorate, dropout=0.0, device='/gpu:0', count=60):
     with tf.device(device):
         return [float(step(x, y)) for _ in range(count)], step, w, (x, y)
 def captured(step):
-    found = [r._program._capturing for g in step._graphs.values() for r in g._programs.values()]
+    found = [r._program._capturing for g in step._graphs for r in g._programs.values()]
     return any(c is not None and c.captured is not None for c in found)
 """
 

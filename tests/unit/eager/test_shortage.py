@@ -42,6 +42,8 @@ def zeros(size: int) -> torch.Tensor:
     [
         (LimitReached(accounts()[0], 1, 2), True),
         (torch.OutOfMemoryError(CUDA.format("2.00 GiB")), True),
+        (torch.AcceleratorError("CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation`"), True),
+        (torch.AcceleratorError("CUDA error: device-side assert triggered"), False),
         (MemoryError(), False),
         (RuntimeError("CUDA error: out of memory"), False),
         (ResourceExhaustedError("no"), False),
