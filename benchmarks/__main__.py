@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.report import MARK
-from situs.devices.physical import find_processor
+from situs._src.base.devices.physical import find_processor
 
 ROOT = Path(__file__).parent.parent
 # Which of the peers each benchmark takes.

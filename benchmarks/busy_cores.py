@@ -4,8 +4,8 @@
 
 PYTHON is an interpreter that can import TensorFlow; the current one is tried by default. Each library runs in processes
 of its own, in turns, with free cores and beside a process that computes on one core without end. Situs is also run with
-the waiting that PyTorch has by default, which is what its own choice (``situs/devices/spinning.py``) is compared with
-on free cores. Medians of a process, the best of all turns; in microseconds.
+the waiting that PyTorch has by default, which is what its own choice (`situs._src.base.devices.spinning`) is
+compared with on free cores. Medians of a process, the best of all turns; in microseconds.
 """
 
 from __future__ import annotations

@@ -2,6 +2,6 @@
 
 import sys
 
-from situs.cli.main import main
+from situs._src.cli.main import main
 
 sys.exit(main())

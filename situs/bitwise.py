@@ -1,8 +1,10 @@
 """``tf.bitwise``: integers bit by bit."""
 
-from situs.ops.compare import bitwise_and as bitwise_and
-from situs.ops.compare import bitwise_invert as invert
-from situs.ops.compare import bitwise_or as bitwise_or
-from situs.ops.compare import bitwise_xor as bitwise_xor
-from situs.ops.compare import left_shift as left_shift
-from situs.ops.compare import right_shift as right_shift
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.ops.compare import bitwise_and as bitwise_and
+from situs._src.ops.compare import bitwise_invert as invert
+from situs._src.ops.compare import bitwise_or as bitwise_or
+from situs._src.ops.compare import bitwise_xor as bitwise_xor
+from situs._src.ops.compare import left_shift as left_shift
+from situs._src.ops.compare import right_shift as right_shift

@@ -1,47 +1,25 @@
 """``tf.image``: what needs no image decoding."""
 
-from situs.ops.image_color import adjust_brightness as adjust_brightness
-from situs.ops.image_color import adjust_contrast as adjust_contrast
-from situs.ops.image_color import convert_image_dtype as convert_image_dtype
-from situs.ops.image_color import grayscale_to_rgb as grayscale_to_rgb
-from situs.ops.image_color import per_image_standardization as per_image_standardization
-from situs.ops.image_color import random_brightness as random_brightness
-from situs.ops.image_color import random_contrast as random_contrast
-from situs.ops.image_color import rgb_to_grayscale as rgb_to_grayscale
-from situs.ops.image_crop import central_crop as central_crop
-from situs.ops.image_crop import crop_to_bounding_box as crop_to_bounding_box
-from situs.ops.image_crop import pad_to_bounding_box as pad_to_bounding_box
-from situs.ops.image_crop import resize_with_crop_or_pad as resize_with_crop_or_pad
-from situs.ops.image_flip import flip_left_right as flip_left_right
-from situs.ops.image_flip import flip_up_down as flip_up_down
-from situs.ops.image_flip import random_flip_left_right as random_flip_left_right
-from situs.ops.image_flip import random_flip_up_down as random_flip_up_down
-from situs.ops.image_flip import rot90 as rot90
-from situs.ops.image_flip import transpose_image as transpose
-from situs.ops.image_resize import ResizeMethod as ResizeMethod
-from situs.ops.image_resize import resize as resize
-from situs.ops.random import random_crop as random_crop
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-__all__ = [
-    "ResizeMethod",
-    "adjust_brightness",
-    "adjust_contrast",
-    "central_crop",
-    "convert_image_dtype",
-    "crop_to_bounding_box",
-    "flip_left_right",
-    "flip_up_down",
-    "grayscale_to_rgb",
-    "pad_to_bounding_box",
-    "per_image_standardization",
-    "random_brightness",
-    "random_contrast",
-    "random_crop",
-    "random_flip_left_right",
-    "random_flip_up_down",
-    "resize",
-    "resize_with_crop_or_pad",
-    "rgb_to_grayscale",
-    "rot90",
-    "transpose",
-]
+from situs._src.ops.image_color import adjust_brightness as adjust_brightness
+from situs._src.ops.image_color import adjust_contrast as adjust_contrast
+from situs._src.ops.image_color import convert_image_dtype as convert_image_dtype
+from situs._src.ops.image_color import grayscale_to_rgb as grayscale_to_rgb
+from situs._src.ops.image_color import per_image_standardization as per_image_standardization
+from situs._src.ops.image_color import random_brightness as random_brightness
+from situs._src.ops.image_color import random_contrast as random_contrast
+from situs._src.ops.image_color import rgb_to_grayscale as rgb_to_grayscale
+from situs._src.ops.image_crop import central_crop as central_crop
+from situs._src.ops.image_crop import crop_to_bounding_box as crop_to_bounding_box
+from situs._src.ops.image_crop import pad_to_bounding_box as pad_to_bounding_box
+from situs._src.ops.image_crop import resize_with_crop_or_pad as resize_with_crop_or_pad
+from situs._src.ops.image_flip import flip_left_right as flip_left_right
+from situs._src.ops.image_flip import flip_up_down as flip_up_down
+from situs._src.ops.image_flip import random_flip_left_right as random_flip_left_right
+from situs._src.ops.image_flip import random_flip_up_down as random_flip_up_down
+from situs._src.ops.image_flip import rot90 as rot90
+from situs._src.ops.image_flip import transpose_image as transpose
+from situs._src.ops.image_resize import ResizeMethod as ResizeMethod
+from situs._src.ops.image_resize import resize as resize
+from situs._src.ops.random import random_crop as random_crop

@@ -1,60 +1,7 @@
 """``tf.test``: questions that programs ask before they use a GPU, and what their tests are built from."""
 
-from __future__ import annotations
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from situs._src.base.lazy import attach as _attach
 
-from situs.devices.inventory import process
-from situs.devices.physical import torch_has_cuda
-from situs.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from situs.testing import TestCase as TestCase
-    from situs.testing import get_temp_dir as get_temp_dir
-    from situs.testing import main as main
-
-__all__ = [
-    "TestCase",
-    "get_temp_dir",
-    "gpu_device_name",
-    "is_built_with_cuda",
-    "is_built_with_gpu_support",
-    "is_gpu_available",
-    "main",
-]
-
-
-def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Whether there is a GPU, of at least some compute capability if given. Touches no card.
-
-    Args:
-        cuda_only: Accepted for TensorFlow's programs; all GPUs here are CUDA's or stand in for one.
-        min_cuda_compute_capability: (major, minor).
-    """
-    wanted = (0, 0) if min_cuda_compute_capability is None else min_cuda_compute_capability
-    if not isinstance(wanted, (tuple, list)) or [type(number) for number in wanted] != [int, int]:
-        raise ArgumentError(f"A compute capability is a pair of integers such as (8, 0), got {wanted!r}.")
-    return any(d.card is not None and d.card.compute_capability >= tuple(wanted) for d in process.preview())
-
-
-def gpu_device_name() -> str:
-    """The name of the first GPU, ``/device:GPU:0``; empty if there is none."""
-    return next((d.local_name for d in process.preview() if d.type == "GPU"), "")
-
-
-def is_built_with_cuda() -> bool:
-    """Whether the installed PyTorch can use NVIDIA cards."""
-    return torch_has_cuda()
-
-
-def is_built_with_gpu_support() -> bool:
-    """The same as ``is_built_with_cuda``."""
-    return torch_has_cuda()
-
-
-def __getattr__(name: str) -> Any:
-    """Loads what tests need when it is first used: with it come sessions, and PyTorch."""
-    if name not in ("TestCase", "get_temp_dir", "main"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("situs.testing"), name)
+__getattr__, __dir__, __all__ = _attach(__name__)

@@ -25,12 +25,12 @@ import pytest
 from hypothesis import settings
 
 import situs.compat.v1  # noqa: F401 - as programs do: reached through the eager door first, it would stay eager
-from situs.devices import inventory, scope
-from situs.devices.logical import LogicalDeviceConfiguration
-from situs.eager import execute
-from situs.eager.precision import set_tensor_float_32
-from situs.ops import seeds
-from situs.placement import options
+from situs._src.base.devices import inventory, scope
+from situs._src.base.devices.logical import LogicalDeviceConfiguration
+from situs._src.ops import seeds
+from situs._src.placement import options
+from situs._src.runtime.eager import execute
+from situs._src.runtime.eager.precision import set_tensor_float_32
 
 ROOT = Path(__file__).parent.parent
 STUCK = 1800.0  # seconds: only what hangs takes so long, on the slowest and busiest machine

@@ -1,6 +1,6 @@
 """One call or more of every public op, for tests that run all of them.
 
-A row names the function by its module in ``situs.ops`` and gives its arguments:
+A row names the function by its module in ``situs._src.ops`` and gives its arguments:
 
     row("array.reshape", X, Host([3, 2]))
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from situs import dtype as dt
+from situs._src.base import dtype as dt
 
 
 class Host(NamedTuple):

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import re
 
-from situs.devices.logical import Device
-from situs.devices.physical import Card, PhysicalDevice
-from situs.dtype import ALL, FLOATING, as_dtype, float32, int32, string
-from situs.graph.graph import Graph
-from situs.placement.placer import place
-from situs.registry.op import Op
-from situs.registry.signature import parse_signature
-from situs.registry.traits import SHAPE_ONLY, STATE_ANYWHERE
-from situs.shapes import TensorShape
+from situs._src.base.devices.logical import Device
+from situs._src.base.devices.physical import Card, PhysicalDevice
+from situs._src.base.dtype import ALL, FLOATING, as_dtype, float32, int32, string
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.signature import parse_signature
+from situs._src.ir.registry.traits import SHAPE_ONLY, STATE_ANYWHERE
+from situs._src.placement.placer import place
 
 LOCAL = "/job:localhost/replica:0/task:0"
 NOTHING = frozenset()

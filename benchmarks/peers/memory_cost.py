@@ -16,7 +16,7 @@ if not torch.cuda.is_available():
 os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 
 import situs as tf
-from situs.devices.scope import here
+from situs._src.base.devices.scope import here
 
 ROUNDS, CALLS = 25, 4000
 RECORDED_ROUNDS = 5  # a recording keeps what it has seen

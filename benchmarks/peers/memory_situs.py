@@ -19,8 +19,8 @@ if not torch.cuda.is_available():
 os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 
 import situs.compat.v1 as tf
-from situs.budget.ledger import accounts
-from situs.memory.planning import plan
+from situs._src.base.budget.ledger import accounts
+from situs._src.inspect.planning import plan
 
 
 def model_graph(model, x):

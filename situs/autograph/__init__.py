@@ -1,14 +1,10 @@
-"""AutoGraph: plain Python control flow that becomes part of the graph when it depends on a tensor.
+"""``tf.autograph``: plain Python control flow that becomes part of a graph when it depends on a tensor."""
 
-A branch or a loop carries the names, attributes and elements that it assigns, and the ``nonlocal`` variables of the
-functions defined inside the converted one. Every other change is a side effect of tracing, as in TensorFlow:
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-    if x > 0:
-        y = x              # only where x > 0
-        box.append(x)      # while the graph is made, whatever x will be
-"""
-
-from situs.autograph import experimental
-from situs.autograph.convert import convert, do_not_convert, is_converted, to_code, to_graph
-
-__all__ = ["convert", "do_not_convert", "experimental", "is_converted", "to_code", "to_graph"]
+from situs._src.tracing.autograph.convert import convert as convert
+from situs._src.tracing.autograph.convert import do_not_convert as do_not_convert
+from situs._src.tracing.autograph.convert import is_converted as is_converted
+from situs._src.tracing.autograph.convert import to_code as to_code
+from situs._src.tracing.autograph.convert import to_graph as to_graph
+from situs.autograph import experimental as experimental

@@ -1,6 +1,6 @@
 """``tf.autograph.experimental``: the mark for functions that are not to be converted, and options of loops."""
 
-from situs.autograph.convert import do_not_convert
-from situs.autograph.loop_options import set_loop_options
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-__all__ = ["do_not_convert", "set_loop_options"]
+from situs._src.tracing.autograph.convert import do_not_convert as do_not_convert
+from situs._src.tracing.autograph.loop_options import set_loop_options as set_loop_options

@@ -1,34 +1,6 @@
-"""``tf.config.gpu`` (``tf.gpu`` is another name for it): how much memory this process takes of every GPU."""
+"""``tf.config.gpu``: how much memory this process takes of every GPU; ``tf.gpu`` is another name for it."""
 
-from __future__ import annotations
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs.budget import policy
-
-__all__ = [
-    "set_per_process_memory_fraction",
-    "set_per_process_memory_growth",
-]
-
-
-def set_per_process_memory_growth(enabled: bool = True) -> None:
-    """Starts with little memory of each GPU and takes more as the program needs it.
-
-    Combines with a fraction, and with the memory limits of logical GPUs.
-
-    Raises:
-        RuntimeError: the devices have been made already.
-    """
-    policy.set_growth_everywhere(enabled)
-
-
-def set_per_process_memory_fraction(fraction: float) -> None:
-    """Takes this share of each GPU's total memory, and never more.
-
-    Args:
-        fraction: Above 0, at most 1; 0.4 takes 40 % of each card.
-
-    Raises:
-        ValueError: there is no such share, or a card is split with memory limits.
-        RuntimeError: the devices have been made already.
-    """
-    policy.set_fraction(fraction)
+from situs._src.config.gpu import set_per_process_memory_fraction as set_per_process_memory_fraction
+from situs._src.config.gpu import set_per_process_memory_growth as set_per_process_memory_growth

@@ -1,5 +1,6 @@
 """``tf.experimental.dlpack``: tensors shared with other libraries without a copy."""
 
-import situs.ops  # noqa: F401 - what comes in through here is a tensor with all its operators
-from situs.eager.interchange import from_dlpack as from_dlpack
-from situs.eager.interchange import to_dlpack as to_dlpack
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.ops.dlpack import from_dlpack as from_dlpack
+from situs._src.ops.dlpack import to_dlpack as to_dlpack

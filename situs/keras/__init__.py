@@ -1,7 +1,7 @@
-"""``tf.keras``. The names stand in ``__init__.pyi``; each is imported when it is first used."""
+"""``tf.keras``: layers, models, losses, metrics, optimizers."""
 
-from pathlib import Path
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs.lazy import attach
+from situs._src.base.lazy import attach as _attach
 
-__getattr__, __dir__, __all__ = attach(__name__, Path(__file__).with_name("__init__.pyi"))
+__getattr__, __dir__, __all__ = _attach(__name__)

@@ -1,3 +1,9 @@
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.keras.layers.input import Input as Input
+from situs._src.keras.models.model import Model as Model
+from situs._src.keras.models.sequential import Sequential as Sequential
+from situs._src.keras.policy import DTypePolicy as DTypePolicy
 from situs.keras import activations as activations
 from situs.keras import constraints as constraints
 from situs.keras import initializers as initializers
@@ -9,7 +15,3 @@ from situs.keras import models as models
 from situs.keras import optimizers as optimizers
 from situs.keras import regularizers as regularizers
 from situs.keras import utils as utils
-from situs.keras.layers import Input as Input
-from situs.keras.models import Model as Model
-from situs.keras.models import Sequential as Sequential
-from situs.keras.policy import DTypePolicy as DTypePolicy

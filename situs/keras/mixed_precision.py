@@ -1,7 +1,9 @@
-"""``tf.keras.mixed_precision``."""
+"""``tf.keras.mixed_precision``: computing in half precision with variables in single precision."""
 
-from situs.keras.policy import DTypePolicy as DTypePolicy
-from situs.keras.policy import DTypePolicy as Policy
-from situs.keras.policy import global_policy as global_policy
-from situs.keras.policy import set_global_policy as set_global_policy
-from situs.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.keras.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
+from situs._src.keras.policy import DTypePolicy as DTypePolicy
+from situs._src.keras.policy import DTypePolicy as Policy
+from situs._src.keras.policy import global_policy as global_policy
+from situs._src.keras.policy import set_global_policy as set_global_policy

@@ -1,1 +1,5 @@
-"""Names under which TensorFlow programs reach past the front door."""
+"""``tf.python``: what programs import from below TensorFlow's public names."""
+
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs.python import client as client

@@ -1,8 +1,8 @@
 """``tf.summary.experimental``: the step of summaries that are given none, and the parts of other summaries."""
 
-from situs.summaries.recording import get_step as get_step
-from situs.summaries.recording import set_step as set_step
-from situs.summaries.tags import summary_scope as summary_scope
-from situs.summaries.write_ops import write_raw_pb as write_raw_pb
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-__all__ = ["get_step", "set_step", "summary_scope", "write_raw_pb"]
+from situs._src.summaries.recording import get_step as get_step
+from situs._src.summaries.recording import set_step as set_step
+from situs._src.summaries.tags import summary_scope as summary_scope
+from situs._src.summaries.write_ops import write_raw_pb as write_raw_pb

@@ -14,7 +14,7 @@ import pytest
         "import situs",
         "import situs as tf; tf.config.list_logical_devices(); tf.test.is_gpu_available(); tf.device('/cpu:0')",
         "import situs as tf; tf.DeviceSpec.from_string('/gpu:0'); tf.float32; tf.errors.OpError; tf.TensorShape([1])",
-        "import situs.placement.candidates, situs.placement.explain, situs.registry.op",
+        "import situs._src.placement.candidates, situs._src.placement.explain, situs._src.ir.registry.op",
         "from situs.python.client import device_lib; device_lib.list_local_devices()",
     ],
 )

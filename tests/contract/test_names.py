@@ -14,8 +14,8 @@ import pytest
 
 import situs
 import situs.compat.v1
-from situs import absent
-from situs.lazy import read_stub
+from situs._src.base import absent
+from situs._src.base.lazy import read_stub
 from tests.contract.pin_names import PINNED, public_names
 
 NAMES = public_names()
@@ -85,4 +85,4 @@ def test_what_tensorflow_has_and_situs_has_not_is_said(door):
         _ = door.nonsense
     values = {"ragged"} if door is situs.compat.v1 else set()  # plain values of what there is not
     for name in absent._INSTEAD.keys() - values:
-        assert not hasattr(door, name), f"there is a tf.{name} now: take it out of situs/absent.py"
+        assert not hasattr(door, name), f"there is a tf.{name} now: take it out of situs/_src/base/absent.py"

@@ -11,7 +11,7 @@ import numpy as np
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.devices.scope import build_into, here
+from situs._src.base.devices.scope import build_into, here
 
 SELF: list[Any] = []
 SELF.append(SELF)

@@ -21,9 +21,9 @@ import numpy as np
 os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 
 import situs.compat.v1 as tf
+from situs._src.base.tree import flatten
+from situs._src.runtime.execution import capture, parts
 from situs.errors import SitusError
-from situs.execution import capture, parts
-from situs.tree import flatten
 from tests.op_table import ROWS, Host, Row
 
 RANDOM = ("random", "dropout", "shuffle", "normal", "uniform")
@@ -48,7 +48,7 @@ def as_given(value: Any) -> Any:
 def built(row: Row) -> list[Any]:
     """What a row makes, and the gradients of that."""
     module, _, name = row.function.rpartition(".")
-    function = getattr(importlib.import_module(f"situs.ops.{module}"), name)
+    function = getattr(importlib.import_module(f"situs._src.ops.{module}"), name)
     made = function(*map(as_given, row.args), **{key: as_given(value) for key, value in row.kwargs.items()})
     flat = [each for each in flatten(made) if isinstance(each, tf.Tensor)]
     smooth = [each for each in flat if each.dtype.is_floating]

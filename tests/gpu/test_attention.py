@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from situs.devices.physical import find_cards
+from situs._src.base.devices.physical import find_cards
 
 pytestmark = [
     pytest.mark.gpu,
@@ -20,7 +20,7 @@ import os
 os.environ['TF_FORCE_GPU_ALLOW_GROWTH'] = 'true'
 import numpy as np
 import situs as tf
-from situs.ops.nn import attention_kernels as kernels
+from situs._src.ops.nn import attention_kernels as kernels
 
 chosen, seen = kernels._way, []
 def watching(asked):

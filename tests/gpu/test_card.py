@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from situs.devices.physical import find_cards
+from situs._src.base.devices.physical import find_cards
 
 LOCAL = "/job:localhost/replica:0/task:0"
 pytestmark = [

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from situs.devices.physical import find_cards
+from situs._src.base.devices.physical import find_cards
 from tests.gpu import memory_table
 from tests.gpu.memory_table import FRACTION, GPU, GROWTH, HEAD, HOLD, LIMIT, RELEASE, SITUS, USE, measure, read
 

@@ -27,12 +27,12 @@ import numpy as np
 import torch as pytorch
 
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.autodiff.graph import gradients
-from situs.autodiff.tape import GradientTape
-from situs.ops.constant import constant, convert_to_tensor, fill
-from situs.tensor import Tensor, read
-from situs.tree import flatten
+from situs._src.autodiff.graph import gradients
+from situs._src.autodiff.tape import GradientTape
+from situs._src.base import dtype as dt
+from situs._src.base.tensor import Tensor, read
+from situs._src.base.tree import flatten
+from situs._src.ops.constant import constant, convert_to_tensor, fill
 
 Function = Callable[..., Any]
 Array = Any

@@ -11,9 +11,9 @@ from torch.nn import functional
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.ops.nn import attention_kernels
-from situs.ops.nn.attention import dot_product_attention
+from situs._src.base import dtype as dt
+from situs._src.ops.nn import attention_kernels
+from situs._src.ops.nn.attention import dot_product_attention
 from tests.gradients.check import check, check_all, check_graph, check_second_order, check_torch, tape_gradient
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import situs.autodiff.python_function
-import situs.data
-import situs.ops  # noqa: F401 - declares the ops
-from situs.dtype import COMPLEX, FLOATING, DType
-from situs.registry.op import all_ops, find_op
-from situs.registry.signature import ANY
+from situs._src.base.dtype import COMPLEX, FLOATING, DType
+from situs._src.ir.registry.op import all_ops, find_op
+from situs._src.ir.registry.signature import ANY
 
 # Ops whose results pass nothing back, where TensorFlow has None: they have a rule that says so.
 STEPS = """
@@ -70,7 +67,7 @@ def test_an_op_of_numbers_has_a_gradient(name):
     if name in WITHOUT:
         assert rule is None, f"{name} has a rule now: take it off the list"
     else:
-        assert rule is not None, f"{name} has no gradient rule; see situs/registry/gradient.py, or say here why"
+        assert rule is not None, f"{name} has no gradient rule; see situs/_src/ir/registry/gradient.py, or say here why"
 
 
 @pytest.mark.parametrize("name", STEPS.split())

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.autodiff.graph import gradients
-from situs.autodiff.tape import GradientTape
-from situs.ops.constant import constant
-from situs.ops.nn import conv, conv_transpose, depthwise, pool
-from situs.ops.nn.activation import relu
-from situs.ops.reduce import reduce_mean, reduce_sum
-from situs.registry.op import find_op
+from situs._src.autodiff.graph import gradients
+from situs._src.autodiff.tape import GradientTape
+from situs._src.base import dtype as dt
+from situs._src.ir.registry.op import find_op
+from situs._src.ops.constant import constant
+from situs._src.ops.nn import conv, conv_transpose, depthwise, pool
+from situs._src.ops.nn.activation import relu
+from situs._src.ops.reduce import reduce_mean, reduce_sum
 from tests.gradients.check import check, check_all, check_graph, check_second_order, check_torch, tape_gradient
 
 

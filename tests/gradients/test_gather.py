@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.autodiff.graph import gradients
-from situs.autodiff.tape import GradientTape
-from situs.ops import gather, scatter
-from situs.ops.constant import constant
+from situs._src.autodiff.graph import gradients
+from situs._src.autodiff.tape import GradientTape
+from situs._src.base import dtype as dt
+from situs._src.ops import gather, scatter
+from situs._src.ops.constant import constant
 from tests.gradients.check import check, check_all, check_graph
 from tests.gradients.test_math import sample, sample_complex
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import situs.compat.v1 as tf1
-from situs.autodiff.backprop import NoGradientError
-from situs.autodiff.graph import gradients
-from situs.autodiff.tape import GradientTape
+from situs._src.autodiff.backprop import NoGradientError
+from situs._src.autodiff.graph import gradients
+from situs._src.autodiff.tape import GradientTape
+from situs._src.ops import contract, decompose, diagonal, linalg
+from situs._src.ops.array import expand_dims
+from situs._src.ops.cast import cast
+from situs._src.ops.constant import constant
+from situs._src.ops.math import abs as abs_
+from situs._src.ops.math import add, multiply
 from situs.errors import UnimplementedError
-from situs.ops import contract, decompose, diagonal, linalg
-from situs.ops.array import expand_dims
-from situs.ops.cast import cast
-from situs.ops.constant import constant
-from situs.ops.math import abs as abs_
-from situs.ops.math import add, multiply
 from tests.gradients.check import check, check_all, check_graph, check_second_order, check_torch, tape_gradient
 
 

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.autodiff.graph import gradients
-from situs.autodiff.tape import GradientTape
+from situs._src.autodiff.graph import gradients
+from situs._src.autodiff.tape import GradientTape
+from situs._src.base import dtype as dt
+from situs._src.ops import array, cast, compare, gather, math
+from situs._src.ops.constant import constant, fill, ones_like, zeros_like
+from situs._src.ops.debug import check_numerics
+from situs._src.ops.masked import masked, unmasked
+from situs._src.ops.placeholder import placeholder_with_default
+from situs._src.ops.printing import Print
+from situs._src.ops.slices import IndexedSlices
+from situs._src.ops.sum_to import sum_to
 from situs.errors import InvalidArgumentError, NotFoundError
-from situs.ops import array, cast, compare, gather, math
-from situs.ops.constant import constant, fill, ones_like, zeros_like
-from situs.ops.debug import check_numerics
-from situs.ops.masked import masked, unmasked
-from situs.ops.placeholder import placeholder_with_default
-from situs.ops.printing import Print
-from situs.ops.slices import IndexedSlices
-from situs.ops.sum_to import sum_to
 from tests.gradients.check import (
     INF,
     NAN,

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.autodiff.backprop import NoGradientError
-from situs.autodiff.graph import gradients
-from situs.autodiff.tape import GradientTape
-from situs.ops import math
-from situs.ops.constant import constant
-from situs.ops.nn import activation, bias, dropout, embedding, loss, normalize
-from situs.ops.reduce import reduce_sum
-from situs.ops.seeds import set_seed
+from situs._src.autodiff.backprop import NoGradientError
+from situs._src.autodiff.graph import gradients
+from situs._src.autodiff.tape import GradientTape
+from situs._src.base import dtype as dt
+from situs._src.ops import math
+from situs._src.ops.constant import constant
+from situs._src.ops.nn import activation, bias, dropout, embedding, loss, normalize
+from situs._src.ops.reduce import reduce_sum
+from situs._src.ops.seeds import set_seed
 from tests.gradients.check import (
     NAN,
     check,

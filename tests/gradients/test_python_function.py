@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import situs.autodiff.python_function  # noqa: F401 - declares the gradient
-from situs import dtype as dt
-from situs.ops import math
-from situs.ops.python_function import numpy_function, py_func, py_function
+import situs._src.autodiff.python_function  # noqa: F401 - declares the gradient
+from situs._src.base import dtype as dt
+from situs._src.ops import math
+from situs._src.ops.python_function import numpy_function, py_func, py_function
 from tests.gradients.check import check, check_graph, in_a_graph, sample, tape_gradient
 
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.autodiff.graph import gradients
-from situs.ops import clip, count, cumulative, norms, random, reduce, stateless
-from situs.ops.constant import constant
-from situs.ops.math import igamma
-from situs.ops.slices import IndexedSlices
+from situs._src.autodiff.graph import gradients
+from situs._src.base import dtype as dt
+from situs._src.ops import clip, count, cumulative, norms, random, reduce, stateless
+from situs._src.ops.constant import constant
+from situs._src.ops.math import igamma
+from situs._src.ops.slices import IndexedSlices
 from tests.gradients.check import (
     INF,
     NAN,

@@ -7,9 +7,9 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.ops import functional
-from situs.ops.constant import constant
+from situs._src.base import dtype as dt
+from situs._src.ops import functional
+from situs._src.ops.constant import constant
 from tests.gradients.check import check, check_graph
 from tests.gradients.test_math import sample
 

@@ -7,8 +7,8 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.ops.slices import IndexedSlicesValue, scaled
+from situs._src.base import dtype as dt
+from situs._src.ops.slices import IndexedSlicesValue, scaled
 
 TABLE = np.arange(10.0).reshape(5, 2)
 

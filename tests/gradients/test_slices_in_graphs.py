@@ -7,7 +7,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs import dtype as dt
+from situs._src.base import dtype as dt
 
 
 @pytest.fixture

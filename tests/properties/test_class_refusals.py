@@ -8,8 +8,8 @@ from enum import Enum
 import pytest
 
 import situs as tf
+from situs._src.ir.graph.context import get_default_graph
 from situs.errors import SitusError
-from situs.graph.context import get_default_graph
 from tests.properties.test_refusals import NAMES, VALUES
 
 LASTING = ("InteractiveSession", "test.TestCase", "Supervisor", "flags.FlagValues")  # outlive the test, or log it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs.devices.spec import DeviceSpec, MutableDeviceSpec
+from situs._src.base.devices.spec import DeviceSpec, MutableDeviceSpec
 
 numbers = st.one_of(st.none(), st.integers(0, 10**6))
 jobs = st.one_of(st.none(), st.text("abcwps_01", min_size=1))

@@ -7,11 +7,11 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs import settings
-from situs.cli.main import main
-from situs.devices.scope import build_into, here
+from situs._src.base import settings
+from situs._src.base.devices.scope import build_into, here
+from situs._src.base.proto.formats import parse
+from situs._src.cli.main import main
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
-from situs.proto.formats import parse
 
 NAMELESS: dict[str, object] = {}
 NAMELESS["a"] = NAMELESS

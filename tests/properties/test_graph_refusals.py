@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.devices.scope import build_into, here
+from situs._src.base.devices.scope import build_into, here
 from situs.errors import InvalidArgumentError, SitusError
 from tests.conftest import STUCK
 

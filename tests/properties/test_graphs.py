@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import situs.compat.v1 as tf
-from situs.ops.python_function import py_func
+from situs._src.ops.python_function import py_func
 
 SIZE = 3
 DEVICES = ["/cpu:0", "/gpu:0", "/gpu:1", "/gpu:2", "/gpu:3", None]

@@ -20,8 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.budget.ledger import REGION, Account, LimitReached, accounts
-from situs.eager import convert
+from situs._src.base.budget.ledger import REGION, Account, LimitReached, accounts
+from situs._src.runtime.eager import convert
 
 pytestmark = pytest.mark.virtual
 ROOM = 2**18  # what each GPU may hold in these tests: little, so that it is often full

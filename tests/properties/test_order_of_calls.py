@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import situs as tf
-from situs.devices import scope
-from situs.eager.counting import release
-from situs.tensor import Tensor
-from situs.tree import flatten
+from situs._src.base.devices import scope
+from situs._src.base.tensor import Tensor
+from situs._src.base.tree import flatten
+from situs._src.runtime.eager.counting import release
 from tests.op_table import ROWS, Host
 
 DTYPES = ["float32", "float64", "float16", "int32", "int64", "uint8", "complex64", "bool"]
@@ -42,7 +42,7 @@ def cast(value, dtype):
 def outcome(row, dtype):
     """What a call gives, as plain data: dtypes, shapes and bytes, or the error."""
     module, _, name = row.function.rpartition(".")
-    function = getattr(importlib.import_module(f"situs.ops.{module}"), name)
+    function = getattr(importlib.import_module(f"situs._src.ops.{module}"), name)
     args = [cast(value, dtype) for value in row.args]
     kwargs = {key: cast(value, dtype) for key, value in row.kwargs.items()}
     try:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from situs.devices.spec import EMPTY, parse_spec
+from situs._src.base.devices.spec import EMPTY, parse_spec
+from situs._src.placement.placer import place
 from situs.errors import InvalidArgumentError
-from situs.placement.placer import place
 from tests.sketch import DECLARED, draw, machine
 
 REQUESTS = ["", "", "", "", "/cpu:0", "/cpu:1", "/gpu:0", "/gpu:1", "/gpu", "/job:localhost", "/job:w", "/device:FOO:0"]

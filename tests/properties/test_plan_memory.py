@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import situs.compat.v1 as tf
-from situs.budget.ledger import accounts
-from situs.execution import parallel, reuse
-from situs.execution.program import SCRIPTED_AFTER
-from situs.ops.python_function import py_func
+from situs._src.base.budget.ledger import accounts
+from situs._src.ops.python_function import py_func
+from situs._src.runtime.execution import parallel, reuse
+from situs._src.runtime.execution.program import SCRIPTED_AFTER
 
 SIZE = 3
 ROW = np.linspace(-1, 1, SIZE)

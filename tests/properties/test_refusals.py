@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import situs as tf
+from situs._src.ir.graph.context import get_default_graph
 from situs.errors import SitusError
-from situs.graph.context import get_default_graph
 
 NAMES = (Path(__file__).parents[1] / "contract" / "public_names.txt").read_text().split()
 CONTAINS_ITSELF: list[object] = []

@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import situs as tf
-from situs.eager.bridge import TORCH_DTYPE
-from situs.registry import all_ops, traits
-from situs.registry.op import Op
-from situs.registry.traits import (
+from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.traits import (
     ALIAS,
     ALL_TRAITS,
     BLOCKS,
@@ -31,6 +29,8 @@ from situs.registry.traits import (
     STATE_ANYWHERE,
     VIEW,
 )
+from situs._src.runtime.eager.bridge import TORCH_DTYPE
+from situs.extend import all_ops, traits
 
 tf.data.Dataset.range(1)  # declares the ops of datasets
 VALUES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.25, 7.0, 1e-3, 40.0]
@@ -154,7 +154,7 @@ MOVED = {
 
 @pytest.mark.parametrize("declared", having(traits.MOVES), ids=lambda each: each.name)
 def test_what_moves_elements_changes_none(declared):
-    """So it can be done to the numbers of the elements, as `situs.symbolic.partial` does."""
+    """So it can be done to the numbers of the elements, as `situs._src.runtime.symbolic.partial` does."""
     move = MOVED[declared.name]
     numbers = np.arange(X.size, dtype=np.float32).reshape(X.shape)
     places = move(tf.constant(numbers)).numpy().astype(int)

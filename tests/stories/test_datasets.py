@@ -8,7 +8,7 @@ import pytest
 import situs as tf
 import situs.compat.v1 as tf1
 from situs import data, errors
-from situs.data import v1
+from situs._src.v1 import datasets as v1
 
 TRUE_WEIGHTS = np.array([2.0, -3.0, 0.5], np.float32)
 

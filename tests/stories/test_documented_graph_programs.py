@@ -76,7 +76,7 @@ def test_memory_options_are_taken(run_python):
         "session = tf.Session(config=config)\n"
     )
     ask = (
-        "from situs.budget import policy\nfrom situs.devices.inventory import process\n"
+        "from situs._src.base.budget import policy\nfrom situs._src.base.devices.inventory import process\n"
         "print(policy.of(process.devices()[0]))"
     )
     assert run_python(IMPORT + growth + ask, SITUS_VIRTUAL_GPUS="2").endswith("growth\n")

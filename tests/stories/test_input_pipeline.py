@@ -15,9 +15,9 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs import errors
+from situs._src.ops.python_function import py_func
 from situs.compat.v1 import train
 from situs.compat.v1.queue import FIFOQueue
-from situs.ops.python_function import py_func
 from tests.conftest import STUCK
 
 FILES = {b"a.txt": [1.0, 2.0, 3.0], b"b.txt": [4.0, 5.0, 6.0], b"c.txt": [7.0, 8.0, 9.0]}

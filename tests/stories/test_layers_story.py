@@ -7,7 +7,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs import modules
+from situs._src.checkpoints import modules
 from situs.compat.v1 import layers as layers1
 from situs.keras import layers, models
 

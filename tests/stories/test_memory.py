@@ -18,12 +18,12 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.budget.ledger import Account, accounts
-from situs.eager import convert, counting
-from situs.eager.tensor import EagerTensor
-from situs.ops.constant import constant
-from situs.placement import options
-from situs.tree import flatten
+from situs._src.base.budget.ledger import Account, accounts
+from situs._src.base.tree import flatten
+from situs._src.ops.constant import constant
+from situs._src.placement import options
+from situs._src.runtime.eager import convert, counting
+from situs._src.runtime.eager.tensor import EagerTensor
 from tests.op_table import ROWS, Host
 
 pytestmark = [pytest.mark.virtual, pytest.mark.usefixtures("fast")]
@@ -282,7 +282,7 @@ def _tensors(values: object) -> list[EagerTensor]:
 def _call(row) -> tuple[list[EagerTensor], list[EagerTensor]]:
     """What a row of the table takes and makes."""
     module, _, name = row.function.rpartition(".")
-    function = getattr(importlib.import_module(f"situs.ops.{module}"), name)
+    function = getattr(importlib.import_module(f"situs._src.ops.{module}"), name)
     args = [in_eager_code(value) for value in row.args]
     kwargs = {key: in_eager_code(value) for key, value in row.kwargs.items()}
     return _tensors([args, list(kwargs.values())]), _tensors([function(*args, **kwargs)])

@@ -22,11 +22,11 @@ import sys
 import numpy as np
 
 import situs.compat.v1 as tf
-from situs.compat.v1.door import through
-from situs.monitored.hook import SessionRunArgs, SessionRunHook
-from situs.monitored.logging_hooks import LoggingTensorHook, NanTensorHook
-from situs.monitored.stop import StopAtStepHook
-from situs.monitored.training_session import MonitoredTrainingSession
+from situs._src.v1.frontend import through
+from situs._src.v1.monitored.hook import SessionRunArgs, SessionRunHook
+from situs._src.v1.monitored.logging_hooks import LoggingTensorHook, NanTensorHook
+from situs._src.v1.monitored.stop import StopAtStepHook
+from situs._src.v1.monitored.training_session import MonitoredTrainingSession
 
 folder, last = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
@@ -98,10 +98,10 @@ def test_a_killed_loop_goes_on_from_its_last_checkpoint(tmp_path):
 def test_a_loop_over_epochs_ends_by_itself_and_is_seen_by_tensorboard(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    from situs.compat.v1.door import through
-    from situs.monitored.training_session import MonitoredTrainingSession
-    from situs.summaries import graph_summaries
-    from situs.summaries.cache import FileWriterCache
+    from situs._src.summaries import graph_summaries
+    from situs._src.summaries.cache import FileWriterCache
+    from situs._src.v1.frontend import through
+    from situs._src.v1.monitored.training_session import MonitoredTrainingSession
 
     with tf.Graph().as_default():
         dataset = tf.data.Dataset.range(10).repeat(2)

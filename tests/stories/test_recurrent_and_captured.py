@@ -7,8 +7,8 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.eager.bridge import host, place
+from situs._src.base import dtype as dt
+from situs._src.runtime.eager.bridge import host, place
 
 
 def test_a_gradient_flows_through_an_array_that_a_loop_reads():

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import situs
-from situs.cli.main import main
+from situs._src.cli.main import main
 
 
 def test_version(capsys):
@@ -37,13 +37,13 @@ def test_devices_as_json(capsys):
 
 
 def test_devices_loads_no_kernel_library(run_python):
-    program = "from situs.cli.main import main; import sys; main(['devices']); print('torch' in sys.modules)"
+    program = "from situs._src.cli.main import main; import sys; main(['devices']); print('torch' in sys.modules)"
     assert run_python(program).endswith("False\n")
 
 
 @pytest.mark.parametrize("env", [{}, {"CUDA_VISIBLE_DEVICES": "-1"}, {"CUDA_VISIBLE_DEVICES": "0"}])
 def test_demo_shows_devices_log_results_and_reasons(run_python, env):
-    out = run_python("from situs.cli.main import main; main(['demo'])", **env)
+    out = run_python("from situs._src.cli.main import main; main(['demo'])", **env)
     assert "4 virtual ones stand in" in out
     assert "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:3" in out
     assert "[ 98. 128.]], shape=(2, 2), dtype=float32)" in out
@@ -51,13 +51,13 @@ def test_demo_shows_devices_log_results_and_reasons(run_python, env):
 
 
 def test_demo_splits_what_gpus_there_are(run_python):
-    out = run_python("from situs.cli.main import main; main(['demo'])", SITUS_VIRTUAL_GPUS="2")
+    out = run_python("from situs._src.cli.main import main; main(['demo'])", SITUS_VIRTUAL_GPUS="2")
     assert "the first is split to make 4 logical ones" in out
     assert "device:GPU:3" in out
 
 
 def test_bad_settings_are_one_line_and_a_status(run_python):
-    program = "import sys; from situs.cli.main import main; sys.exit(main(['devices']))"
+    program = "import sys; from situs._src.cli.main import main; sys.exit(main(['devices']))"
     out = run_python(program, fails=True, SITUS_VIRTUAL_GPUS="lots")
     assert out == "situs: Cannot read SITUS_VIRTUAL_GPUS='lots'. Write a count such as 4, or 4x2GiB.\n"
 

@@ -150,7 +150,8 @@ def test_fractions_out_of_range_are_refused(module, fraction):
 
 
 POLICY = (
-    "import situs as tf\nfrom situs.budget import policy\nfrom situs.devices.inventory import process\n"
+    "import situs as tf\nfrom situs._src.base.budget import policy\n"
+    "from situs._src.base.devices.inventory import process\n"
     "gpus = tf.config.list_physical_devices('GPU')\n"
     "def limit(*limits): return [tf.config.LogicalDeviceConfiguration(memory_limit=m) for m in limits]\n"
     "{setting}\nfor gpu in tf.config.list_logical_devices('GPU'):\n"

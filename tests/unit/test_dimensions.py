@@ -10,8 +10,8 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
+from situs._src.base.shapes import Dimension, TensorShape, dimension_at_index, dimension_value
 from situs.errors import InvalidArgumentError
-from situs.shapes import Dimension, TensorShape, dimension_at_index, dimension_value
 
 
 def test_a_known_dimension_has_its_value_wherever_it_comes_from():

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from situs import dtype as dt
+from situs._src.base import dtype as dt
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from math import inf, isnan, nan
 import numpy as np
 import pytest
 
-from situs import settings
+from situs._src.base import settings
 from situs.errors import InvalidArgumentError
 
 

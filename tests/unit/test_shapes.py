@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from situs._src.base.shapes import TensorShape, brackets, broadcast, normalize_axis
 from situs.errors import InvalidArgumentError, SitusError
-from situs.shapes import TensorShape, brackets, broadcast, normalize_axis
 
 dims = st.lists(st.integers(0, 3), max_size=4)
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
+from situs._src.base.tree import flatten, listed, made_like, pack_like
 from situs.errors import DTypeError
-from situs.tree import flatten, listed, made_like, pack_like
 
 Pair = namedtuple("Pair", ["one", "other"])
 

@@ -1,13 +1,10 @@
-"""``import situs.compat.v1 as tf``: the front door of TensorFlow 1's dialect, graphs and sessions.
+"""TensorFlow 1's style: ``import situs.compat.v1 as tf``.
 
-Its names stand in ``__init__.pyi`` and are loaded when they are first used; `situs.compat.v1.door` says what
-calling them here means.
+Functions add to the default graph; `situs._src.v1.frontend` says how.
 """
 
-from pathlib import Path as _Path
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs.absent import hint as _hint
-from situs.compat.v1.door import through as _through
-from situs.lazy import attach as _attach
+from situs._src.v1.frontend import attach as _attach
 
-__getattr__, __dir__, __all__ = _attach(__name__, _Path(__file__).with_suffix(".pyi"), _through, _hint)
+__getattr__, __dir__, __all__ = _attach(__name__)

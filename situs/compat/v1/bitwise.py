@@ -1,11 +1,13 @@
-"""``tf.compat.v1.bitwise``."""
+"""``tf.bitwise`` of TensorFlow 1: functions add to the default graph."""
 
-from situs.compat.v1.door import open_door as _open_door
-from situs.ops.compare import bitwise_and as bitwise_and
-from situs.ops.compare import bitwise_invert as invert
-from situs.ops.compare import bitwise_or as bitwise_or
-from situs.ops.compare import bitwise_xor as bitwise_xor
-from situs.ops.compare import left_shift as left_shift
-from situs.ops.compare import right_shift as right_shift
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-_open_door(globals())
+from situs._src.ops.compare import bitwise_and as bitwise_and
+from situs._src.ops.compare import bitwise_invert as invert
+from situs._src.ops.compare import bitwise_or as bitwise_or
+from situs._src.ops.compare import bitwise_xor as bitwise_xor
+from situs._src.ops.compare import left_shift as left_shift
+from situs._src.ops.compare import right_shift as right_shift
+from situs._src.v1.frontend import build_graphs as _build_graphs
+
+_build_graphs(globals())

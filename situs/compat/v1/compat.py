@@ -1,16 +1,16 @@
-"""``tf.compat`` as programs of TensorFlow 1's dialect see it: ``tf.compat.v1`` is that dialect itself."""
+"""``tf.compat`` of TensorFlow 1: functions add to the default graph."""
 
-import importlib as _importlib
-from typing import Any as _Any
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs import compat as _compat
+from situs._src.base.shapes import dimension_at_index as dimension_at_index
+from situs._src.base.shapes import dimension_value as dimension_value
+from situs._src.base.start import compat_v1_itself as __getattr__
+from situs._src.base.text import as_bytes as as_bytes
+from situs._src.base.text import as_str as as_str
+from situs._src.base.text import as_str_any as as_str_any
+from situs._src.base.text import as_text as as_text
+from situs._src.base.text import path_to_bytes as path_to_bytes
+from situs._src.base.text import path_to_str as path_to_str
+from situs._src.v1.frontend import build_graphs as _build_graphs
 
-__all__ = [name for name in _compat.__all__ if name != "v1"]
-
-globals().update({name: getattr(_compat, name) for name in __all__})
-
-
-def __getattr__(name: str) -> _Any:
-    if name != "v1":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _importlib.import_module("situs.compat.v1")
+_build_graphs(globals())

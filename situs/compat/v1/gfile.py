@@ -1,76 +1,22 @@
-"""``tf.gfile``: the functions of ``tf.io.gfile`` under the names they had before.
+"""``tf.gfile``: the functions of ``tf.io.gfile`` under the names they had before."""
 
-MakeDirs             tf.io.gfile.makedirs
-DeleteRecursively    tf.io.gfile.rmtree
-"""
-# ruff: noqa: N802 - TensorFlow's names
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-from __future__ import annotations
+from situs._src.files.handle import GFile as FastGFile
+from situs._src.files.handle import GFile as GFile
+from situs._src.files.handle import GFile as Open
+from situs._src.v1.frontend import build_graphs as _build_graphs
+from situs._src.v1.gfile import Copy as Copy
+from situs._src.v1.gfile import DeleteRecursively as DeleteRecursively
+from situs._src.v1.gfile import Exists as Exists
+from situs._src.v1.gfile import Glob as Glob
+from situs._src.v1.gfile import IsDirectory as IsDirectory
+from situs._src.v1.gfile import ListDirectory as ListDirectory
+from situs._src.v1.gfile import MakeDirs as MakeDirs
+from situs._src.v1.gfile import MkDir as MkDir
+from situs._src.v1.gfile import Remove as Remove
+from situs._src.v1.gfile import Rename as Rename
+from situs._src.v1.gfile import Stat as Stat
+from situs._src.v1.gfile import Walk as Walk
 
-from collections.abc import Iterator as _Iterator
-from typing import Any as _Any
-
-from situs.files import tree as _tree
-from situs.files.handle import GFile as FastGFile
-from situs.files.handle import GFile as GFile
-from situs.files.handle import GFile as Open
-
-
-def Exists(filename: _Any) -> bool:
-    """Whether there is a file or folder of this name."""
-    return _tree.exists(filename)
-
-
-def IsDirectory(dirname: _Any) -> bool:
-    """Whether this is a folder."""
-    return _tree.isdir(dirname)
-
-
-def Stat(filename: _Any) -> _tree.FileStatistics:
-    """Size, time of the last change and kind of a file."""
-    return _tree.stat(filename)
-
-
-def ListDirectory(dirname: _Any) -> list[str]:
-    """The names in a folder, sorted."""
-    return _tree.listdir(dirname)
-
-
-def Glob(filename: _Any) -> list[str]:
-    """The paths that fit a pattern, or one of several."""
-    return _tree.glob(filename)
-
-
-def Walk(top: _Any, in_order: bool = True) -> _Iterator[tuple[str, list[str], list[str]]]:
-    """Goes through a tree of folders; with `in_order` a folder comes before those in it."""
-    return _tree.walk(top, in_order)
-
-
-def MkDir(dirname: _Any) -> None:
-    """Makes a folder in one that exists."""
-    _tree.mkdir(dirname)
-
-
-def MakeDirs(dirname: _Any) -> None:
-    """Makes a folder and those above it."""
-    _tree.makedirs(dirname)
-
-
-def Remove(filename: _Any) -> None:
-    """Deletes a file."""
-    _tree.remove(filename)
-
-
-def DeleteRecursively(dirname: _Any) -> None:
-    """Deletes a folder with all that is in it, or a file."""
-    _tree.rmtree(dirname)
-
-
-def Copy(oldpath: _Any, newpath: _Any, overwrite: bool = False) -> None:
-    """Copies a file; one that is there already only with `overwrite`."""
-    _tree.copy(oldpath, newpath, overwrite)
-
-
-def Rename(oldname: _Any, newname: _Any, overwrite: bool = False) -> None:
-    """Gives a file or folder another name; one that is taken only with `overwrite`."""
-    _tree.rename(oldname, newname, overwrite)
+_build_graphs(globals())

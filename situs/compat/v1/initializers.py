@@ -1,24 +1,26 @@
-"""``tf.compat.v1.initializers``."""
+"""``tf.initializers`` of TensorFlow 1: functions add to the default graph."""
 
-from situs.compat.v1.door import open_door as _open_door
-from situs.variables.collections import global_variables_initializer as global_variables
-from situs.variables.collections import local_variables_initializer as local_variables
-from situs.variables.collections import variables_initializer as variables
-from situs.variables.initializers import constant_initializer as constant
-from situs.variables.initializers import glorot_normal_initializer as glorot_normal
-from situs.variables.initializers import glorot_uniform_initializer as glorot_uniform
-from situs.variables.initializers import he_normal as he_normal
-from situs.variables.initializers import he_uniform as he_uniform
-from situs.variables.initializers import identity_initializer as identity
-from situs.variables.initializers import lecun_normal as lecun_normal
-from situs.variables.initializers import lecun_uniform as lecun_uniform
-from situs.variables.initializers import ones_initializer as ones
-from situs.variables.initializers import orthogonal_initializer as orthogonal
-from situs.variables.initializers import random_normal_initializer as random_normal
-from situs.variables.initializers import random_uniform_initializer as random_uniform
-from situs.variables.initializers import truncated_normal_initializer as truncated_normal
-from situs.variables.initializers import uniform_unit_scaling_initializer as uniform_unit_scaling
-from situs.variables.initializers import variance_scaling_initializer as variance_scaling
-from situs.variables.initializers import zeros_initializer as zeros
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-_open_door(globals())
+from situs._src.v1.frontend import build_graphs as _build_graphs
+from situs._src.variables.collections import global_variables_initializer as global_variables
+from situs._src.variables.collections import local_variables_initializer as local_variables
+from situs._src.variables.collections import variables_initializer as variables
+from situs._src.variables.initializers import Constant as constant
+from situs._src.variables.initializers import GlorotNormal as glorot_normal
+from situs._src.variables.initializers import GlorotUniform as glorot_uniform
+from situs._src.variables.initializers import Identity as identity
+from situs._src.variables.initializers import Ones as ones
+from situs._src.variables.initializers import Orthogonal as orthogonal
+from situs._src.variables.initializers import RandomNormal as random_normal
+from situs._src.variables.initializers import RandomUniform as random_uniform
+from situs._src.variables.initializers import TruncatedNormal as truncated_normal
+from situs._src.variables.initializers import UniformUnitScaling as uniform_unit_scaling
+from situs._src.variables.initializers import VarianceScaling as variance_scaling
+from situs._src.variables.initializers import Zeros as zeros
+from situs._src.variables.initializers import he_normal as he_normal
+from situs._src.variables.initializers import he_uniform as he_uniform
+from situs._src.variables.initializers import lecun_normal as lecun_normal
+from situs._src.variables.initializers import lecun_uniform as lecun_uniform
+
+_build_graphs(globals())

@@ -1,21 +1,23 @@
-"""``tf.compat.v1.io``."""
+"""``tf.io`` of TensorFlow 1: functions add to the default graph."""
 
-from situs import file_io as gfile
-from situs.compat.v1.door import open_door as _open_door
-from situs.data.record_iterator import tf_record_iterator as tf_record_iterator
-from situs.files.graph_file import write_graph as write_graph
-from situs.files.ops import read_file as read_file
-from situs.files.ops import write_file as write_file
-from situs.files.record_writer import TFRecordCompressionType as TFRecordCompressionType
-from situs.files.record_writer import TFRecordOptions as TFRecordOptions
-from situs.files.record_writer import TFRecordWriter as TFRecordWriter
-from situs.ops.decode import decode_raw_v1 as decode_raw
-from situs.ops.decode_csv import decode_csv as decode_csv
-from situs.ops.parse_example import FixedLenFeature as FixedLenFeature
-from situs.ops.parse_example import VarLenFeature as VarLenFeature
-from situs.ops.parse_example import parse_example_v1 as parse_example
-from situs.ops.parse_example import parse_single_example_v1 as parse_single_example
-from situs.ops.strings import decode_base64 as decode_base64
-from situs.ops.strings import encode_base64 as encode_base64
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-_open_door(globals())
+from situs._src.data.record_iterator import tf_record_iterator as tf_record_iterator
+from situs._src.files.graph_file import write_graph as write_graph
+from situs._src.files.ops import read_file as read_file
+from situs._src.files.ops import write_file as write_file
+from situs._src.files.record_writer import TFRecordCompressionType as TFRecordCompressionType
+from situs._src.files.record_writer import TFRecordOptions as TFRecordOptions
+from situs._src.files.record_writer import TFRecordWriter as TFRecordWriter
+from situs._src.ops.decode import decode_raw_v1 as decode_raw
+from situs._src.ops.decode_csv import decode_csv as decode_csv
+from situs._src.ops.parse_example import FixedLenFeature as FixedLenFeature
+from situs._src.ops.parse_example import VarLenFeature as VarLenFeature
+from situs._src.ops.parse_example import parse_example_v1 as parse_example
+from situs._src.ops.parse_example import parse_single_example_v1 as parse_single_example
+from situs._src.ops.strings import decode_base64 as decode_base64
+from situs._src.ops.strings import encode_base64 as encode_base64
+from situs._src.v1.frontend import build_graphs as _build_graphs
+from situs.io import gfile as gfile
+
+_build_graphs(globals())

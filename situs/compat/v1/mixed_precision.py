@@ -1,6 +1,11 @@
-"""``tf.compat.v1.mixed_precision``."""
+"""``tf.mixed_precision``: scaled losses."""
 
-from situs.optimizers.loss_scale_v1 import DynamicLossScale as DynamicLossScale
-from situs.optimizers.loss_scale_v1 import FixedLossScale as FixedLossScale
-from situs.optimizers.loss_scale_v1 import LossScale as LossScale
-from situs.optimizers.loss_scale_v1 import MixedPrecisionLossScaleOptimizer as MixedPrecisionLossScaleOptimizer
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.v1.frontend import build_graphs as _build_graphs
+from situs._src.v1.optimizers.loss_scale import DynamicLossScale as DynamicLossScale
+from situs._src.v1.optimizers.loss_scale import FixedLossScale as FixedLossScale
+from situs._src.v1.optimizers.loss_scale import LossScale as LossScale
+from situs._src.v1.optimizers.loss_scale import MixedPrecisionLossScaleOptimizer as MixedPrecisionLossScaleOptimizer
+
+_build_graphs(globals())

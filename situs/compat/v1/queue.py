@@ -1,31 +1,12 @@
-"""``tf.compat.v1.queue``: queues that are made in the default graph, unless ops run at once.
+"""``tf.queue`` of TensorFlow 1: functions add to the default graph."""
 
-Their methods need nothing of the kind: they add to the graph of the queue.
-"""
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-from typing import Any as _Any
+from situs._src.ops.queue_base import QueueBase as QueueBase
+from situs._src.v1.default_graph_queues import FIFOQueue as FIFOQueue
+from situs._src.v1.default_graph_queues import PaddingFIFOQueue as PaddingFIFOQueue
+from situs._src.v1.default_graph_queues import PriorityQueue as PriorityQueue
+from situs._src.v1.default_graph_queues import RandomShuffleQueue as RandomShuffleQueue
+from situs._src.v1.frontend import build_graphs as _build_graphs
 
-from situs.compat.v1.door import call_through as _call_through
-from situs.ops import queue as _queue
-from situs.ops.queue import QueueBase as QueueBase
-
-
-class _InDefaultGraph:
-    def __init__(self, *args: _Any, **kwargs: _Any) -> None:
-        _call_through(super().__init__, args, kwargs)
-
-
-class FIFOQueue(_InDefaultGraph, _queue.FIFOQueue):
-    """A queue that gives elements out in the order they came in."""
-
-
-class RandomShuffleQueue(_InDefaultGraph, _queue.RandomShuffleQueue):
-    """A queue that gives elements out at random."""
-
-
-class PaddingFIFOQueue(_InDefaultGraph, _queue.PaddingFIFOQueue):
-    """A queue whose elements may differ in size."""
-
-
-class PriorityQueue(_InDefaultGraph, _queue.PriorityQueue):
-    """A queue that gives the element with the least priority out first."""
+_build_graphs(globals())

@@ -1,19 +1,21 @@
-"""``tf.compat.v1.strings``."""
+"""``tf.strings`` of TensorFlow 1: functions add to the default graph."""
 
-from situs.compat.v1.door import open_door as _open_door
-from situs.ops.printing import format as format
-from situs.ops.regex import regex_full_match as regex_full_match
-from situs.ops.regex import regex_replace as regex_replace
-from situs.ops.strings import as_string as as_string
-from situs.ops.strings import join as join
-from situs.ops.strings import length_v1 as length
-from situs.ops.strings import lower as lower
-from situs.ops.strings import reduce_join_v1 as reduce_join
-from situs.ops.strings import split as split
-from situs.ops.strings import string_to_number as to_number
-from situs.ops.strings import strip as strip
-from situs.ops.strings import substr_v1 as substr
-from situs.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
-from situs.ops.strings import upper as upper
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-_open_door(globals())
+from situs._src.ops.printing import format as format
+from situs._src.ops.regex import regex_full_match as regex_full_match
+from situs._src.ops.regex import regex_replace as regex_replace
+from situs._src.ops.strings import as_string as as_string
+from situs._src.ops.strings import join as join
+from situs._src.ops.strings import length_v1 as length
+from situs._src.ops.strings import lower as lower
+from situs._src.ops.strings import reduce_join_v1 as reduce_join
+from situs._src.ops.strings import split as split
+from situs._src.ops.strings import string_to_number as to_number
+from situs._src.ops.strings import strip as strip
+from situs._src.ops.strings import substr_v1 as substr
+from situs._src.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
+from situs._src.ops.strings import upper as upper
+from situs._src.v1.frontend import build_graphs as _build_graphs
+
+_build_graphs(globals())

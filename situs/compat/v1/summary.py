@@ -1,28 +1,7 @@
-"""``tf.compat.v1.summary``: summaries as tensors, and the writer that takes them."""
+"""``tf.summary`` of TensorFlow 1: functions add to the default graph."""
 
-from typing import Any as _Any
+# Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs.compat.v1.door import open_door as _open_door
-from situs.summaries import messages as _messages
-from situs.summaries.cache import FileWriterCache as FileWriterCache
-from situs.summaries.file_writer import FileWriter as FileWriter
-from situs.summaries.graph_summaries import audio as audio
-from situs.summaries.graph_summaries import get_summary_description as get_summary_description
-from situs.summaries.graph_summaries import histogram as histogram
-from situs.summaries.graph_summaries import image as image
-from situs.summaries.graph_summaries import merge as merge
-from situs.summaries.graph_summaries import merge_all as merge_all
-from situs.summaries.graph_summaries import scalar as scalar
-from situs.summaries.graph_summaries import tensor_summary as tensor_summary
-from situs.summaries.graph_summaries import text as text
+from situs._src.v1.frontend import attach as _attach
 
-_open_door(globals())
-
-_MESSAGES = ["Event", "SessionLog", "Summary", "SummaryDescription", "TaggedRunMetadata"]
-__all__ = [name for name in globals() if not name.startswith("_")] + _MESSAGES
-
-
-def __getattr__(name: str) -> _Any:
-    if name not in _MESSAGES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(_messages, name)  # loads TensorBoard's classes
+__getattr__, __dir__, __all__ = _attach(__name__)

@@ -1,3 +1,5 @@
-"""``tensorflow.python.client.timeline``."""
+"""``tf.python.client.timeline``: traces of sessions for Chrome's viewer."""
 
-from situs.session.timeline import Timeline as Timeline
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.runtime.session.timeline import Timeline as Timeline

@@ -12,7 +12,7 @@ from typing import Any
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.devices.scope import build_into, here
+from situs._src.base.devices.scope import build_into, here
 from tests.fuzz.case import Case
 from tests.fuzz.values import Values
 

@@ -17,8 +17,8 @@ import numpy as np
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.checkpoints.index import MARK
-from situs.devices.scope import build_into, here
+from situs._src.base.devices.scope import build_into, here
+from situs._src.checkpoints.index import MARK
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import mutated_bytes, mutated_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from situs.cli.main import main
+from situs._src.cli.main import main
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import PIECES, mutated_text
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs import settings
-from situs.devices.inventory import Inventory
-from situs.devices.logical import LogicalDeviceConfiguration
-from situs.proto.formats import from_json, parse, to_json, to_text
+from situs._src.base import settings
+from situs._src.base.devices.inventory import Inventory
+from situs._src.base.devices.logical import LogicalDeviceConfiguration
+from situs._src.base.proto.formats import from_json, parse, to_json, to_text
 from tests.fuzz.case import Case, require
 from tests.fuzz.drawing import Drawer
 from tests.fuzz.mutation import NUMBERS, mutated_text

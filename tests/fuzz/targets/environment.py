@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from random import Random
 
-from situs import settings
-from situs.devices.inventory import Inventory
+from situs._src.base import settings
+from situs._src.base.devices.inventory import Inventory
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import mutated_text
 

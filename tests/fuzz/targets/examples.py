@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import situs as tf
-from situs.devices.scope import build_into, here
-from situs.proto.example import Example, SequenceExample
-from situs.proto.formats import from_bytes
+from situs._src.base.devices.scope import build_into, here
+from situs._src.base.proto.example import Example, SequenceExample
+from situs._src.base.proto.formats import from_bytes
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import mutated_bytes
 

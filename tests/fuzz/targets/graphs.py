@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import situs.compat.v1 as tf
-from situs.importing import read_graph_def
-from situs.proto.formats import to_json, to_text
+from situs._src.base.proto.formats import to_json, to_text
+from situs._src.tracing.importing import read_graph_def
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import mutated_bytes, mutated_text
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.devices.scope import build_into, here
+from situs._src.base.devices.scope import build_into, here
 from tests.fuzz.case import Case
 from tests.fuzz.targets.calls import arguments
 from tests.fuzz.values import Values

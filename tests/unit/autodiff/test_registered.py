@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import situs as tf
-import situs.autodiff.registered as registered
+import situs._src.autodiff.registered as registered
 import situs.compat.v1 as v1
 
 

@@ -268,7 +268,7 @@ def test_threads_have_tapes_of_their_own():
 
 
 def test_a_tape_keeps_no_tensor_that_no_rule_asks_for():
-    from situs.budget.ledger import accounts
+    from situs._src.base.budget.ledger import accounts
 
     account = accounts()[0]
     with tf.device("/gpu:0"):

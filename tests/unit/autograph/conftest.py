@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from situs import dtype
-from situs.autograph import hooks
+from situs._src.base import dtype
+from situs._src.base.shapes import TensorShape
+from situs._src.base.tensor import Tensor
+from situs._src.tracing.autograph import hooks
 from situs.errors import OperatorNotAllowedInGraphError
-from situs.shapes import TensorShape
-from situs.tensor import Tensor
 
 
 class Symbolic(Tensor):

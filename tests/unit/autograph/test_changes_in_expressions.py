@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from situs.autograph import convert, is_converted
+from situs._src.tracing.autograph import convert
+from situs.autograph import is_converted
 from situs.errors import InvalidArgumentError, OperatorNotAllowedInGraphError
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from situs.autograph import convert, is_converted, to_code
+from situs._src.tracing.autograph import convert
+from situs.autograph import is_converted, to_code
 
 SEEN: list[Any] = []
 COUNTER = 0

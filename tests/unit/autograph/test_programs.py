@@ -10,7 +10,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from situs.autograph import convert, is_converted
+from situs._src.tracing.autograph import convert
+from situs.autograph import is_converted
 from situs.errors import InvalidArgumentError, UnimplementedError
 
 NAMES = st.sampled_from("abc")

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from situs.autograph import convert, do_not_convert, hooks, is_converted, operators, to_code, to_graph
+from situs._src.ops import math as situs_math
+from situs._src.tracing.autograph import convert, hooks, operators
+from situs.autograph import do_not_convert, is_converted, to_code, to_graph
 from situs.errors import InvalidArgumentError, SitusError
-from situs.ops import math as situs_math
 
 
 def generator(n):

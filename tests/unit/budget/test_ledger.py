@@ -11,8 +11,8 @@ from itertools import count
 import pytest
 
 import situs as tf
-from situs.budget.ledger import LISTED_FROM, REGION, Account, LimitReached, accounts
-from situs.devices.inventory import process
+from situs._src.base.budget.ledger import LISTED_FROM, REGION, Account, LimitReached, accounts
+from situs._src.base.devices.inventory import process
 
 MIB = 2**20
 

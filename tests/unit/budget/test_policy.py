@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from situs.budget import policy
-from situs.devices.inventory import Inventory
-from situs.devices.logical import LogicalDeviceConfiguration as Part
-from situs.devices.physical import Card, PhysicalDevice
-from situs.eager import reserve
+from situs._src.base.budget import policy
+from situs._src.base.devices.inventory import Inventory
+from situs._src.base.devices.logical import LogicalDeviceConfiguration as Part
+from situs._src.base.devices.physical import Card, PhysicalDevice
+from situs._src.base.settings import VirtualGpus
+from situs._src.runtime.eager import reserve
 from situs.errors import AlreadyInitializedError, InvalidArgumentError
-from situs.settings import VirtualGpus
 
 MIB = 2**20
 GIB = 2**30

@@ -27,11 +27,11 @@ os.environ.setdefault("SITUS_VIRTUAL_GPUS", "2")
 import torch
 
 import situs as tf
-from situs.checkpoints.checkpoint import Checkpoint
-from situs.checkpoints.finding import latest_checkpoint
-from situs.checkpoints.manager import CheckpointManager
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.saver import Saver
+from situs._src.checkpoints.checkpoint import Checkpoint
+from situs._src.checkpoints.finding import latest_checkpoint
+from situs._src.checkpoints.manager import CheckpointManager
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.saver import Saver
 
 DEVICES = ("/cpu:0", "/gpu:0", "/gpu:1")
 SIZE = 3000
@@ -94,7 +94,7 @@ WAYS = {"saver": by_saver, "overwriting": by_overwriting, "manager": by_manager}
 
 
 def tf_state(folder: Path) -> list[str]:
-    from situs.checkpoints.state import get_checkpoint_state
+    from situs._src.checkpoints.state import get_checkpoint_state
 
     found = get_checkpoint_state(folder)
     return [] if found is None else list(found.all_model_checkpoint_paths)

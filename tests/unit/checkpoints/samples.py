@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs import dtype as dt
-from situs.checkpoints.layout import index_path
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.writer import Saved, write
-from situs.dtype import DType
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import DType
+from situs._src.checkpoints.layout import index_path
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.writer import Saved, write
 
 VALUES: dict[str, tuple[DType, Any]] = {
     "b": (dt.bool, torch.tensor([True, False, True])),

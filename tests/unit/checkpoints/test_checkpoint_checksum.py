@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from situs.checkpoints.checksum import Checksum, beside
+from situs._src.checkpoints.checksum import Checksum, beside
 
 MIB = 2**20
 

@@ -14,11 +14,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from situs.checkpoints import encoding
-from situs.checkpoints.index import LARGEST, Index
-from situs.checkpoints.layout import index_path, shards_on_disk
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.strict_json import DEEPEST, NotStrictError, loads
+from situs._src.checkpoints import encoding
+from situs._src.checkpoints.index import LARGEST, Index
+from situs._src.checkpoints.layout import index_path, shards_on_disk
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.strict_json import DEEPEST, NotStrictError, loads
 from situs.errors import (
     DataLossError,
     InvalidArgumentError,
@@ -244,7 +244,7 @@ def test_an_index_that_is_too_large_is_refused_before_it_is_read(sample):
 
 
 def test_an_index_that_would_be_too_large_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("situs.checkpoints.writer.LARGEST", 100)
+    monkeypatch.setattr("situs._src.checkpoints.writer.LARGEST", 100)
     with pytest.raises(InvalidArgumentError, match="A checkpoint of 4 variables would have an index of"):
         write_sample(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from situs import dtype as dt
-from situs.checkpoints import encoding
-from situs.checkpoints.encoding import Vessel, pieces, size_of, stored_as
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.writer import Saved, write
-from situs.dtype import FIXED
-from situs.eager.bridge import TORCH_DTYPE
-from situs.eager.tensor import to_numpy_value
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FIXED
+from situs._src.checkpoints import encoding
+from situs._src.checkpoints.encoding import Vessel, pieces, size_of, stored_as
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.writer import Saved, write
+from situs._src.runtime.eager.bridge import TORCH_DTYPE
+from situs._src.runtime.eager.tensor import to_numpy_value
 from situs.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError
 
 CPU = "/device:CPU:0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from situs.checkpoints.keeping import Keeper
+from situs._src.checkpoints.keeping import Keeper
 from situs.errors import PermissionDeniedError
 
 

@@ -8,11 +8,11 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.checkpoints.checkpoint import Checkpoint, CheckpointV1
-from situs.checkpoints.finding import latest_checkpoint, load_variable
-from situs.checkpoints.layout import index_path
-from situs.checkpoints.manager import CheckpointManager
-from situs.checkpoints.state import update_checkpoint_state
+from situs._src.checkpoints.checkpoint import Checkpoint, CheckpointV1
+from situs._src.checkpoints.finding import latest_checkpoint, load_variable
+from situs._src.checkpoints.layout import index_path
+from situs._src.checkpoints.manager import CheckpointManager
+from situs._src.checkpoints.state import update_checkpoint_state
 
 
 def manager(folder, keep=2, v=None, **arguments):
@@ -65,7 +65,7 @@ def test_all_are_kept_and_known(tmp_path):
 
 def test_one_is_kept_in_so_many_hours(tmp_path, monkeypatch):
     now = [1_000_000.0]
-    monkeypatch.setattr("situs.checkpoints.keeping.time.time", lambda: now[0])
+    monkeypatch.setattr("situs._src.checkpoints.keeping.time.time", lambda: now[0])
     for _ in range(3):  # three processes
         made = manager(tmp_path, 1, keep_checkpoint_every_n_hours=1)
         made.restore_or_initialize()

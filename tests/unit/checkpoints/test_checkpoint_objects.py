@@ -14,14 +14,14 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.checkpoints.checkpoint import Checkpoint, CheckpointV1
-from situs.checkpoints.finding import latest_checkpoint, list_variables, load_variable
-from situs.checkpoints.objects import GRAPH_KEY, pruned, walk
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.restoration import _waiting
-from situs.checkpoints.saver import Saver
-from situs.checkpoints.status import CheckpointLoadStatus, InitializationOnlyStatus, NameBasedSaverStatus
-from situs.checkpoints.trackable import Trackable
+from situs._src.checkpoints.checkpoint import Checkpoint, CheckpointV1
+from situs._src.checkpoints.finding import latest_checkpoint, list_variables, load_variable
+from situs._src.checkpoints.objects import GRAPH_KEY, pruned, walk
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.restoration import _waiting
+from situs._src.checkpoints.saver import Saver
+from situs._src.checkpoints.status import CheckpointLoadStatus, InitializationOnlyStatus, NameBasedSaverStatus
+from situs._src.checkpoints.trackable import Trackable
 from situs.errors import DataLossError, InvalidArgumentError, NotFoundError, ResourceExhaustedError
 
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -231,7 +231,7 @@ def test_a_save_that_fails_is_not_counted(tmp_path, monkeypatch):
 
     for place in ("write", "update_checkpoint_state"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"situs.checkpoints.checkpoint.{place}", full)
+            patch.setattr(f"situs._src.checkpoints.checkpoint.{place}", full)
             with pytest.raises(ResourceExhaustedError):
                 checkpoint.save(tmp_path / "ck")
     assert checkpoint.save_counter.numpy() == 1
@@ -610,7 +610,7 @@ def test_without_a_session_there_are_no_values(tmp_path):
     ],
 )
 def test_a_graph_that_makes_no_sense_is_an_error(tmp_path, monkeypatch, text):
-    monkeypatch.setattr("situs.checkpoints.checkpoint.to_text", lambda graph: text)
+    monkeypatch.setattr("situs._src.checkpoints.checkpoint.to_text", lambda graph: text)
     path = Checkpoint(v=tf.Variable(1.0)).write(tmp_path / "ck")
     with pytest.raises(DataLossError, match=r"The object graph of .* is not what Situs writes"):
         Checkpoint(v=tf.Variable(1.0)).read(path)
@@ -618,7 +618,7 @@ def test_a_graph_that_makes_no_sense_is_an_error(tmp_path, monkeypatch, text):
 
 def test_a_graph_that_names_no_value_is_an_error(tmp_path, monkeypatch):
     text = b'{"nodes":[{"children":{"v":1}},{"key":"other"}]}'
-    monkeypatch.setattr("situs.checkpoints.checkpoint.to_text", lambda graph: text)
+    monkeypatch.setattr("situs._src.checkpoints.checkpoint.to_text", lambda graph: text)
     path = Checkpoint(v=tf.Variable(1.0)).write(tmp_path / "ck")
     with pytest.raises(NotFoundError, match="Key other not found"):
         Checkpoint(v=tf.Variable(1.0)).read(path)
@@ -628,7 +628,7 @@ def test_a_graph_that_leads_round_and_round_is_followed_once(tmp_path, monkeypat
     text = b'{"nodes":[{"children":{"a":0,"v":1}},{"key":"v/.ATTRIBUTES/VARIABLE_VALUE"}]}'
     checkpoint = Checkpoint(v=tf.Variable(1.0))
     checkpoint.a = checkpoint
-    monkeypatch.setattr("situs.checkpoints.checkpoint.to_text", lambda graph: text)
+    monkeypatch.setattr("situs._src.checkpoints.checkpoint.to_text", lambda graph: text)
     path = checkpoint.write(tmp_path / "ck")
     checkpoint.read(path).assert_consumed()
 

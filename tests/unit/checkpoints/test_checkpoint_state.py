@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.checkpoints.finding import (
+from situs._src.base import dtype as dt
+from situs._src.base.proto.meta_graph import CheckpointState
+from situs._src.checkpoints.finding import (
     checkpoint_exists,
     get_checkpoint_mtimes,
     latest_checkpoint,
@@ -23,13 +24,12 @@ from situs.checkpoints.finding import (
     load_variable,
     remove_checkpoint,
 )
-from situs.checkpoints.index import Index
-from situs.checkpoints.layout import index_path, shards_on_disk
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.state import generate_checkpoint_state_proto, get_checkpoint_state, update_checkpoint_state
-from situs.checkpoints.waiting import checkpoints_iterator, wait_for_new_checkpoint
+from situs._src.checkpoints.index import Index
+from situs._src.checkpoints.layout import index_path, shards_on_disk
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.state import generate_checkpoint_state_proto, get_checkpoint_state, update_checkpoint_state
+from situs._src.checkpoints.waiting import checkpoints_iterator, wait_for_new_checkpoint
 from situs.errors import DTypeError, InvalidArgumentError, NotFoundError
-from situs.proto.meta_graph import CheckpointState
 from tests.conftest import STUCK
 from tests.unit.checkpoints.samples import VALUES, is_sample, read_all, write_sample
 

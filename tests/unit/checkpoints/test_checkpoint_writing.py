@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 import torch
 
-from situs import dtype as dt
-from situs.checkpoints import writer
-from situs.checkpoints.finding import remove_checkpoint
-from situs.checkpoints.layout import index_path, prefix_path, shard_file, shard_path, shards_on_disk
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.sweeping import sweep
-from situs.checkpoints.writer import Saved, write
+from situs._src.base import dtype as dt
+from situs._src.checkpoints import writer
+from situs._src.checkpoints.finding import remove_checkpoint
+from situs._src.checkpoints.layout import index_path, prefix_path, shard_file, shard_path, shards_on_disk
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.sweeping import sweep
+from situs._src.checkpoints.writer import Saved, write
+from situs._src.files.drafts import Draft, write_whole
 from situs.errors import (
     AbortedError,
     InvalidArgumentError,
@@ -30,7 +31,6 @@ from situs.errors import (
     ResourceExhaustedError,
     UnknownError,
 )
-from situs.files.drafts import Draft, write_whole
 from tests.conftest import STUCK
 from tests.unit.checkpoints.samples import forge, is_sample, read_all, write_sample
 
@@ -249,8 +249,8 @@ def test_a_disk_that_takes_no_more_bytes_leaves_the_old_checkpoint(tmp_path, run
 import os, resource, signal, torch
 import situs as tf
 from situs import dtype as dt
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.writer import Saved, write
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.writer import Saved, write
 from pathlib import Path
 prefix = Path({str(tmp_path)!r}, "m")
 write(prefix, [Saved("w", dt.float32, torch.ones(2), "CPU:0")])
@@ -383,9 +383,9 @@ def test_processes_that_save_in_one_folder_do_not_disturb_each_other(tmp_path):
 import sys, torch
 from pathlib import Path
 from situs import dtype as dt
-from situs.checkpoints.finding import remove_checkpoint
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.writer import Saved, write
+from situs._src.checkpoints.finding import remove_checkpoint
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.writer import Saved, write
 folder, name = Path(sys.argv[1]), sys.argv[2]
 for step in range(25):
     write(folder / f"{name}-{step}", [Saved("w", dt.float32, torch.full((5000,), float(step)), "CPU:0")])
@@ -527,7 +527,7 @@ def test_an_index_of_another_place_leads_to_no_deletion(tmp_path):
 def test_a_deletion_that_was_cut_short_is_finished_by_the_next_save(tmp_path, monkeypatch):
     write(tmp_path / "old", [value(1)])
     with monkeypatch.context() as patch:
-        patch.setattr("situs.checkpoints.finding.delete_unused", failing(KeyboardInterrupt())(None))
+        patch.setattr("situs._src.checkpoints.finding.delete_unused", failing(KeyboardInterrupt())(None))
         with pytest.raises(KeyboardInterrupt):
             remove_checkpoint(tmp_path / "old")
     assert not index_path(tmp_path / "old").exists()

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs.compat.v1 as tf
-from situs.checkpoints.finding import latest_checkpoint
-from situs.checkpoints.meta_files import import_meta_graph, read_meta_graph_file
-from situs.checkpoints.meta_graph import export_meta_graph
-from situs.checkpoints.saver import Saver
+from situs._src.base.proto.formats import parse
+from situs._src.base.proto.meta_graph import MetaGraphDef, VariableDef
+from situs._src.checkpoints.finding import latest_checkpoint
+from situs._src.checkpoints.meta_files import import_meta_graph, read_meta_graph_file
+from situs._src.checkpoints.meta_graph import export_meta_graph
+from situs._src.checkpoints.saver import Saver
 from situs.errors import InvalidArgumentError, NotFoundError, OpError, UnimplementedError
-from situs.proto.formats import parse
-from situs.proto.meta_graph import MetaGraphDef, VariableDef
 
 
 @pytest.fixture

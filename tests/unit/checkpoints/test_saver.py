@@ -11,11 +11,12 @@ import pytest
 
 import situs as tf2
 import situs.compat.v1 as tf
-from situs.checkpoints.finding import latest_checkpoint, list_variables, load_variable
-from situs.checkpoints.reader import CheckpointReader
-from situs.checkpoints.saver import Saver
-from situs.checkpoints.state import get_checkpoint_state
-from situs.dtype import FIXED
+from situs._src.base.dtype import FIXED
+from situs._src.base.proto.meta_graph import SaverDef
+from situs._src.checkpoints.finding import latest_checkpoint, list_variables, load_variable
+from situs._src.checkpoints.reader import CheckpointReader
+from situs._src.checkpoints.saver import Saver
+from situs._src.checkpoints.state import get_checkpoint_state
 from situs.errors import (
     DataLossError,
     DTypeError,
@@ -24,7 +25,6 @@ from situs.errors import (
     NotFoundError,
     ResourceExhaustedError,
 )
-from situs.proto.meta_graph import SaverDef
 
 
 @pytest.fixture(autouse=True)
@@ -191,7 +191,7 @@ def test_names_are_those_of_operations(tmp_path):
 
 
 def test_a_checkpoint_of_objects_is_restored_by_names(tmp_path):
-    from situs.checkpoints.checkpoint import Checkpoint
+    from situs._src.checkpoints.checkpoint import Checkpoint
 
     path = _eager(lambda: Checkpoint(net={"deep": tf2.Variable(9.0, name="ww")}).save(tmp_path / "ck"))
     v = tf.Variable(0.0, name="ww")
@@ -241,7 +241,7 @@ def test_the_index_tells_where_a_variable_was(tmp_path):
 
 
 def test_what_has_no_room_on_a_device_is_an_error_and_the_old_value_stays(tmp_path, monkeypatch):
-    from situs.eager import tensor as eager_tensor
+    from situs._src.runtime.eager import tensor as eager_tensor
 
     with tf.device("/gpu:0"):
         v = tf.Variable([1.0], name="v")
@@ -253,7 +253,7 @@ def test_what_has_no_room_on_a_device_is_an_error_and_the_old_value_stays(tmp_pa
         raise ResourceExhaustedError("OOM")
 
     with monkeypatch.context() as patch:
-        patch.setattr("situs.checkpoints.cells.copy_to", no_room)
+        patch.setattr("situs._src.checkpoints.cells.copy_to", no_room)
         with pytest.raises(ResourceExhaustedError):
             saver.restore(sess, path)
     assert sess.run(v).tolist() == [2.0]
@@ -307,7 +307,7 @@ def test_all_are_kept(tmp_path, keep):
 @pytest.mark.parametrize(("hours", "expected"), [(0.5, [1, 3, 5, 7, 9]), (1, [3, 7, 9]), (2, [7, 9])])
 def test_one_is_kept_in_so_many_hours(tmp_path, monkeypatch, hours, expected):
     now = [1_000_000.0]
-    monkeypatch.setattr("situs.checkpoints.keeping.time.time", lambda: now[0])
+    monkeypatch.setattr("situs._src.checkpoints.keeping.time.time", lambda: now[0])
     tf.Variable(1.0, name="v")
     saver, sess = Saver(max_to_keep=1, keep_checkpoint_every_n_hours=hours), initialized()
     for step in range(10):
@@ -360,7 +360,7 @@ def test_an_old_checkpoint_that_cannot_be_deleted_is_a_warning(tmp_path, monkeyp
     def refused(*args, **kwargs):
         raise tf2.errors.PermissionDeniedError("no")
 
-    monkeypatch.setattr("situs.checkpoints.saver.remove_checkpoint", refused)
+    monkeypatch.setattr("situs._src.checkpoints.saver.remove_checkpoint", refused)
     assert saver.save(sess, tmp_path / "m", global_step=2) == f"{tmp_path}/m-2"
     assert "m-1 cannot be deleted, and stays: no" in caplog.text
 
@@ -374,7 +374,7 @@ def test_the_old_checkpoint_goes_after_the_new_one_is_known(tmp_path, monkeypatc
     def watched(path, **kwargs):
         seen.append((Path(path).name, Path(latest_checkpoint(tmp_path)).name))
 
-    monkeypatch.setattr("situs.checkpoints.saver.remove_checkpoint", watched)
+    monkeypatch.setattr("situs._src.checkpoints.saver.remove_checkpoint", watched)
     saver.save(sess, tmp_path / "m", global_step=2)
     assert seen == [("m-1", "m-2")]
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import situs as tf
-from situs import errors, file_io
+from situs import errors
+from situs.io import gfile as file_io
 from situs.compat.v1 import gfile
 
 TEXT = "héllo\nworld\n"

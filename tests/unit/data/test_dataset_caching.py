@@ -10,8 +10,8 @@ import pytest
 
 import situs as tf
 from situs import errors
+from situs._src.data.cache_file import SUFFIX
 from situs.data import Dataset
-from situs.data.cache_file import SUFFIX
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from situs.devices.physical import find_cards
+from situs._src.base.devices.physical import find_cards
 
 pytestmark = [
     pytest.mark.gpu,

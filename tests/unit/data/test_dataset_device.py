@@ -12,7 +12,8 @@ import torch
 import situs as tf
 import situs.compat.v1 as tf1
 from situs import errors
-from situs.data import Dataset, experimental, v1
+from situs._src.v1 import datasets as v1
+from situs.data import Dataset, experimental
 from tests.unit.data.conftest import LIMIT
 
 ROWS = np.arange(24, dtype=np.float32).reshape(6, 4)

@@ -8,7 +8,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.files.record_writer import TFRecordCompressionType
+from situs._src.files.record_writer import TFRecordCompressionType
 
 Fixed = tf.data.FixedLengthRecordDataset
 BODY = bytes(range(10))

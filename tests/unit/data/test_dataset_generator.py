@@ -150,7 +150,7 @@ def test_signatures_that_make_no_sense_are_refused(arguments, text):
 
 def test_the_generator_runs_as_eager_code_also_in_a_session():
     import situs.compat.v1 as tf1
-    from situs.data import v1
+    from situs._src.v1 import datasets as v1
 
     def generate():
         for number in range(2):

@@ -12,7 +12,8 @@ import pytest
 import situs as tf2
 import situs.compat.v1 as tf
 from situs import errors
-from situs.data import experimental, v1
+from situs._src.v1 import datasets as v1
+from situs.data import experimental
 from tests.unit.data.conftest import LIMIT, stands_in
 
 Dataset = v1.DatasetV1

@@ -15,10 +15,10 @@ import pytest
 
 import situs as tf
 from situs import errors
+from situs._src.data.crew import Crew, Pace
+from situs._src.data.node import Life
+from situs._src.data.parallel import Limit, TunedLimit, prefetched
 from situs.data import AUTOTUNE, Dataset, Options
-from situs.data.crew import Crew, Pace
-from situs.data.node import Life
-from situs.data.parallel import Limit, TunedLimit, prefetched
 from tests.unit.data.conftest import LIMIT, stands_in, working
 
 AHEAD = [

@@ -12,7 +12,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.data.resuming import Position
+from situs._src.data.resuming import Position
 
 Range = tf.data.Dataset.range
 

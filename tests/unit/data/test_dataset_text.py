@@ -12,9 +12,9 @@ import pytest
 
 import situs as tf
 from situs import errors
+from situs._src.files.crc32c import crc32c, masked_crc32c
+from situs._src.files.record_writer import TFRecordWriter
 from situs.data import Dataset, FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
-from situs.files.crc32c import crc32c, masked_crc32c
-from situs.files.record_writer import TFRecordWriter
 
 
 @pytest.fixture

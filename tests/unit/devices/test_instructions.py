@@ -10,9 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from situs.cli import devices as command
-from situs.devices import instructions
-from situs.devices.instructions import LIMITS, NO_LIMIT, VARIABLE, WITHOUT_AMX, Verdict, steer, survives, verdict
+from situs._src.base.devices import instructions
+from situs._src.base.devices.instructions import (
+    LIMITS,
+    NO_LIMIT,
+    VARIABLE,
+    WITHOUT_AMX,
+    Verdict,
+    steer,
+    survives,
+    verdict,
+)
+from situs._src.cli import devices as command
 
 AMX = {"vendor_id": "GenuineIntel", "model name": "Xeon", "flags": "fpu avx512_bf16 amx_bf16 amx_tile"}
 PLAIN = {"vendor_id": "GenuineIntel", "model name": "Xeon", "flags": "fpu avx512_bf16"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from situs.devices.inventory import Inventory
-from situs.devices.logical import LogicalDeviceConfiguration as Part
-from situs.devices.physical import Card, PhysicalDevice
+from situs._src.base.devices.inventory import Inventory
+from situs._src.base.devices.logical import LogicalDeviceConfiguration as Part
+from situs._src.base.devices.physical import Card, PhysicalDevice
+from situs._src.base.settings import VirtualGpus
 from situs.errors import AlreadyInitializedError, NotFoundError
-from situs.settings import VirtualGpus
 
 CPU = PhysicalDevice("/physical_device:CPU:0", "CPU")
 GPU0 = PhysicalDevice("/physical_device:GPU:0", "GPU")

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from situs.devices import physical
-from situs.devices.physical import Card, in_cuda_order, nvml_cards, select_visible
+from situs._src.base.devices import physical
+from situs._src.base.devices.physical import Card, in_cuda_order, nvml_cards, select_visible
 
 
 def card(name: str, bus: str = "0000:01:00.0", speed: int = 1) -> Card:

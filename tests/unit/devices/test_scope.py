@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from situs.devices import scope as scopes
-from situs.devices.logical import LogicalDevice
-from situs.devices.scope import device, here
-from situs.devices.spec import DeviceSpec, MutableDeviceSpec
+from situs._src.base.devices import scope as scopes
+from situs._src.base.devices.logical import LogicalDevice
+from situs._src.base.devices.scope import device, here
+from situs._src.base.devices.spec import DeviceSpec, MutableDeviceSpec
 
 LOCAL = "/job:localhost/replica:0/task:0"
 

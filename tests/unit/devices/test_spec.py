@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from situs.devices.spec import DeviceSpec, MutableDeviceSpec
+from situs._src.base.devices.spec import DeviceSpec, MutableDeviceSpec
 from situs.errors import InvalidArgumentError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.eager.capacity import LARGE, may_be_large
+from situs._src.runtime.eager.capacity import LARGE, may_be_large
 
 HUGE = 10**13
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import situs as tf
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.runtime.eager.convert import to_tensor
+from situs._src.variables.eager import Variable
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
-from situs.shapes import TensorShape
-from situs.variables.eager import Variable
 
 
 @pytest.mark.parametrize(

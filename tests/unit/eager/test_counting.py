@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from situs.budget.ledger import LISTED_FROM, Account, LimitReached, accounts
-from situs.devices.inventory import process
-from situs.devices.logical import Device
-from situs.eager import counting
-from situs.eager.counting import beside, counted, enter, enter_variable, make_room, release
-from situs.eager.tensor_list import TensorList, add_lists
-from situs.graph.origin import line_of, origin
+from situs._src.base.budget.ledger import LISTED_FROM, Account, LimitReached, accounts
+from situs._src.base.devices.inventory import process
+from situs._src.base.devices.logical import Device
+from situs._src.ir.graph.origin import line_of, origin
+from situs._src.runtime.eager import counting
+from situs._src.runtime.eager.counting import beside, counted, enter, enter_variable, make_room, release
+from situs._src.runtime.eager.tensor_list import TensorList, add_lists
 
 pytestmark = pytest.mark.virtual
 MIB = 2**20

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 import situs as tf
-from situs import dispatch
-from situs.devices.scope import here
-from situs.eager import execute as executing
-from situs.registry import op as declare
-from situs.registry.op import _OPS
+from situs._src.base.devices.scope import here
+from situs._src.ir.registry.op import _OPS
+from situs._src.runtime import dispatch
+from situs._src.runtime.eager import execute as executing
+from situs.extend import op as declare
 
 CALLS: list[str] = []
 tf.GradientTape()  # what is imported now declares ops, which empties every memo

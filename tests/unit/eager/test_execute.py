@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import situs as tf
-from situs.devices.scope import here
-from situs.registry import op as declare
-from situs.registry.op import _OPS
+from situs._src.base.devices.scope import here
+from situs._src.ir.registry.op import _OPS
+from situs.extend import op as declare
 
 LOCAL = "/job:localhost/replica:0/task:0"
 CPU0, GPU0, GPU1, GPU2 = (f"{LOCAL}/device:{name}" for name in ("CPU:0", "GPU:0", "GPU:1", "GPU:2"))
@@ -303,7 +303,7 @@ def test_many_threads_place_and_run_side_by_side(fast):
 
 
 def test_wrong_calls_are_told_what_the_op_takes():
-    from situs.registry import find_op
+    from situs.extend import find_op
 
     with pytest.raises(TypeError, match=r"MatMul takes 2 inputs \(a: T, b: T -> product: T\), got 1"):
         find_op("MatMul")([[1.0]])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import situs
-from situs.eager import bridge
+from situs._src.runtime.eager import bridge
 from situs.errors import UnavailableError
 
 # The child prints what it finds; a child that hangs is ended by the limit of the program that waits for it.
@@ -138,8 +138,8 @@ with tf1.Graph().as_default() as graph:
     session = tf1.Session()
     session.run(put)
 buffer, = session._state._resources.values()
-from situs.variables import generator as generators
-from situs.eager.tensor_list import TensorList
+from situs._src.variables import generator as generators
+from situs._src.runtime.eager.tensor_list import TensorList
 rows = TensorList([1, 2])
 found = [coord._lock, coord._stop_event._cond, runner._lock, buffer._lock, writer._lock, generators._global_lock,
          rows._lock]

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import situs as tf
-from situs import settings
-from situs.eager import heap
+from situs._src.base import settings
+from situs._src.runtime.eager import heap
 from situs.errors import InvalidArgumentError
 from tests.conftest import ROOT
 

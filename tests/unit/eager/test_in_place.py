@@ -10,14 +10,14 @@ import torch
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.devices.inventory import process
-from situs.eager import in_place
-from situs.eager.bridge import host, place
-from situs.eager.cell import Cell
-from situs.eager.in_place import rewrite
+from situs._src.base.devices.inventory import process
+from situs._src.base.shapes import TensorShape
+from situs._src.runtime.eager import in_place
+from situs._src.runtime.eager.bridge import host, place
+from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.eager.in_place import rewrite
+from situs._src.variables.apply_ops import apply_gradient_descent
 from situs.errors import FailedPreconditionError
-from situs.shapes import TensorShape
-from situs.variables.apply_ops import apply_gradient_descent
 from tests.conftest import STUCK
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import situs as tf
-from situs.eager import precision
+from situs._src.runtime.eager import precision
 from situs.errors import DTypeError
 
 

@@ -8,11 +8,18 @@ import pytest
 import torch
 
 import situs as tf
-from situs.budget import policy
-from situs.budget.ledger import Account, LimitReached, accounts
-from situs.devices.logical import Device
-from situs.eager.counting import counted
-from situs.eager.shortage import HOLDERS_SHOWN, bytes_asked, exhausted, holder_lines, is_shortage, size_text
+from situs._src.base.budget import policy
+from situs._src.base.budget.ledger import Account, LimitReached, accounts
+from situs._src.base.devices.logical import Device
+from situs._src.runtime.eager.counting import counted
+from situs._src.runtime.eager.shortage import (
+    HOLDERS_SHOWN,
+    bytes_asked,
+    exhausted,
+    holder_lines,
+    is_shortage,
+    size_text,
+)
 from situs.errors import ResourceExhaustedError
 
 pytestmark = pytest.mark.virtual

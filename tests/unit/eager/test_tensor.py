@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import situs as tf
-from situs.eager.tensor import to_client
+from situs._src.runtime.eager.tensor import to_client
 
 LOCAL = "/job:localhost/replica:0/task:0"
 MATRIX = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]

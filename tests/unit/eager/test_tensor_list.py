@@ -7,7 +7,7 @@ import threading
 
 import torch
 
-from situs.eager.tensor_list import TensorList, add_lists
+from situs._src.runtime.eager.tensor_list import TensorList, add_lists
 
 
 def test_a_list_is_never_changed():

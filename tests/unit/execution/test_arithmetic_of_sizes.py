@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.session.fetches import Fetches
+from situs._src.runtime.session.fetches import Fetches
 
 ROWS = {
     "a dimension": lambda x: tf.shape(x)[0],

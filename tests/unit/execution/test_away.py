@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from situs.devices.inventory import process
-from situs.eager.bridge import torch_device
-from situs.execution.away import Away, may_move, moved
+from situs._src.base.devices.inventory import process
+from situs._src.runtime.eager.bridge import torch_device
+from situs._src.runtime.execution.away import Away, may_move, moved
 
 
 @pytest.fixture

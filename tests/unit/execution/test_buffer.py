@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from situs._src.runtime.execution.buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
+from situs._src.runtime.execution.state import Run, State
 from situs.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
-from situs.execution.buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
-from situs.execution.state import Run, State
 from tests.conftest import STUCK
 
 LIMIT = STUCK

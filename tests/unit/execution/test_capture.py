@@ -14,8 +14,8 @@ import pytest
 
 import situs as tf2
 import situs.compat.v1 as tf
-from situs.execution import capture, parts
-from situs.session.fetches import Fetches
+from situs._src.runtime.execution import capture, parts
+from situs._src.runtime.session.fetches import Fetches
 
 RUNS = capture.CAPTURED_AFTER + 15
 

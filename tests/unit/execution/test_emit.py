@@ -7,10 +7,10 @@ import weakref
 
 import pytest
 
-from situs.devices.inventory import process
-from situs.execution.emit import emit
-from situs.execution.plan import Call, Literal, Plan, Slot
-from situs.execution.state import Run, State
+from situs._src.base.devices.inventory import process
+from situs._src.runtime.execution.emit import emit
+from situs._src.runtime.execution.plan import Call, Literal, Plan, Slot
+from situs._src.runtime.execution.state import Run, State
 
 RUN = Run(State())
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import situs.compat.v1 as tf
-from situs.devices.inventory import process
-from situs.eager.bridge import host
-from situs.execution.engine import Engine
-from situs.execution.program import Program
-from situs.execution.state import Run, State
-from situs.execution.trace import Recorder
+from situs._src.base.devices.inventory import process
+from situs._src.runtime.eager.bridge import host
+from situs._src.runtime.execution.engine import Engine
+from situs._src.runtime.execution.program import Program
+from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.execution.trace import Recorder
 
 
 @pytest.fixture(autouse=True)

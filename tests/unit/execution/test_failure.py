@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import situs.compat.v1 as tf
-from situs.execution import failure
-from situs.ops.python_function import py_func
+from situs._src.ops.python_function import py_func
+from situs._src.runtime.execution import failure
 
 
 @pytest.fixture(params=["/cpu:0", "/gpu:1"])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.devices.inventory import process
-from situs.devices.scope import build_into, here
-from situs.graph.node import Operation
-from situs.graph.tensor import SymbolicTensor
-from situs.memory.planning import plan
-from situs.ops.constant import zeros
+from situs._src.base.devices.inventory import process
+from situs._src.base.devices.scope import build_into, here
+from situs._src.inspect.planning import plan
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.ops.constant import zeros
 from tests.op_table import ROWS
 from tests.unit.graph.test_ops_in_graphs import built
 

@@ -7,18 +7,18 @@ import pytest
 
 import situs as tf2
 import situs.compat.v1 as tf
-from situs.devices.inventory import process
-from situs.eager.bridge import host
+from situs._src.base.devices.inventory import process
+from situs._src.ops.python_function import py_func
+from situs._src.runtime.eager.bridge import host
+from situs._src.runtime.execution import planner, swap
+from situs._src.runtime.execution.forecast import forecast
+from situs._src.runtime.execution.printer import plan_text
+from situs._src.runtime.execution.sketches import Fed
+from situs._src.runtime.execution.state import Run
+from situs._src.runtime.execution.trace import Recorder
+from situs._src.runtime.session.fetches import Fetches
+from situs._src.variables.apply_ops import apply_adam, apply_gradient_descent, apply_momentum
 from situs.errors import InvalidArgumentError, ResourceExhaustedError
-from situs.execution import planner, swap
-from situs.execution.forecast import forecast
-from situs.execution.printer import plan_text
-from situs.execution.sketches import Fed
-from situs.execution.state import Run
-from situs.execution.trace import Recorder
-from situs.ops.python_function import py_func
-from situs.session.fetches import Fetches
-from situs.variables.apply_ops import apply_adam, apply_gradient_descent, apply_momentum
 
 
 @pytest.fixture(autouse=True)

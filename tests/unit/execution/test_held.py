@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.execution.emit import emit
-from situs.execution.state import Run, State
-from situs.graph.function import graphs_of
+from situs._src.ir.graph.function import graphs_of
+from situs._src.runtime.execution.emit import emit
+from situs._src.runtime.execution.state import Run, State
 
 
 def branch(x):

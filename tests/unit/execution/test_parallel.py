@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.execution import parallel
-from situs.execution.parallel import Pool, schedule
-from situs.execution.state import Run, State
-from situs.ops.python_function import py_func
+from situs._src.ops.python_function import py_func
+from situs._src.runtime.execution import parallel
+from situs._src.runtime.execution.parallel import Pool, schedule
+from situs._src.runtime.execution.state import Run, State
 from tests.conftest import STUCK
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import situs.compat.v1 as tf
-from situs.execution.prune import prune
-from situs.ops.python_function import py_func
+from situs._src.ops.python_function import py_func
+from situs._src.runtime.execution.prune import prune
 
 
 @pytest.fixture

@@ -10,17 +10,17 @@ import torch
 
 import situs as tf2
 import situs.compat.v1 as tf
-from situs.dtype import FLOATING, STRING, WIDE_UNSIGNED
-from situs.execution import planner, program, reuse
-from situs.execution.parallel import Pool, schedule
-from situs.execution.program import SCRIPTED_AFTER
-from situs.execution.reuse import Over
-from situs.execution.script import SHORTEST, _text, scripted
-from situs.ops.python_function import py_func
-from situs.registry import CPU, all_ops, find_op
-from situs.registry.traits import ELEMENTWISE, FRESH
-from situs.session.fetches import Fetches
-from situs.tree import flatten
+from situs._src.base.dtype import FLOATING, STRING, WIDE_UNSIGNED
+from situs._src.base.tree import flatten
+from situs._src.ir.registry.traits import ELEMENTWISE, FRESH
+from situs._src.ops.python_function import py_func
+from situs._src.runtime.execution import planner, program, reuse
+from situs._src.runtime.execution.parallel import Pool, schedule
+from situs._src.runtime.execution.program import SCRIPTED_AFTER
+from situs._src.runtime.execution.reuse import Over
+from situs._src.runtime.execution.script import SHORTEST, _text, scripted
+from situs._src.runtime.session.fetches import Fetches
+from situs.extend import CPU, all_ops, find_op
 from tests.op_table import ROWS, Host
 
 SHAPE = [2, 3]
@@ -449,7 +449,7 @@ def as_given(value):
 
 def of_row(row):
     module, _, name = row.function.rpartition(".")
-    function = getattr(importlib.import_module(f"situs.ops.{module}"), name)
+    function = getattr(importlib.import_module(f"situs._src.ops.{module}"), name)
     return function(*map(as_given, row.args), **{key: as_given(value) for key, value in row.kwargs.items()})
 
 
@@ -548,7 +548,7 @@ def test_a_product_that_it_waits_for_in_any_case_does_not_matter():
 
 
 def test_a_schedule_honours_the_waiting(monkeypatch):
-    monkeypatch.setattr("situs.execution.parallel.HEAVY", 0)
+    monkeypatch.setattr("situs._src.runtime.execution.parallel.HEAVY", 0)
     x = placeholder()
     y = tf.tanh(x)
     plan = planned([tf.exp(y), tf.abs(y), tf.sin(x)], [x])
@@ -646,7 +646,7 @@ def test_a_run_that_fails_is_made_again_from_what_it_was_given(fast):
 
 def test_what_is_made_again_is_right(fast, monkeypatch):
     """A run that fails once, as for want of memory, and not when its calls are made one by one."""
-    from situs.execution import script
+    from situs._src.runtime.execution import script
 
     compiled = script._compiled
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import situs.compat.v1 as tf
-from situs.execution.program import SCRIPTED_AFTER
-from situs.execution.script import SHORTEST, scripted
+from situs._src.runtime.execution.program import SCRIPTED_AFTER
+from situs._src.runtime.execution.script import SHORTEST, scripted
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def planned(*fetches):
 
 
 def session_fetches(session, fetches):
-    from situs.session.fetches import Fetches
+    from situs._src.runtime.session.fetches import Fetches
 
     return Fetches(session.graph, list(fetches))
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs.compat.v1 as tf
-from situs.devices.inventory import process
-from situs.execution import away, swap
-from situs.memory.planning import plan, swap_to_host, swapped
+from situs._src.base.devices.inventory import process
+from situs._src.inspect.planning import plan, swap_to_host, swapped
+from situs._src.runtime.execution import away, swap
 
 pytestmark = pytest.mark.virtual  # the limits of cards are not for tests to change
 

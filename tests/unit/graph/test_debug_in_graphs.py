@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
+from situs._src.ir.graph.node import Operation
 from situs.errors import InvalidArgumentError
-from situs.graph.node import Operation
 
 FAILING = [  # an assertion about x, and what its failure says
     (lambda x: tf.Assert(tf.reduce_all(x > 0), ["x is", x], name="check"), r"assertion failed: \[x is\] \[1 -2 3\]"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import situs.compat.v1 as tf
-from situs.devices.scope import build_into, here
-from situs.graph.context import name_scope
+from situs._src.base.devices.scope import build_into, here
+from situs._src.ir.graph.context import name_scope
 
 
 @pytest.fixture(autouse=True)

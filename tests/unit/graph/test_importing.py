@@ -7,24 +7,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from situs import dtype as dt
+from situs._src.base import dtype as dt
+from situs._src.base.proto.formats import parse, to_json, to_text
+from situs._src.base.proto.graph import GraphDef
+from situs._src.base.shapes import TensorShape
+from situs._src.files.graph_file import write_graph
+from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.serialize import to_graph_def
+from situs._src.ops import array, control, linalg, math
+from situs._src.ops.constant import constant, zeros
+from situs._src.ops.join import concat, split
+from situs._src.ops.loop import while_loop
+from situs._src.ops.placeholder import no_op, placeholder
+from situs._src.ops.regex import regex_replace
+from situs._src.runtime.session.session import Session
+from situs._src.tracing.importing import import_graph_def
+from situs._src.variables import state_ops
 from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
-from situs.files.graph_file import write_graph
-from situs.graph.function import FunctionGraph
-from situs.graph.graph import Graph
-from situs.graph.serialize import to_graph_def
-from situs.importing import import_graph_def
-from situs.ops import array, control, linalg, math
-from situs.ops.constant import constant, zeros
-from situs.ops.join import concat, split
-from situs.ops.loop import while_loop
-from situs.ops.placeholder import no_op, placeholder
-from situs.ops.regex import regex_replace
-from situs.proto.formats import parse, to_json, to_text
-from situs.proto.graph import GraphDef
-from situs.session.session import Session
-from situs.shapes import TensorShape
-from situs.variables import state_ops
 
 FLOAT = 'attr { key: "T" value { type: DT_FLOAT } }'
 BASE = """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from situs._src.ir.graph.graph import Graph
+from situs._src.runtime.session.session import Session
+from situs._src.tracing.importing import import_graph_def
 from situs.errors import InvalidArgumentError
-from situs.graph.graph import Graph
-from situs.importing import import_graph_def
-from situs.session.session import Session
 
 KINDS = {"i": ("DT_INT32", "int_val"), "f": ("DT_FLOAT", "float_val"), "b": ("DT_BOOL", "bool_val")}
 KINDS_OF = {"i": np.int32, "f": np.float32}

@@ -20,12 +20,12 @@ import pytest
 
 import situs
 import situs.compat.v1 as tf
+from situs._src.base.tree import flatten
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.ops.constant import constant
+from situs._src.placement import options
 from situs.errors import InvalidArgumentError
-from situs.graph.node import Operation
-from situs.graph.tensor import SymbolicTensor
-from situs.ops.constant import constant
-from situs.placement import options
-from situs.tree import flatten
 from tests.op_table import NO_ROW, ROWS, Host
 
 WAYS = ["constant", "full", "batch", "unknown", "computed", "computed-unknown"]
@@ -34,7 +34,7 @@ RANDOM = ("random.", "nn.dropout.")
 
 def function_of(row):
     module, _, name = row.function.rpartition(".")
-    return getattr(importlib.import_module(f"situs.ops.{module}"), name)
+    return getattr(importlib.import_module(f"situs._src.ops.{module}"), name)
 
 
 def given(value, way, feeds):
@@ -153,9 +153,9 @@ def test_the_table_has_every_public_op_of_its_modules():
     called = {function_of(row) for row in ROWS}
     missing = []
     for name in sorted({row.function.rpartition(".")[0] for row in ROWS}):
-        module = importlib.import_module(f"situs.ops.{name}")
+        module = importlib.import_module(f"situs._src.ops.{name}")
         for attribute, value in vars(module).items():
-            own = getattr(value, "__module__", "") in (module.__name__, "situs.dispatch")
+            own = getattr(value, "__module__", "") in (module.__name__, "situs._src.runtime.dispatch")
             if own and value in public and value not in called and f"{name}.{attribute}" not in NO_ROW:
                 missing.append(f"{name}.{attribute}")
     assert missing == []

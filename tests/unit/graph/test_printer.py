@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from situs import dtype as dt
-from situs.graph.graph import Graph
-from situs.graph.printer import graph_text, line, neighbourhood, node_text
-from situs.ops import array, control, linalg, math
-from situs.ops.compare import less
-from situs.ops.constant import constant
-from situs.ops.join import concat, split
-from situs.ops.loop import while_loop
-from situs.ops.placeholder import no_op, placeholder
-from situs.proto.formats import parse
-from situs.proto.graph import NodeDef
-from situs.registry.op import Op
-from situs.registry.signature import parse_signature
-from situs.shapes import TensorShape
-from situs.variables import state_ops
+from situs._src.base import dtype as dt
+from situs._src.base.proto.formats import parse
+from situs._src.base.proto.graph import NodeDef
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.printer import graph_text, line, neighbourhood, node_text
+from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.signature import parse_signature
+from situs._src.ops import array, control, linalg, math
+from situs._src.ops.compare import less
+from situs._src.ops.constant import constant
+from situs._src.ops.join import concat, split
+from situs._src.ops.loop import while_loop
+from situs._src.ops.placeholder import no_op, placeholder
+from situs._src.variables import state_ops
 
 
 def without_comments(text):

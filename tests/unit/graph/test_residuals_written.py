@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as v1
+from situs._src.ir.graph.verify import verify
 from situs.errors import InternalError
-from situs.graph.verify import verify
 
 PROGRAMS = {
     "branch": lambda x: v1.cond(x > 0, lambda: v1.sin(x) * x * x, lambda: v1.exp(x)),

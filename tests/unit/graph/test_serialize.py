@@ -9,24 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
+from situs._src.base import dtype as dt
+from situs._src.base.proto.formats import parse
+from situs._src.base.proto.graph import AttrValue, GraphDef, NodeDef
+from situs._src.base.proto.tensor import TensorProto
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.graph.array_proto import array_from_proto, array_to_proto
+from situs._src.ir.graph.attributes import PLAIN, read_attr, read_plain, written_attr
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.plain import NotPlainError, dumps, inputs_in, loads
+from situs._src.ir.graph.serialize import to_graph_def, to_node_def
+from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.signature import parse_signature
+from situs._src.ops import array, control, linalg, math
+from situs._src.ops.constant import constant, zeros
+from situs._src.ops.join import concat, split
+from situs._src.ops.loop import while_loop
+from situs._src.ops.placeholder import no_op, placeholder
 from situs.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
-from situs.graph.array_proto import array_from_proto, array_to_proto
-from situs.graph.attributes import PLAIN, read_attr, read_plain, written_attr
-from situs.graph.graph import Graph
-from situs.graph.plain import NotPlainError, dumps, inputs_in, loads
-from situs.graph.serialize import to_graph_def, to_node_def
-from situs.ops import array, control, linalg, math
-from situs.ops.constant import constant, zeros
-from situs.ops.join import concat, split
-from situs.ops.loop import while_loop
-from situs.ops.placeholder import no_op, placeholder
-from situs.proto.formats import parse
-from situs.proto.graph import AttrValue, GraphDef, NodeDef
-from situs.proto.tensor import TensorProto
-from situs.registry.op import Op
-from situs.registry.signature import parse_signature
-from situs.shapes import TensorShape
 
 # What TensorFlow 2.21 writes for these nodes, less attributes that Situs has not (grad_a, grad_b).
 CONST = """
@@ -464,9 +464,9 @@ def test_attributes_that_only_look_alike_are_told_apart(values):
 
 
 def test_writing_and_importing_a_graph_reads_attributes_once_for_nodes_that_are_alike(monkeypatch):
-    from situs.graph import attributes, serialize
-    from situs.importing import import_graph_def
-    from situs.symbolic import importer
+    from situs._src.ir.graph import attributes, serialize
+    from situs._src.runtime.symbolic import importer
+    from situs._src.tracing.importing import import_graph_def
 
     calls = {"write": 0, "read": 0, "apply": 0}
 

@@ -6,21 +6,21 @@ import re
 
 import pytest
 
-from situs import dtype as dt
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.node import tensors_in
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.ir.graph.verify import verify, verify_operation
+from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.signature import parse_signature
+from situs._src.ops import array, control, linalg, math
+from situs._src.ops.constant import constant
+from situs._src.ops.join import concat
+from situs._src.ops.loop import while_loop
+from situs._src.ops.placeholder import placeholder
+from situs._src.variables import state_ops
 from situs.errors import InternalError, InvalidArgumentError
-from situs.graph.graph import Graph
-from situs.graph.node import tensors_in
-from situs.graph.tensor import SymbolicTensor
-from situs.graph.verify import verify, verify_operation
-from situs.ops import array, control, linalg, math
-from situs.ops.constant import constant
-from situs.ops.join import concat
-from situs.ops.loop import while_loop
-from situs.ops.placeholder import placeholder
-from situs.registry.op import Op
-from situs.registry.signature import parse_signature
-from situs.shapes import TensorShape
-from situs.variables import state_ops
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import pytest
 import situs as tf
 import situs.compat.v1 as tf1
 from situs import errors
-from situs.keras import initializers, layers, policy
+from situs._src.keras import policy
+from situs.keras import initializers, layers
 
 
 class Scale(layers.Layer):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import situs as tf
-from situs.keras.layers.cells import LSTMCell
+from situs._src.keras.layers.cells import LSTMCell
 
 layers = tf.keras.layers
 CASES = {

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import situs as tf
 import situs.compat.v1 as tf1
 from situs import errors, losses
+from situs._src.v1 import losses as classic
 from situs.compat.v1 import losses as old
 from situs.keras import losses as keras_losses
-from situs.losses import classic
 
 RNG = np.random.default_rng(5)
 Y, P = RNG.random((4, 3)), RNG.random((4, 3))

@@ -12,8 +12,8 @@ import pytest
 import situs as tf
 import situs.compat.v1 as tf1
 from situs import losses
+from situs._src.v1 import losses as classic
 from situs.compat.v1 import losses as losses_v1
-from situs.losses import classic
 
 FIGURES = json.loads((Path(__file__).parents[2] / "data" / "metrics_figures.json").read_text())
 CASES = [pytest.param(case, id=f"{number}-{case['class']}") for number, case in enumerate(FIGURES["losses"])]

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from situs.eager import convert
+from situs._src.runtime.eager import convert
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from situs.memory.bars import SHOWN, bars
-from situs.memory.figures import DeviceMemory
-from situs.memory.holders import Holder
+from situs._src.inspect.bars import SHOWN, bars
+from situs._src.inspect.figures import DeviceMemory
+from situs._src.inspect.holders import Holder
 
 KIB = 2**10
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from situs.cli.main import main
+from situs._src.cli.main import main
 
 PROGRAM = """
 import sys

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import situs as tf
 from situs import memory
-from situs.devices.inventory import process
+from situs._src.base.devices.inventory import process
 
 GPUS = ("GPU:1", "GPU:2", "GPU:3")
 gpus = st.sampled_from(GPUS)
@@ -88,7 +88,7 @@ def test_a_snapshot_is_the_sum_of_live_storages_at_every_step(todo):
     program = Program()
     for step in todo:
         program.do(*step)
-        with patch.object(sys.modules["situs.memory.snapshot"], "census", dict):  # the CPU's part takes its time
+        with patch.object(sys.modules["situs._src.inspect.snapshot"], "census", dict):  # the CPU's part takes its time
             found = memory.snapshot()
         for gpu in GPUS:
             assert found[gpu].current - left[gpu] == program.held(gpu)

@@ -9,11 +9,11 @@ import pytest
 
 import situs
 import situs.compat.v1 as tf
-from situs.devices.inventory import process
-from situs.devices.scope import build_into, here
-from situs.execution import swap
-from situs.memory.planned import MemoryPlan
-from situs.memory.planning import plan, swap_to_host
+from situs._src.base.devices.inventory import process
+from situs._src.base.devices.scope import build_into, here
+from situs._src.inspect.planned import MemoryPlan
+from situs._src.inspect.planning import plan, swap_to_host
+from situs._src.runtime.execution import swap
 
 FLOATS = 4
 

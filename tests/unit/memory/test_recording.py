@@ -11,7 +11,7 @@ import pytest
 
 import situs as tf
 from situs import memory
-from situs.devices.inventory import process
+from situs._src.base.devices.inventory import process
 from situs.errors import InvalidArgumentError, NotFoundError, ResourceExhaustedError
 from tests.conftest import STUCK
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs.budget.ledger import Event
-from situs.memory.picture import timeline
-from situs.memory.track import OPS_SHOWN, layers, moments, track
+from situs._src.base.budget.ledger import Event
+from situs._src.inspect.picture import timeline
+from situs._src.inspect.track import OPS_SHOWN, layers, moments, track
 
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import situs as tf
-from situs.modules import Module, snake_case
+from situs._src.checkpoints.modules import Module, snake_case
 
 
 class Leaf(Module):

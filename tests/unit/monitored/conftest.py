@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import situs.compat.v1 as tf
-from situs.monitored.hook import SessionRunHook
-from situs.summaries.cache import FileWriterCache
+from situs._src.summaries.cache import FileWriterCache
+from situs._src.v1.monitored.hook import SessionRunHook
 
 
 @pytest.fixture

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.monitored.logging_hooks import LoggingTensorHook, NanLossDuringTrainingError, NanTensorHook, StepCounterHook
-from situs.monitored.session import MonitoredSession
+from situs._src.v1.monitored.logging_hooks import (
+    LoggingTensorHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+    StepCounterHook,
+)
+from situs._src.v1.monitored.session import MonitoredSession
 
 pytestmark = pytest.mark.usefixtures("graph")
 

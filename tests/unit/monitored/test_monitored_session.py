@@ -7,10 +7,10 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs import errors
-from situs.monitored.hook import SessionRunArgs
-from situs.monitored.session import MonitoredSession, SingularMonitoredSession, StepContext
-from situs.monitored.session_creator import SessionCreator
-from situs.training import queue_runner
+from situs._src.v1.monitored.hook import SessionRunArgs
+from situs._src.v1.monitored.session import MonitoredSession, SingularMonitoredSession, StepContext
+from situs._src.v1.monitored.session_creator import SessionCreator
+from situs._src.v1.queues import queue_runner
 
 pytestmark = pytest.mark.usefixtures("graph")
 

@@ -9,13 +9,13 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs import errors
-from situs.monitored.checkpoint_saver import CheckpointSaverHook, CheckpointSaverListener
-from situs.monitored.hook import SessionRunContext
-from situs.monitored.profiler import ProfilerHook
-from situs.monitored.run_hooks import FeedFnHook, FinalOpsHook
-from situs.monitored.session import MonitoredSession
-from situs.monitored.summary_hooks import SummarySaverHook
-from situs.summaries import graph_summaries
+from situs._src.summaries import graph_summaries
+from situs._src.v1.monitored.checkpoint_saver import CheckpointSaverHook, CheckpointSaverListener
+from situs._src.v1.monitored.hook import SessionRunContext
+from situs._src.v1.monitored.profiler import ProfilerHook
+from situs._src.v1.monitored.run_hooks import FeedFnHook, FinalOpsHook
+from situs._src.v1.monitored.session import MonitoredSession
+from situs._src.v1.monitored.summary_hooks import SummarySaverHook
 
 pytestmark = pytest.mark.usefixtures("graph")
 

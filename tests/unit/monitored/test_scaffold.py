@@ -6,11 +6,11 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs import errors
-from situs.monitored.scaffold import Scaffold
-from situs.monitored.session import MonitoredSession
-from situs.monitored.session_creator import ChiefSessionCreator, WorkerSessionCreator
-from situs.monitored.session_manager import SessionManager
-from situs.monitored.tables import tables_initializer
+from situs._src.v1.monitored.scaffold import Scaffold
+from situs._src.v1.monitored.session import MonitoredSession
+from situs._src.v1.monitored.session_creator import ChiefSessionCreator, WorkerSessionCreator
+from situs._src.v1.monitored.session_manager import SessionManager
+from situs._src.v1.monitored.tables import tables_initializer
 
 pytestmark = pytest.mark.usefixtures("graph")
 

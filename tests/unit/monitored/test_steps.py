@@ -8,10 +8,10 @@ import time
 import pytest
 
 import situs.compat.v1 as tf
-from situs.monitored import stop
-from situs.monitored.session import MonitoredSession, SingularMonitoredSession
-from situs.monitored.steps import NeverTriggerTimer, SecondOrStepTimer, SessionTimer
-from situs.monitored.stop import GlobalStepWaiterHook, StopAtStepHook
+from situs._src.v1.monitored import stop
+from situs._src.v1.monitored.session import MonitoredSession, SingularMonitoredSession
+from situs._src.v1.monitored.steps import NeverTriggerTimer, SecondOrStepTimer, SessionTimer
+from situs._src.v1.monitored.stop import GlobalStepWaiterHook, StopAtStepHook
 
 # Timers.
 

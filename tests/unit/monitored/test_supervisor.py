@@ -8,8 +8,8 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs import errors
-from situs.monitored.supervisor import Supervisor
-from situs.summaries import graph_summaries
+from situs._src.summaries import graph_summaries
+from situs._src.v1.monitored.supervisor import Supervisor
 from tests.conftest import STUCK
 
 LIMIT = STUCK

@@ -6,10 +6,10 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs import errors
-from situs.monitored.scaffold import Scaffold
-from situs.monitored.stop import StopAtStepHook
-from situs.monitored.training_session import MonitoredTrainingSession
-from situs.summaries import graph_summaries
+from situs._src.summaries import graph_summaries
+from situs._src.v1.monitored.scaffold import Scaffold
+from situs._src.v1.monitored.stop import StopAtStepHook
+from situs._src.v1.monitored.training_session import MonitoredTrainingSession
 
 
 def kinds(session):

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.dtype import FIXED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FIXED
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import array
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops import array
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import TensorShape
 from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -243,7 +243,7 @@ def test_broadcast_to_refuses_what_does_not_broadcast(on_device, shape, text):
 
 
 def _on_cpu():
-    from situs.devices import scope
+    from situs._src.base.devices import scope
 
     return scope.device("/CPU:0")
 

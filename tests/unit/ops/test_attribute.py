@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import situs as tf
+from situs._src.ops.attribute import as_bool, as_float, as_int, as_word
 from situs.errors import DTypeError
-from situs.ops.attribute import as_bool, as_float, as_int, as_word
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.dtype import COMPLEX, FIXED, FLOATING, INTEGER, NUMERIC, REAL, WIDE_UNSIGNED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import COMPLEX, FIXED, FLOATING, INTEGER, NUMERIC, REAL, WIDE_UNSIGNED
+from situs._src.ops import cast as family
+from situs._src.ops.cast import bitcast, cast, imag, real, saturate_cast
+from situs._src.placement import options
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, SitusError, UnimplementedError
-from situs.ops import cast as family
-from situs.ops.cast import bitcast, cast, imag, real, saturate_cast
-from situs.placement import options
 
 NAN, INF = float("nan"), float("inf")
 

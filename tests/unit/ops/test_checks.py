@@ -146,7 +146,7 @@ def test_weights_whose_rank_is_known_in_the_run():
 
 
 def test_random_ops_need_a_seed_where_ops_are_deterministic(monkeypatch):
-    from situs.eager import determinism
+    from situs._src.runtime.eager import determinism
 
     monkeypatch.setattr(determinism.torch, "use_deterministic_algorithms", lambda on: None)
     monkeypatch.setattr(determinism, "_required", False)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.ops.clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops.clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm
 
 X = np.array([[3.0, -4.0], [5.0, 12.0]], np.float32)
 CLIPPED = [[1.0769372, -1.4359163], [1.7948954, 4.3077488]]

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.dtype import FIXED, INTEGER, REAL, SIGNED, WIDE_UNSIGNED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FIXED, INTEGER, REAL, SIGNED, WIDE_UNSIGNED
+from situs._src.ops import compare
+from situs._src.placement import options
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops import compare
-from situs.placement import options
-from situs.registry import find_op
+from situs.extend import find_op
 
 NAN, INF = float("nan"), float("inf")
 

@@ -9,7 +9,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.ops import control_v1
+from situs._src.ops import control_v1
 from tests.unit.ops.conftest import eagerly, in_function, in_session, plain
 
 c = tf.constant

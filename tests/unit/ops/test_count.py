@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs import dtype as dt
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import count
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops import count
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import TensorShape
 
 
 def check(result, expected, dtype=None):

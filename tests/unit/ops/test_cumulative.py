@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs
-from situs import dtype as dt
-from situs.devices import scope
-from situs.dtype import NUMERIC, REAL, WIDE_UNSIGNED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.devices import scope
+from situs._src.base.dtype import NUMERIC, REAL, WIDE_UNSIGNED
+from situs._src.base.shapes import UNKNOWN, TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import cumulative as c
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops import cumulative as c
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import UNKNOWN, TensorShape
 
 # Running sums and products.
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as v1
-from situs import dtype as dt
-from situs.devices.scope import device
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.devices.scope import device
+from situs._src.ops import debug
+from situs._src.runtime.eager.convert import to_tensor
+from situs._src.variables.eager import Variable
 from situs.errors import InvalidArgumentError, SitusError
-from situs.ops import debug
-from situs.variables.eager import Variable
 
 c = to_tensor
 

@@ -9,12 +9,12 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import UNKNOWN, TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import decompose as d
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops import decompose as d
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import UNKNOWN, TensorShape
 
 PRECISE = sorted(d.PRECISE, key=str)
 NAN = [[math.nan, 1.0], [1.0, 2.0]]

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.dtype import FIXED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FIXED
+from situs._src.base.shapes import UNKNOWN, TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import diagonal as d
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError, ResourceExhaustedError
-from situs.ops import diagonal as d
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import UNKNOWN, TensorShape
 
 M = np.arange(12, dtype=np.int32).reshape(3, 4)
 DTYPES = sorted(FIXED, key=str)

@@ -11,7 +11,7 @@ import pytest
 import situs as tf
 import situs.compat.v1 as v1
 from situs import memory
-from situs.ops.functional import foldl, foldr, map_fn, scan, vectorized_map
+from situs._src.ops.functional import foldl, foldr, map_fn, scan, vectorized_map
 from tests.unit.ops.conftest import eagerly, in_function
 
 c = tf.constant

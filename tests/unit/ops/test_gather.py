@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs as tf
-from situs import dtype as dt
-from situs.devices import scope
-from situs.dtype import FIXED, WIDE_UNSIGNED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.devices import scope
+from situs._src.base.dtype import FIXED, WIDE_UNSIGNED
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import gather, scatter
+from situs._src.ops.array import transpose
+from situs._src.placement import options
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
-from situs.ops import gather, scatter
-from situs.ops.array import transpose
-from situs.placement import options
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import TensorShape
 from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

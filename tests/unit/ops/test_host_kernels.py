@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs as tf
+from situs._src.base.shapes import TensorShape
+from situs._src.ops.define import all_finite, has_no_zero, of_sizes
 from situs.errors import InvalidArgumentError
-from situs.ops.define import all_finite, has_no_zero, of_sizes
-from situs.shapes import TensorShape
 
 MANY = 40  # enough for the ways that take all elements together
 RANDOM = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.ops import image_resize
+from situs._src.ops import image_resize
 
 FIGURES = json.loads((Path(__file__).parents[2] / "data" / "resize_figures.json").read_text())
 IMAGE = np.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]], np.float32)[None, :, :, None]

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs import dtype as dt
-from situs.devices import scope
-from situs.dtype import FIXED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.devices import scope
+from situs._src.base.dtype import FIXED
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import indexing
+from situs._src.ops.array import identity
+from situs._src.ops.indexing import getitem, strided_slice
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops import indexing
-from situs.ops.array import identity
-from situs.ops.indexing import getitem, strided_slice
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import TensorShape
 from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.devices import scope
-from situs.dtype import COMPLEX, FLOATING, REAL, SIGNED, float32
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.devices import scope
+from situs._src.base.dtype import COMPLEX, FLOATING, REAL, SIGNED, float32
+from situs._src.base.shapes import UNKNOWN, TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops.linalg import adjoint, cross, matmul, matvec
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops.linalg import adjoint, cross, matmul, matvec
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import UNKNOWN, TensorShape
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 C = np.array([[1 + 1j, 2], [3j, 4]])

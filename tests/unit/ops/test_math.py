@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs as tf
-from situs import dtype as dt
-from situs.dtype import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, WIDE_UNSIGNED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, WIDE_UNSIGNED
+from situs._src.ops import math
+from situs._src.placement import options
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, SitusError
-from situs.ops import math
-from situs.placement import options
 
 NAN, INF = float("nan"), float("inf")
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-6, "complex64": 2e-6}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import situs as tf
-from situs import dtype as dt
-from situs.dtype import FLOATING
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FLOATING
+from situs._src.ops.norms import global_norm, norm, norm_v1, normalize
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops.norms import global_norm, norm, norm_v1, normalize
 
 X = np.array([[3.0, -4.0], [5.0, 12.0]], np.float32)
 

@@ -9,7 +9,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.proto.example import BytesList, Example, Feature, Features, FloatList, Int64List
+from situs._src.base.proto.example import BytesList, Example, Feature, Features, FloatList, Int64List
 
 RECORD = base64.b64decode(
     "CkQKFAoBYRIPGg0KCwH+//////////8BCgUKAWUSAAoVCgFmEhASDgoMAAAAPwAAwD8AACBACg4KAXMSCQoHCgF4CgJ5eg=="

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.ops import printing
+from situs._src.runtime.eager.convert import to_tensor
+from situs._src.variables.eager import Variable
 from situs.errors import InvalidArgumentError, NotFoundError, SitusError
-from situs.ops import printing
-from situs.shapes import TensorShape
-from situs.variables.eager import Variable
 
 c = to_tensor
 Pair = collections.namedtuple("Pair", "a b")

@@ -12,10 +12,10 @@ import pytest
 
 import situs as tf2
 import situs.compat.v1 as tf
-from situs import dtype as dt
 from situs import errors
-from situs.devices.scope import here
-from situs.ops.python_function import numpy_function, py_func, py_function, runs_at_once
+from situs._src.base import dtype as dt
+from situs._src.base.devices.scope import here
+from situs._src.ops.python_function import numpy_function, py_func, py_function, runs_at_once
 
 
 @pytest.fixture

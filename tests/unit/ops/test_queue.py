@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs import dtype as dt
 from situs import errors
+from situs._src.base import dtype as dt
+from situs._src.base.proto.config import ConfigProto, RunOptions
+from situs._src.base.shapes import TensorShape
+from situs._src.ops import queue as eager
 from situs.compat.v1.queue import FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
-from situs.ops import queue as eager
-from situs.proto.config import ConfigProto, RunOptions
-from situs.shapes import TensorShape
 from tests.conftest import STUCK
 
 LIMIT = STUCK

@@ -8,8 +8,8 @@ import torch
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.ops import quick_tanh
-from situs.ops.quick_tanh import MANY
+from situs._src.ops import quick_tanh
+from situs._src.ops.quick_tanh import MANY
 
 INF = float("inf")
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs as tf
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.ir.graph.graph import Graph
+from situs._src.ops import random, stateless
+from situs._src.ops.seeds import eager, mix, next_seed, set_seed
+from situs._src.runtime.eager.convert import to_tensor
+from situs._src.variables.generator import Algorithm, Generator, get_global_generator, set_global_generator
 from situs.errors import InvalidArgumentError, ResourceExhaustedError, SitusError
-from situs.graph.graph import Graph
-from situs.ops import random, stateless
-from situs.ops.seeds import eager, mix, next_seed, set_seed
-from situs.variables.generator import Algorithm, Generator, get_global_generator, set_global_generator
 
 N = 20_000
 FLOATS = [dt.float16, dt.bfloat16, dt.float32, dt.float64]
@@ -81,7 +81,7 @@ def test_an_op_seed_alone_is_reproducible_and_no_seed_at_all_is_not():
 
 
 def test_seeds_are_the_same_in_every_process(run_python):
-    program = "from situs.ops.random import normal; print(normal([3], seed=7).numpy().tobytes().hex())"
+    program = "from situs._src.ops.random import normal; print(normal([3], seed=7).numpy().tobytes().hex())"
     assert run_python(program, SITUS_VIRTUAL_GPUS="0") == run_python(program, SITUS_VIRTUAL_GPUS="0")
 
 

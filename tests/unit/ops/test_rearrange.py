@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.dtype import FIXED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FIXED
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import rearrange
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops import rearrange
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import TensorShape
 from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.dtype import FLOATING, INTEGER, NUMERIC, WIDE_UNSIGNED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FLOATING, INTEGER, NUMERIC, WIDE_UNSIGNED
+from situs._src.base.shapes import UNKNOWN, TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import reduce as r
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import InvalidArgumentError
-from situs.ops import reduce as r
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import UNKNOWN, TensorShape
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7
 NATIVE = sorted(NUMERIC - WIDE_UNSIGNED, key=str)

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.devices import scope
-from situs.dtype import FIXED, NUMERIC, REAL, WIDE_UNSIGNED
-from situs.eager.convert import to_tensor
+from situs._src.base.devices import scope
+from situs._src.base.dtype import FIXED, NUMERIC, REAL, WIDE_UNSIGNED
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import scatter
+from situs._src.ops.array import transpose
+from situs._src.placement import options
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops import scatter
-from situs.ops.array import transpose
-from situs.placement import options
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import TensorShape
 from tests.unit.ops.conftest import check
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

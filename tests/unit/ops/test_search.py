@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.dtype import FLOATING, REAL, SIGNED, WIDE_UNSIGNED
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FLOATING, REAL, SIGNED, WIDE_UNSIGNED
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op, infer_shapes
+from situs._src.ops import search
+from situs._src.ops.array import transpose
+from situs._src.placement import options
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops import search
-from situs.ops.array import transpose
-from situs.placement import options
-from situs.registry.op import find_op, infer_shapes
-from situs.shapes import TensorShape
 
 NAN, INF = float("nan"), float("inf")
 DTYPES = sorted(REAL, key=lambda dtype: dtype.name)

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs as tf
-from situs import dtype as dt
-from situs.devices import scope
-from situs.eager.convert import to_tensor
-from situs.errors import InvalidArgumentError, OutOfRangeError, SitusError, UnimplementedError
-from situs.ops import regex, strings
-from situs.ops.strings import (
+from situs._src.base import dtype as dt
+from situs._src.base.devices import scope
+from situs._src.ops import regex, strings
+from situs._src.ops.strings import (
     as_string,
     decode_base64,
     encode_base64,
@@ -27,7 +25,9 @@ from situs.ops.strings import (
     to_number,
     upper,
 )
-from situs.variables.eager import Variable
+from situs._src.runtime.eager.convert import to_tensor
+from situs._src.variables.eager import Variable
+from situs.errors import InvalidArgumentError, OutOfRangeError, SitusError, UnimplementedError
 
 AB = [["a", "b"], ["c", "d"]]
 EMPTY = np.array([], dtype=object)

@@ -7,7 +7,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.ops.tensor_array import TensorArray
+from situs._src.ops.tensor_array import TensorArray
 
 
 def three(**options):

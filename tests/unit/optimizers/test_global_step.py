@@ -6,14 +6,14 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.errors import DTypeError
-from situs.optimizers.global_step import (
+from situs._src.v1.optimizers.global_step import (
     assert_global_step,
     create_global_step,
     get_global_step,
     get_or_create_global_step,
     global_step,
 )
+from situs.errors import DTypeError
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_what_is_no_tensor_is_no_global_step():
 def test_eager_code_keeps_what_it_makes(run_python):
     program = """
 import situs as tf
-from situs.optimizers.global_step import create_global_step, get_global_step, global_step
+from situs._src.v1.optimizers.global_step import create_global_step, get_global_step, global_step
 step = create_global_step()
 step.assign_add(3)
 print(type(step).__name__, step.name, step.dtype.name, global_step(None, step), get_global_step())

@@ -7,14 +7,14 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.optimizers import SGD, Adam, LossScaleOptimizer, deserialize, serialize
-from situs.optimizers.classic import GradientDescentOptimizer, MomentumOptimizer
-from situs.optimizers.loss_scale_v1 import (
+from situs._src.v1.optimizers.loss_scale import (
     DynamicLossScale,
     FixedLossScale,
     LossScale,
     MixedPrecisionLossScaleOptimizer,
 )
+from situs._src.v1.optimizers.optimizers import GradientDescentOptimizer, MomentumOptimizer
+from situs.optimizers import SGD, Adam, LossScaleOptimizer, deserialize, serialize
 
 
 def test_gradients_that_vanish_in_float16_are_kept():

@@ -7,9 +7,9 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
+from situs._src.v1.optimizers.moving_average import ExponentialMovingAverage
+from situs._src.variables.eager import Variable
 from situs.errors import DTypeError
-from situs.optimizers.moving_average import ExponentialMovingAverage
-from situs.variables.eager import Variable
 
 
 @pytest.fixture

@@ -13,7 +13,10 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.optimizers import classic, decay, finding, schedules
+from situs._src.keras.optimizers import finding
+from situs._src.v1.optimizers import decay
+from situs._src.v1.optimizers import optimizers as classic
+from situs.optimizers import schedules
 
 FIGURES = json.loads((Path(__file__).parents[2] / "data" / "optimizer_figures.json").read_text())
 STEPS = 100

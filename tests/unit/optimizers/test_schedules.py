@@ -6,9 +6,10 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.optimizers import decay, schedules
-from situs.optimizers.classic import GradientDescentOptimizer
-from situs.optimizers.classic_base import Optimizer
+from situs._src.v1.optimizers import decay
+from situs._src.v1.optimizers.base import Optimizer
+from situs._src.v1.optimizers.optimizers import GradientDescentOptimizer
+from situs.optimizers import schedules
 from situs.optimizers.schedules import (
     CosineDecay,
     CosineDecayRestarts,

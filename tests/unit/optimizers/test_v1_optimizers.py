@@ -7,8 +7,8 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError
-from situs.optimizers.classic import (
+from situs._src.v1.optimizers.base import Optimizer
+from situs._src.v1.optimizers.optimizers import (
     AdadeltaOptimizer,
     AdagradOptimizer,
     AdamOptimizer,
@@ -17,7 +17,7 @@ from situs.optimizers.classic import (
     MomentumOptimizer,
     RMSPropOptimizer,
 )
-from situs.optimizers.classic_base import Optimizer
+from situs.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, UnimplementedError
 from tests.conftest import LOCAL
 
 ALL = [

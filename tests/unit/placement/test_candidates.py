@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs.devices.logical import Device
-from situs.devices.physical import PhysicalDevice
-from situs.devices.spec import DeviceSpec
-from situs.dtype import FLOATING, NUMERIC, float32, int32
+from situs._src.base.devices.logical import Device
+from situs._src.base.devices.physical import PhysicalDevice
+from situs._src.base.devices.spec import DeviceSpec
+from situs._src.base.dtype import FLOATING, NUMERIC, float32, int32
+from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.signature import parse_signature
+from situs._src.placement.candidates import assign, candidates
 from situs.errors import InvalidArgumentError, NotFoundError, OpError, UnknownDeviceError
-from situs.placement.candidates import assign, candidates
-from situs.registry import CPU, GPU
-from situs.registry.op import Op
-from situs.registry.signature import parse_signature
+from situs.extend import CPU, GPU
 
 LOCAL = "/job:localhost/replica:0/task:0"
 

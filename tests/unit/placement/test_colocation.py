@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from situs.devices.spec import EMPTY, parse_spec
+from situs._src.base.devices.spec import EMPTY, parse_spec
+from situs._src.ir.graph.graph import Graph
+from situs._src.placement.colocation import IncompatibleError, compatible, merged, refined, relaxed
 from situs.errors import InvalidArgumentError, UnknownDeviceError
-from situs.graph.graph import Graph
-from situs.placement.colocation import IncompatibleError, compatible, merged, refined, relaxed
 from tests.sketch import add, placed, why
 
 # Specs.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from situs._src.placement.log import print_device_mapping
 from situs.errors import UnknownDeviceError
-from situs.placement.log import print_device_mapping
 from tests.sketch import LOCAL, machine, placed
 
 

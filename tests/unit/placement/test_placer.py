@@ -6,7 +6,9 @@ import logging
 
 import pytest
 
-from situs.devices.scope import device
+from situs._src.base.devices.scope import device
+from situs._src.ir.graph.graph import Graph
+from situs._src.placement.placer import place
 from situs.errors import (
     FailedPreconditionError,
     InternalError,
@@ -14,8 +16,6 @@ from situs.errors import (
     NotFoundError,
     UnknownDeviceError,
 )
-from situs.graph.graph import Graph
-from situs.placement.placer import place
 from tests.sketch import DECLARED, LOCAL, add, draw, machine, placed, placement, why
 
 # Requests: what the scopes around an operation leave in its `device`.

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from situs.devices.scope import device
+from situs._src.base.devices.scope import device
+from situs._src.ir.graph.graph import Graph
+from situs._src.placement.replicas import replica_device_setter
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.graph.graph import Graph
-from situs.placement.replicas import replica_device_setter
 from tests.sketch import add
 
 

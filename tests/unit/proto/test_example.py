@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs.proto.example import (
+from situs._src.base.proto.example import (
     BytesList,
     Example,
     Feature,

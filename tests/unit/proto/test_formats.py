@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from situs._src.base.proto.config import ConfigProto, GPUOptions
+from situs._src.base.proto.formats import ParseError, from_bytes, from_json, parse, read_any, to_json, to_text
+from situs._src.base.proto.graph import AttrValue, GraphDef, NodeDef
 from situs.errors import DataLossError, InvalidArgumentError
-from situs.proto.config import ConfigProto, GPUOptions
-from situs.proto.formats import ParseError, from_bytes, from_json, parse, read_any, to_json, to_text
-from situs.proto.graph import AttrValue, GraphDef, NodeDef
 
 NODE = NodeDef(name="n", op="Neg", input=["a"], attr={"T": AttrValue(type=1), "s": AttrValue(s=b"\xff\0")})
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.checkpoints.meta_files import read_meta_graph_file
-from situs.proto.meta_graph import VariableDef
+from situs._src.base.proto.meta_graph import VariableDef
+from situs._src.checkpoints.meta_files import read_meta_graph_file
 
 FOLDER = Path(__file__).parent / "tensorflow_graphs"
 

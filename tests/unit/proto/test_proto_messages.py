@@ -11,9 +11,8 @@ import sys
 import pytest
 from google.protobuf import descriptor_pool, message
 
-from situs import dtype as dtypes
-from situs.errors import DTypeError
-from situs.proto.config import (
+from situs._src.base import dtype as dtypes
+from situs._src.base.proto.config import (
     ClusterDef,
     ConfigProto,
     GPUOptions,
@@ -22,13 +21,14 @@ from situs.proto.config import (
     RewriterConfig,
     RunOptions,
 )
-from situs.proto.example import Feature, Features
-from situs.proto.graph import AttrValue, FunctionDef, GraphDef
-from situs.proto.meta_graph import CheckpointState
-from situs.proto.own import message_classes
-from situs.proto.stats import RunMetadata
-from situs.proto.tensor import DataType, TensorShapeProto, dtype_from_proto, shape_from_proto, shape_to_proto
-from situs.shapes import TensorShape
+from situs._src.base.proto.example import Feature, Features
+from situs._src.base.proto.graph import AttrValue, FunctionDef, GraphDef
+from situs._src.base.proto.meta_graph import CheckpointState
+from situs._src.base.proto.own import message_classes
+from situs._src.base.proto.stats import RunMetadata
+from situs._src.base.proto.tensor import DataType, TensorShapeProto, dtype_from_proto, shape_from_proto, shape_to_proto
+from situs._src.base.shapes import TensorShape
+from situs.errors import DTypeError
 from tests.conftest import ROOT
 
 
@@ -228,6 +228,6 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_protobuf_is_not_loaded_by(program):
-    said = "; import sys; assert 'google.protobuf' not in sys.modules; import situs.proto.graph; "
+    said = "; import sys; assert 'google.protobuf' not in sys.modules; import situs._src.base.proto.graph; "
     said += "assert 'google.protobuf' in sys.modules"
     subprocess.run([sys.executable, "-c", program + said], check=True, cwd=ROOT)

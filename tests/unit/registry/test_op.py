@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from situs.dtype import FLOATING, INTEGER, float32, int32, string
+from situs._src.base.dtype import FLOATING, INTEGER, float32, int32, string
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import _OPS, infer_shapes
 from situs.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
-from situs.registry import CPU, GPU, find_op, op
-from situs.registry import op as declare
-from situs.registry.op import _OPS, infer_shapes
-from situs.shapes import TensorShape
+from situs.extend import CPU, GPU, find_op, op
+from situs.extend import op as declare
 
 
 @pytest.fixture
@@ -105,5 +105,5 @@ def test_shape_rules_always_give_a_list(scale):
 
 
 def test_ops_are_found_before_a_program_has_used_one(run_python):
-    out = run_python("from situs.registry import find_op\nprint(find_op('MatMul').name)")
+    out = run_python("from situs.extend import find_op\nprint(find_op('MatMul').name)")
     assert out == "MatMul\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from situs.dtype import bool as bool_dtype
-from situs.dtype import int32
-from situs.registry.signature import HOST, Arg, parse_signature
+from situs._src.base.dtype import bool as bool_dtype
+from situs._src.base.dtype import int32
+from situs._src.ir.registry.signature import HOST, Arg, parse_signature
 
 
 def test_inputs_outputs_and_type_variables():

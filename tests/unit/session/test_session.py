@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.ops.python_function import py_func
+from situs._src.ops.python_function import py_func
 from tests.conftest import STUCK
 
 LOCAL = "/job:localhost/replica:0/task:0"

@@ -8,12 +8,12 @@ import threading
 import pytest
 
 import situs.compat.v1 as tf
-from situs.budget import ledger, policy
-from situs.devices.inventory import Inventory
-from situs.eager import reserve
-from situs.ops.python_function import py_func
-from situs.session import config as session_config
-from situs.settings import VirtualGpus
+from situs._src.base.budget import ledger, policy
+from situs._src.base.devices.inventory import Inventory
+from situs._src.base.settings import VirtualGpus
+from situs._src.ops.python_function import py_func
+from situs._src.runtime.eager import reserve
+from situs._src.runtime.session import config as session_config
 from tests.conftest import STUCK
 
 LOCAL = "/job:localhost/replica:0/task:0"
@@ -501,7 +501,7 @@ def test_the_first_session_fixes_the_shared_threads(run_python):
         """
 import threading
 import situs.compat.v1 as tf
-from situs.ops.python_function import py_func
+from situs._src.ops.python_function import py_func
 barrier, running, most = threading.Barrier(2), [], []
 def meet(x):
     running.append(x)

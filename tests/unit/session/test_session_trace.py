@@ -141,7 +141,7 @@ def test_only_what_was_asked_for_is_told(options, stats, graphs):
 
 
 def test_calls_side_by_side_are_traced_as_well():
-    from situs.ops.python_function import py_func
+    from situs._src.ops.python_function import py_func
 
     with tf.Graph().as_default(), tf.Session() as sess:
         made = [py_func(lambda x: x + 1.0, [tf.constant(float(i))], tf.float32, name=f"f{i}") for i in range(3)]

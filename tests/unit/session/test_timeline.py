@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from situs._src.base.proto.stats import RunMetadata, StepStats
+from situs._src.runtime.session.timeline import Timeline
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
-from situs.proto.stats import RunMetadata, StepStats
-from situs.session.timeline import Timeline
 
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"

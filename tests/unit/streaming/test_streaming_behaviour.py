@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import situs
 import situs.compat.v1 as tf
 from situs import errors
+from situs._src.v1.metrics import confusion, mean, thresholds
 from situs.compat.v1 import metrics
-from situs.streaming import confusion, mean, thresholds
 
 LABELS, BOOLS, CHANCES = [0, 1, 1, 0], [0, 1, 0, 1], [0.1, 0.2, 0.8, 0.9]
 ROWS, SCORES = [[0], [1]], [[0.1, 0.2, 0.7], [0.3, 0.4, 0.5]]

@@ -11,8 +11,8 @@ from tensorboard.backend.event_processing.event_file_loader import RawEventFileL
 from tensorboard.compat.proto import event_pb2, graph_pb2
 
 import situs.compat.v1 as tf
+from situs._src.summaries import event_file
 from situs.compat.v1 import summary
-from situs.summaries import event_file
 
 
 def number(tag, value):

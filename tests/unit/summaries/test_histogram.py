@@ -11,7 +11,7 @@ from tensorboard.compat.proto.histogram_pb2 import HistogramProto
 from tensorboard.plugins.histogram.summary_v2 import histogram_pb
 from tensorboard.util import tensor_util
 
-from situs.summaries.histogram import buckets_of, fill_message
+from situs._src.summaries.histogram import buckets_of, fill_message
 
 NAN, INF = float("nan"), float("inf")
 NUMBERS = st.lists(st.floats(-1e30, 1e30), max_size=40)

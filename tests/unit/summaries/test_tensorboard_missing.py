@@ -40,8 +40,8 @@ for use in (
 
 
 def test_messages_have_no_other_names():
+    from situs._src.summaries import messages
     from situs.compat.v1 import summary
-    from situs.summaries import messages
 
     for module in (messages, summary):
         with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):

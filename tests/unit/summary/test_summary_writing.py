@@ -222,7 +222,7 @@ def test_a_writer_can_be_set_for_good(writer, tmp_path):
             assert bool(summary.scalar("a", 1.0)), "a writer that does nothing does not even hide another"
             noop.init(), noop.flush(), noop.close()
     finally:
-        from situs.summaries.recording import state
+        from situs._src.summaries.recording import state
 
         state.writer = None
 
@@ -251,7 +251,7 @@ def test_the_file_is_named_and_flushed_as_asked(tmp_path):
         summary.scalar("a", 1.0)
         assert steps(tmp_path) == [1]
     finally:
-        from situs.summaries.recording import state
+        from situs._src.summaries.recording import state
 
         state.writer = None
         writer.close()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs.symbolic.fold import constant_value, partial_value
+from situs._src.runtime.symbolic.fold import constant_value, partial_value
 
 
 @pytest.fixture(autouse=True)

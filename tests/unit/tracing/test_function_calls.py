@@ -13,8 +13,8 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.devices.scope import here
-from situs.tracing.function import functions_run_eagerly, run_functions_eagerly
+from situs._src.base.devices.scope import here
+from situs._src.tracing.function import functions_run_eagerly, run_functions_eagerly
 from tests.conftest import STUCK
 
 # By another function.

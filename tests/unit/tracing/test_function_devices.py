@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import situs as tf
-from situs.devices.scope import here
+from situs._src.base.devices.scope import here
 from situs.errors import UnknownDeviceError
 
 

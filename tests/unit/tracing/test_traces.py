@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 import situs as tf
-from situs.tracing import kind as kinds
-from situs.tracing.kind import Kind, kind_of
-from situs.tracing.traces import Traces
+from situs._src.tracing import kind as kinds
+from situs._src.tracing.kind import Kind, kind_of
+from situs._src.tracing.traces import Traces
 
 SHAPES = [None, *[list(dims) for rank in (0, 1, 2) for dims in itertools.product([None, 2, 3], repeat=rank)]]
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from situs import errors
-from situs.training.coordinator import Coordinator, LooperThread
+from situs._src.v1.queues.coordinator import Coordinator, LooperThread
 from tests.conftest import STUCK
 
 LIMIT = STUCK

@@ -10,9 +10,9 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs import errors
+from situs._src.ops import queue as eager
 from situs.compat.v1.queue import FIFOQueue
 from situs.compat.v1.train import Coordinator, QueueRunner, add_queue_runner, start_queue_runners
-from situs.ops import queue as eager
 from tests.conftest import STUCK
 
 LIMIT = STUCK

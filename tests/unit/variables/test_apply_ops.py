@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs.eager.bridge import host, place
-from situs.eager.cell import Cell
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op
+from situs._src.runtime.eager.bridge import host, place
+from situs._src.runtime.eager.cell import Cell
+from situs._src.variables import apply_ops as ops
+from situs._src.variables.apply_ops import Apply
 from situs.errors import InvalidArgumentError
-from situs.registry.op import find_op
-from situs.shapes import TensorShape
-from situs.variables import apply_ops as ops
-from situs.variables.apply_ops import Apply
 
 # The updates once more, in NumPy and float64: functions from states, a gradient and numbers to new states.
 

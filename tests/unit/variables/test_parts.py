@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs.variables import parts
+from situs._src.variables import parts
 
 START = np.arange(12, dtype=np.float32).reshape(3, 4)
 

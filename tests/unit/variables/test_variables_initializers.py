@@ -10,8 +10,8 @@ import pytest
 
 import situs as eager_tf
 import situs.compat.v1 as tf
+from situs._src.variables import initializers, initializers_v2
 from situs.compat.v1 import initializers as namespace
-from situs.variables import initializers, initializers_v2
 
 V1 = [
     initializers.Zeros,

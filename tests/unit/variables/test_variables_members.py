@@ -16,7 +16,7 @@ v1 = tf.compat.v1
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
     """Ops of this dialect run at once, as they do in a program that comes through the eager door."""
-    monkeypatch.setattr("situs.compat.v1.door._builds", False)
+    monkeypatch.setattr("situs._src.v1.frontend._builds", False)
 
 
 def test_names_are_behind_those_of_name_scopes():

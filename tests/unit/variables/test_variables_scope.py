@@ -12,8 +12,8 @@ import pytest
 
 import situs as eager_tf
 import situs.compat.v1 as tf
-from situs.variables import initializers
-from situs.variables.scope import (
+from situs._src.variables import initializers
+from situs._src.variables.scope import (
     VariableScope,
     get_local_variable,
     get_variable,
@@ -22,8 +22,8 @@ from situs.variables.scope import (
     variable_op_scope,
     variable_scope,
 )
-from situs.variables.store import AUTO_REUSE
-from situs.variables.template import make_template
+from situs._src.variables.store import AUTO_REUSE
+from situs._src.variables.template import make_template
 
 
 @pytest.fixture
@@ -392,7 +392,7 @@ def test_a_template_makes_no_variables_later(graph):
 
 
 def test_in_eager_code_variables_are_made_anew(monkeypatch):
-    monkeypatch.setattr("situs.variables.symbolic.eager_by_default", lambda: True)
+    monkeypatch.setattr("situs._src.variables.symbolic.eager_by_default", lambda: True)
     with variable_scope("a"):
         v = get_variable("w", [2], initializer=initializers.Ones())
         again = get_variable("w", [2])

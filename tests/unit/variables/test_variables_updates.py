@@ -13,7 +13,7 @@ import pytest
 import situs as eager_tf
 import situs.compat.v1 as tf
 from situs import errors
-from situs.variables import updates
+from situs._src.variables import updates
 
 ROWS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 GIVEN = [[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op
+from situs._src.ops.nn import activation as act
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.nn import activation as act
-from situs.registry.op import find_op
-from situs.shapes import TensorShape
 
 X = (np.sin(np.arange(7) * 1.3 + 0.2) * 2).astype(np.float32)
 TOLERANCE = {dt.float16: 2e-3, dt.bfloat16: 2e-2, dt.float32: 2e-6, dt.float64: 2e-6}

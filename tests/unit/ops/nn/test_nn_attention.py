@@ -11,13 +11,13 @@ from torch.nn import functional
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import UNKNOWN, TensorShape
+from situs._src.ir.registry.op import find_op
+from situs._src.ops.nn import attention_kernels
+from situs._src.ops.nn.attention import dot_product_attention
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.nn import attention_kernels
-from situs.ops.nn.attention import dot_product_attention
-from situs.registry.op import find_op
-from situs.shapes import UNKNOWN, TensorShape
 
 
 @pytest.fixture(params=["cpu", "written"])

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from situs.ops.nn import attention_kernels as kernels
-from situs.ops.nn.attention import dot_product_attention
+from situs._src.ops.nn import attention_kernels as kernels
+from situs._src.ops.nn.attention import dot_product_attention
 from tests.gradients.check import tape_gradient
 
 # Which way.

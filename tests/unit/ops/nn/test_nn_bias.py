@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op
+from situs._src.ops.nn.bias import bias_add, relu_layer, xw_plus_b
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.nn.bias import bias_add, relu_layer, xw_plus_b
-from situs.registry.op import find_op
-from situs.shapes import TensorShape
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 B = np.array([1, 2, 3, 4], np.float32)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op
+from situs._src.ops.nn import conv
+from situs._src.ops.nn import conv_transpose as transposed
+from situs._src.ops.nn import depthwise as deep
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, SitusError, UnimplementedError
-from situs.ops.nn import conv
-from situs.ops.nn import conv_transpose as transposed
-from situs.ops.nn import depthwise as deep
-from situs.registry.op import find_op
-from situs.shapes import TensorShape
 
 CONV = {1: conv.conv1d, 2: conv.conv2d, 3: conv.conv3d}
 TRANSPOSE = {1: transposed.conv1d_transpose, 2: transposed.conv2d_transpose, 3: transposed.conv3d_transpose}

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.devices import scope
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.devices import scope
+from situs._src.ops.constant import constant
+from situs._src.ops.nn.embedding import embedding_lookup, embedding_lookup_v1
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.constant import constant
-from situs.ops.nn.embedding import embedding_lookup, embedding_lookup_v1
 
 TABLE = np.arange(22, dtype=np.float32).reshape(11, 2)
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs import dtype as dt
-from situs.devices import scope
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.devices import scope
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op
+from situs._src.ops.nn import loss
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.nn import loss
-from situs.registry.op import find_op
-from situs.shapes import TensorShape
 
 LOGITS = np.array([[1, 2, 3], [0, -1, 5]], np.float32)
 LABELS = np.array([[0.2, 0.3, 0.5], [0, 0, 1]], np.float32)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op
+from situs._src.ops.nn import normalize as norm
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError
-from situs.ops.nn import normalize as norm
-from situs.registry.op import find_op
-from situs.shapes import TensorShape
 
 X = np.random.RandomState(0).rand(2, 3, 3, 4).astype(np.float32)
 S = np.array([1, 2, 3, 4], np.float32)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs.compat.v1 as tf
-from situs import dtype as dt
-from situs.eager.convert import to_tensor
+from situs._src.base import dtype as dt
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.registry.op import find_op
+from situs._src.ops.nn import pool
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, SitusError, UnimplementedError
-from situs.ops.nn import pool
-from situs.registry.op import find_op
-from situs.shapes import TensorShape
 
 MAX = {1: pool.max_pool1d, 2: pool.max_pool2d, 3: pool.max_pool3d}
 AVG = {1: pool.avg_pool1d, 2: pool.avg_pool2d, 3: pool.avg_pool3d}

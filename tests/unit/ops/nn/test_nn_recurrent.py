@@ -8,8 +8,8 @@ import torch
 
 import situs as tf
 import situs.compat.v1 as v1
+from situs._src.ops.nn.recurrent import lstm, lstm_in_steps
 from situs.errors import InvalidArgumentError
-from situs.ops.nn.recurrent import lstm, lstm_in_steps
 
 STEPS, BATCH, UNITS = 5, 3, 4
 

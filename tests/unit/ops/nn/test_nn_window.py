@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs.eager.convert import to_tensor
+from situs._src.ops.nn.window import as_padding, format_of, slide, vector
+from situs._src.runtime.eager.convert import to_tensor
 from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
-from situs.ops.nn.window import as_padding, format_of, slide, vector
 
 
 def lay(size, window, stride=1, dilation=1, padding="SAME", pair=(0, 0)):

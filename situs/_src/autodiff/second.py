@@ -1,0 +1,43 @@
+"""``tf.hessians``: second derivatives in a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs._src.autodiff.graph import gradients
+from situs._src.base.errors import ArgumentError
+from situs._src.base.export import export
+from situs._src.base.tensor import read
+from situs._src.base.tree import flatten
+from situs._src.ops.array import reshape
+from situs._src.ops.join import stack
+
+
+@export("hessians")
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+) -> list[Any]:
+    """Adds operations that compute the second derivatives of the sum of `ys` with respect to each of `xs`.
+
+    Returns:
+        For each x, a tensor whose shape is that of x twice.
+    """
+    found: list[Any] = []
+    for x, grad in zip(flatten(xs), gradients(ys, xs, None, name, colocate_gradients_with_ops), strict=True):
+        found.append(None if grad is None else _rows(read(grad), x, colocate_gradients_with_ops))
+    return found
+
+
+def _rows(grad: Any, x: Any, colocated: bool) -> Any:
+    sizes = x.shape.as_list() if x.shape.is_fully_defined() else None
+    if sizes is None:
+        raise ArgumentError(f"Computing hessians takes an x of known shape, got {x!r} of shape {x.shape}.")
+    flat = reshape(grad, [-1])
+    count = x.shape.num_elements() or 0
+    rows = [gradients(flat[i], [x], None, "rows", colocated, unconnected_gradients="zero")[0] for i in range(count)]
+    return reshape(stack([read(row) for row in rows]), [*sizes, *sizes])

@@ -1,0 +1,31 @@
+"""What TensorFlow has and Situs has not, and what to use in its place: for the error of whoever asks for it."""
+
+from __future__ import annotations
+
+_INSTEAD = {
+    "contrib": "layers are in tf.layers and tf.keras.layers, training loops in tf.train.MonitoredTrainingSession",
+    "distribute": "place towers by hand with tf.device, as examples/cifar10_cnn.py does",
+    "estimator": "write the loop with tf.train.MonitoredTrainingSession, or with a tape",
+    "feature_column": "prepare features with tf.data",
+    "lite": "",
+    "lookup": "",
+    "ragged": "pad to one length: tf.data.Dataset.padded_batch",
+    "raw_ops": "call the op by its public name, or by situs._src.ir.registry.find_op",
+    "saved_model": "save variables with tf.train.Checkpoint or tf.compat.v1.train.Saver",
+    "signal": "",
+    "sparse": "use dense tensors, or tf.IndexedSlices for rows",
+    "SparseTensor": "use dense tensors, or tf.IndexedSlices for rows",
+    "ConditionalAccumulator": "sum gradients with tf.add_n, or in a variable",
+    "string_split": "split scalars with tf.strings.split: there are no sparse tensors",
+    "wrap_function": "trace the function with tf.function; build graphs in a tf.Graph",
+    "RaggedTensor": "pad to one length: tf.data.Dataset.padded_batch",
+    "tpu": "devices are CPUs and NVIDIA GPUs",
+}
+
+
+def hint(name: str) -> str:
+    """What to say besides when a name of TensorFlow's is asked for that is not there; nothing for other names."""
+    if name not in _INSTEAD:
+        return ""
+    instead = _INSTEAD[name]
+    return f". Situs has no tf.{name}" + (f": {instead}" if instead else "")

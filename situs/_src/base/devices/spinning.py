@@ -1,0 +1,71 @@
+"""How long the threads of CPU kernels spin before they sleep.
+
+The threads of PyTorch's kernels are GNU OpenMP's. Between two kernels, and at the end of each, they spin for some
+milliseconds before they sleep, which is fast while every core is free. With another process on one of the cores, a
+thread that spins keeps that core from the thread that everybody waits for: adding two matrices of 256x256 then takes
+8 ms instead of 8 us. ``GOMP_SPINCOUNT`` bounds the spinning, and is read once, while the library is loaded:
+
+    import situs    a finder waits for the import of torch, whoever asks for it
+    import torch    the variable is set while torch is loaded, unless the environment chooses; then it is gone again, so
+                    that other programs which this one starts are left alone
+
+If torch was there first, it has chosen. Why this number: ``docs/decisions/0016-short-spins.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+SPIN_COUNT = "GOMP_SPINCOUNT"
+SPINS = 1000  # turns of a loop: 16 to 45 us
+
+
+class _BeforeTorch:
+    """Finds torch as the other finders do, and has it loaded with short spins."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != "torch":
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        found = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in found if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                with short_spins():
+                    load(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+torch_came_first = "torch" in sys.modules  # before Situs
+
+
+def install() -> None:
+    """Waits for torch to be imported, if it is not there yet."""
+    if not torch_came_first and not any(isinstance(finder, _BeforeTorch) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _BeforeTorch())
+
+
+@contextmanager
+def short_spins() -> Iterator[None]:
+    """Sets the variable for as long as torch is being loaded, unless the environment chooses."""
+    from situs._src.base import settings  # not while `import situs` runs
+
+    if settings.chooses_spinning():
+        yield
+        return
+    os.environ[SPIN_COUNT] = str(SPINS)
+    try:
+        yield
+    finally:
+        os.environ.pop(SPIN_COUNT, None)

@@ -1,0 +1,51 @@
+"""Where a function or a class of the engine is public.
+
+    @export("nn.relu")                                  tf.nn.relu, in both styles
+    @export("matmul", "linalg.matmul")                  under two names, in both styles
+    @export("nn.dropout", v1="nn.dropout_v2")           under another name in ``situs.compat.v1``
+    @export("optimizers.Adam", v1=())                   not in ``situs.compat.v1``
+    @export(v1="placeholder")                           only in ``situs.compat.v1``
+
+A value is exported where it is made, ``sin = export("sin", "math.sin")(unary("Sin", ...))``, or below.
+
+Nothing else happens at run time: ``python scripts/write_api.py`` reads these lines, without importing anything, and
+writes the public modules. It has the tables of namespaces too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+AS_IS: set[object] = set()  # functions that `situs.compat.v1` has as they are
+
+
+def export(*names: str, v1: str | tuple[str, ...] | None = None, as_is: bool = False) -> Callable[[T], T]:
+    """Says under which names something is public.
+
+    Args:
+        names: The names below ``situs``, with dots.
+        v1: Those below ``situs.compat.v1``; the same ones if it is not given.
+        as_is: Whether `situs.compat.v1` has the function itself, which asks for the default graph or needs none. Other
+            functions are called there with the default graph being built.
+    """
+    return _noted if as_is else _unchanged
+
+
+def export_all(space: str, *names: str) -> None:
+    """Says that values of this module, or what its ``__getattr__`` finds, are public in a namespace, in both styles.
+
+    Args:
+        space: The namespace, such as ``errors``; one of ``compat.v1`` is meant alone.
+        names: Their names here, which are their public names.
+    """
+
+
+def _unchanged(value: T) -> T:
+    return value
+
+
+def _noted(value: T) -> T:
+    AS_IS.add(value)
+    return value

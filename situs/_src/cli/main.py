@@ -1,0 +1,47 @@
+"""``situs``: the command line.
+
+situs devices [--json]    the devices of this machine, without touching a card
+situs demo                a program placed on them, explained
+situs memory PROGRAM      what filled the memory of the GPUs while a program ran
+situs --version
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import situs
+from situs._src.base.errors import SitusError
+from situs._src.cli import demo, devices, memory
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns the exit status."""
+    parser = _parser()
+    parsed = parser.parse_args(arguments)
+    if parsed.run is None:
+        parser.print_help(sys.stderr)
+        return 2
+    try:
+        return int(parsed.run(parsed) or 0)
+    except SitusError as error:
+        print(f"situs: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of a pipe has gone; nobody is left to tell
+        sys.stderr.close()
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="situs", description="A tensor runtime whose subject is where computation happens."
+    )
+    parser.add_argument("--version", action="version", version=f"situs {situs.__version__}")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    devices.add_command(commands)
+    demo.add_command(commands)
+    memory.add_command(commands)
+    return parser

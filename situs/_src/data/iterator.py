@@ -1,0 +1,226 @@
+"""``iter(dataset)``: elements one after the other, in eager code and in ``tf.function``.
+
+    for x in dataset: ...                       eager: tensors
+    it = iter(dataset); it.get_next()           raises OutOfRangeError at the end; next(it) raises StopIteration
+
+An iterator made in eager code may also be used by the graph of a ``tf.function``: each run takes the next elements. One
+made inside of the function begins anew with each call. A loop over a dataset in there becomes a loop of the graph
+(`data.loop`).
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from situs._src.base import dtype as dt
+from situs._src.base.devices.scope import here
+from situs._src.base.errors import OutOfRangeError, StateError, UnimplementedError
+from situs._src.base.export import export
+from situs._src.base.tree import LEAF
+from situs._src.checkpoints.resumable import Resumable
+from situs._src.data import iterator_ops as ops
+from situs._src.data.cursor import Cursor
+from situs._src.data.element import DatasetSpec, Element, Spec
+from situs._src.data.function import DatasetArray, MakeDataset, Ready, presented
+from situs._src.data.node import Binding, Node
+from situs._src.data.optional import Optional, OptionalValue, optional_of
+from situs._src.data.resuming import Position, check_fits, go_to, position_of
+from situs._src.ir.graph.function import outermost
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.ops.constant import constant
+from situs._src.runtime.eager.bridge import host, place
+from situs._src.runtime.eager.tensor import wrap
+from situs._src.tracing.spec import TensorSpec
+
+_MOST = 1000  # elements that one trace takes from an iterator
+
+
+@export("data.Iterator", v1=())
+class IteratorBase(Resumable):
+    """What gives the elements of a dataset one after the other. ``iter(dataset)`` makes one."""
+
+    _spec: Spec
+
+    @property
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the elements, in the structure that these have."""
+        return self._spec.structure
+
+    @abc.abstractmethod
+    def get_next(self) -> Any:
+        """The next element.
+
+        Raises:
+            OutOfRangeError: there is none.
+        """
+
+    @abc.abstractmethod
+    def get_next_as_optional(self) -> Any:
+        """The next element, or that there is none, as a ``tf.experimental.Optional``."""
+
+    @abc.abstractmethod
+    def __next__(self) -> Any: ...
+
+    def __iter__(self) -> Any:
+        return self
+
+    def _saved_state(self) -> bytes:
+        raise UnimplementedError(
+            f"The position of {self!r} is in the runs of its graph, and cannot be saved or restored. Leave it out of "
+            "the checkpoint, or use iter(dataset) in eager code."
+        )
+
+    def _check_state(self, state: bytes) -> None:
+        self._saved_state()
+
+    def _resume(self, state: bytes) -> None:
+        self._saved_state()
+
+
+class OwnedIterator(IteratorBase):
+    """An iterator of eager code.
+
+    Args:
+        node: The dataset.
+        make_dataset: Makes datasets of nodes, for elements that have some.
+    """
+
+    def __init__(self, node: Node, make_dataset: MakeDataset) -> None:
+        self._node = node
+        self._spec = node.spec
+        self._where = node.where
+        self._cursor = Cursor(node, Binding())
+        self._make_dataset = make_dataset
+        self._as_tensors = presenter(node, make_dataset)
+        self._handles: WeakKeyDictionary[Graph, SymbolicTensor] = WeakKeyDictionary()
+
+    def __next__(self) -> Any:
+        if here.graph is not None:
+            return self.get_next()
+        element = self._cursor.pull()
+        if element is None:
+            raise StopIteration
+        return self._as_tensors(element)
+
+    def get_next(self) -> Any:
+        """The next element.
+
+        Raises:
+            OutOfRangeError: there is none.
+        """
+        if here.graph is not None:
+            tensors = ops.add_get_next(here.graph, self._handle(here.graph), self._spec, self._where, None)
+            return presented(self._spec, tensors, self._make_dataset)
+        element = self._cursor.pull()
+        if element is None:
+            raise OutOfRangeError("End of sequence [Op:IteratorGetNext]")
+        return self._as_tensors(element)
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element, or that there is none."""
+        if here.graph is not None:
+            return optional_of(here.graph, self._handle(here.graph), self._spec, self._where, self._make_dataset)
+        element = self._cursor.pull()
+        return OptionalValue(self._spec, None if element is None else self._as_tensors(element))
+
+    def has_next(self) -> Any:
+        """A tensor that says whether there is another element; in a graph, whether its run finds one."""
+        if here.graph is not None:
+            return ops.add_has_next(here.graph, self._handle(here.graph), self._where)
+        return constant(self._cursor.has_next(), dt.bool)
+
+    def close(self) -> None:
+        """Ends the iteration and its threads; so does dropping the iterator."""
+        self._cursor.close()
+
+    def _saved_state(self) -> bytes:
+        return position_of(self._cursor, self._node).to_bytes()
+
+    def _check_state(self, state: bytes) -> None:
+        check_fits(self._node, Position.from_bytes(state))
+
+    def _resume(self, state: bytes) -> None:
+        go_to(self._cursor, self._node, Position.from_bytes(state))
+
+    def _handle(self, graph: Graph) -> SymbolicTensor:
+        """The tensor that stands for this iterator in a graph, made once in the outermost one."""
+        top = outermost(graph)
+        if top not in self._handles:
+            with top.as_default(), top.control_dependencies(None), top.colocate_with(None, ignore_existing=True):
+                attrs = {"handle": ops.Borrowed(self._cursor)}
+                self._handles[top] = ops.add_handle(top, ops.iterator, (), attrs, self._where, "Iterator")
+        return graph.capture(self._handles[top])
+
+    def __repr__(self) -> str:
+        return f"<OwnedIterator element_spec={self.element_spec!r}>"
+
+
+def presenter(node: Node, make_dataset: MakeDataset) -> Callable[[Element], Any]:
+    """From an element to what programs get: tensors, and datasets, in their structure."""
+    spec, where = node.spec, node.where or host()
+    places = [place(host() if leaf.dtype is dt.string else where, _dtype(leaf)) for leaf in spec.leaves]
+    pack = spec.pack
+    if spec.has_datasets:
+        return lambda element: pack(
+            [
+                wrap(value, where) if isinstance(leaf, TensorSpec) else _dataset(value, leaf, make_dataset)
+                for value, leaf, where in zip(element, spec.leaves, places, strict=True)
+            ]
+        )
+    if spec.form is LEAF:
+        only = places[0]
+        return lambda element: wrap(element[0], only)
+    return lambda element: pack(list(map(wrap, element, places)))
+
+
+def _dataset(value: Any, leaf: DatasetSpec, make_dataset: MakeDataset) -> Any:
+    return make_dataset(Ready(value[()])) if leaf.shape.rank == 0 else DatasetArray(value, leaf)
+
+
+def _dtype(leaf: Any) -> dt.DType:
+    return dt.int64 if isinstance(leaf, DatasetSpec) else leaf.dtype  # a dataset has no place
+
+
+class FunctionIterator(IteratorBase):
+    """An iterator made while the graph of a ``tf.function`` is: each run of the graph begins an iteration.
+
+    Args:
+        node: The dataset.
+        graph: The graph.
+        make_dataset: Makes datasets of nodes, for elements that have some.
+    """
+
+    def __init__(self, node: Node, graph: Graph, make_dataset: MakeDataset) -> None:
+        self._make_dataset = make_dataset
+        self._spec = node.spec
+        self._where = node.where
+        inputs = (ops.dependencies(graph, node),)
+        self._handle = ops.add_handle(graph, ops.anonymous, inputs, {"dataset": node}, node.where, None)
+        self._taken = 0
+
+    def get_next(self) -> Any:
+        """The next element of the run."""
+        tensors = ops.add_get_next(ops.graph_of(self._handle), self._handle, self._spec, self._where, None)
+        return presented(self._spec, tensors, self._make_dataset)
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element of the run, or that there is none."""
+        graph = ops.graph_of(self._handle)
+        return optional_of(graph, self._handle, self._spec, self._where, self._make_dataset)
+
+    def has_next(self) -> Any:
+        """A tensor that says whether the run finds another element."""
+        return ops.add_has_next(ops.graph_of(self._handle), self._handle, self._where)
+
+    def __next__(self) -> Any:
+        self._taken += 1
+        if self._taken > _MOST:
+            raise StateError(
+                f"{_MOST} elements of a dataset were taken while the graph of a function was made. A Python loop over "
+                "a dataset does not end there: let AutoGraph convert it, or iterate outside of the function."
+            )
+        return self.get_next()

@@ -1,0 +1,208 @@
+"""Functions from datasets to datasets, for ``Dataset.apply``: transformations as they were before they were methods.
+
+    ds.apply(tf.data.experimental.shuffle_and_repeat(1000, count=3))        ds.shuffle(1000).repeat(3)
+
+What each does is said where the method is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
+from situs._src.base.export import export
+from situs._src.data.face import Face, node_of
+from situs._src.data.node import INFINITE, Binding, Failure, Node, Stream, Transformation
+from situs._src.ops.attribute import as_int
+
+Transform = Callable[[Any], Any]
+
+
+def _method(name: str, *args: Any) -> Transform:
+    """The transformation that calls a method of the dataset."""
+
+    def apply(dataset: Any) -> Any:
+        node_of(dataset, f"{name}()")
+        return getattr(dataset, name)(*args)
+
+    return apply
+
+
+@export("data.experimental.cardinality")
+def cardinality(dataset: Any) -> Any:
+    """The number of elements of a dataset, as ``dataset.cardinality()`` gives it."""
+    node_of(dataset, "cardinality()")
+    return dataset.cardinality()
+
+
+@export("data.experimental.assert_cardinality")
+def assert_cardinality(expected_cardinality: Any) -> Transform:
+    """A transformation that says how many elements a dataset has, and holds it to that.
+
+    Args:
+        expected_cardinality: The number, or ``INFINITE_CARDINALITY``.
+    """
+    expected = as_int(expected_cardinality, "expected_cardinality")
+    if expected < INFINITE:
+        raise InvalidArgumentError(f"A dataset cannot have {expected} elements.")
+
+    def apply(dataset: Any) -> Any:
+        node = node_of(dataset, "assert_cardinality()")
+        assert isinstance(dataset, Face)
+        return dataset._of(AssertCardinality(node, expected))
+
+    return apply
+
+
+class AssertCardinality(Transformation):
+    """The same elements; an error if there are fewer or more than was said."""
+
+    title = "AssertCardinality"
+
+    def __init__(self, input: Node, expected: int) -> None:
+        super().__init__(input)
+        self._expected = expected
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        return Stream(self._counted(self.input.start(binding).elements()))
+
+    def _counted(self, items: Iterator[Any]) -> Iterator[Any]:
+        count = 0
+        for item in items:
+            count += type(item) is not Failure
+            if 0 <= self._expected < count:
+                yield self._wrong(f"at least {count}")
+                return
+            yield item
+        if count != self._expected:
+            yield self._wrong(f"{count}")
+
+    def _wrong(self, found: str) -> Failure:
+        expected = "an infinite number of" if self._expected == INFINITE else str(self._expected)
+        return Failure(
+            FailedPreconditionError(f"Input dataset was expected to contain {expected} elements but contained {found}.")
+        )
+
+    def cardinality(self, binding: Binding) -> int:
+        """What was said."""
+        return self._expected
+
+
+@export("data.experimental.enumerate_dataset")
+def enumerate_dataset(start: Any = 0) -> Transform:
+    """A transformation to pairs of numbers and elements."""
+    return _method("enumerate", start)
+
+
+@export("data.experimental.group_by_window")
+def group_by_window(
+    key_func: Any, reduce_func: Any, window_size: Any = None, window_size_func: Any = None
+) -> Transform:
+    """A transformation that groups elements by a key; see ``Dataset.group_by_window``."""
+    return _method("group_by_window", key_func, reduce_func, window_size, window_size_func)
+
+
+@export("data.experimental.ignore_errors")
+def ignore_errors(log_warning: bool = False) -> Transform:
+    """A transformation that leaves out elements which could not be made."""
+    return _method("ignore_errors", log_warning)
+
+
+@export("data.experimental.map_and_batch")
+def map_and_batch(
+    map_func: Any,
+    batch_size: Any,
+    num_parallel_batches: Any = None,
+    drop_remainder: bool = False,
+    num_parallel_calls: Any = None,
+) -> Transform:
+    """A transformation that maps and batches.
+
+    Args:
+        map_func: A function of elements.
+        batch_size: How many results make a batch.
+        num_parallel_batches: How many batches to work on at a time.
+        drop_remainder: Whether to leave out the last batch if it is smaller.
+        num_parallel_calls: How many elements to work on at a time.
+    """
+    if num_parallel_batches is not None and num_parallel_calls is not None:
+        raise ArgumentError("`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls`.")
+    calls = num_parallel_calls
+    if num_parallel_batches is not None:
+        calls = as_int(num_parallel_batches, "num_parallel_batches") * as_int(batch_size, "batch_size")
+    mapping = _method("map", map_func, calls)
+    return lambda dataset: mapping(dataset).batch(batch_size, drop_remainder)
+
+
+@export("data.experimental.parallel_interleave")
+def parallel_interleave(
+    map_func: Any,
+    cycle_length: Any,
+    block_length: Any = 1,
+    sloppy: bool | None = False,
+    buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
+) -> Transform:
+    """A transformation that reads several datasets at a time; see ``Dataset.interleave``.
+
+    Args:
+        map_func: A function from an element to a dataset.
+        cycle_length: How many datasets take turns.
+        block_length: How many elements one gives before the next has its turn.
+        sloppy: Accepted for TensorFlow's programs: the order does not depend on the threads.
+        buffer_output_elements: Accepted for TensorFlow's programs.
+        prefetch_input_elements: Accepted for TensorFlow's programs.
+    """
+    return _method("interleave", map_func, cycle_length, block_length, cycle_length)
+
+
+@export("data.experimental.scan")
+def scan(initial_state: Any, scan_func: Any) -> Transform:
+    """A transformation by a function with a state; see ``Dataset.scan``."""
+    return _method("scan", initial_state, scan_func)
+
+
+@export("data.experimental.shuffle_and_repeat")
+def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transform:
+    """A transformation that shuffles and repeats."""
+    shuffling = _method("shuffle", buffer_size, seed)
+    return lambda dataset: shuffling(dataset).repeat(count)
+
+
+@export("data.experimental.take_while")
+def take_while(predicate: Any) -> Transform:
+    """A transformation to the elements before the first that a predicate does not hold for."""
+    return _method("take_while", predicate)
+
+
+@export("data.experimental.unbatch")
+def unbatch() -> Transform:
+    """A transformation to the rows of elements."""
+    return _method("unbatch")
+
+
+@export("data.experimental.unique")
+def unique() -> Transform:
+    """A transformation to elements that were not there before."""
+    return _method("unique")
+
+
+@export("data.experimental.get_next_as_optional")
+def get_next_as_optional(iterator: Any) -> Any:
+    """The next element of an iterator, or that there is none.
+
+    Raises:
+        TypeError: it is no iterator of a dataset.
+    """
+    if not hasattr(iterator, "get_next_as_optional"):
+        raise DTypeError(f"get_next_as_optional() takes an iterator of a dataset, got {shown(iterator)}.")
+    return iterator.get_next_as_optional()
+
+
+@export("data.experimental.get_single_element")
+def get_single_element(dataset: Any) -> Any:
+    """The element of a dataset that has one."""
+    node_of(dataset, "get_single_element()")
+    return dataset.get_single_element()

@@ -1,0 +1,88 @@
+"""Questions about placement: why an op ran where it ran, and which kernels there are.
+
+tf.explain()            the last ops, with their devices and reasons
+tf.explain(tensor)      the op that made a tensor
+tf.explain(session)     the operations of a session's graph
+tf.explain(function)    the operations of a tf.function, as far as it has been called
+tf.kernels("MatMul")    device types and dtypes that have a kernel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from situs._src import ops as ops  # declares every op
+from situs._src.base.errors import ArgumentError
+from situs._src.base.export import export
+from situs._src.base.tensor import read
+from situs._src.ir.registry.kernel import Kernel
+from situs._src.ir.registry.op import Op, find_op
+from situs._src.placement import explain as explanations
+from situs._src.placement.explain import Explanation
+from situs._src.runtime.eager.tensor import EagerTensor
+from situs._src.runtime.session.session import BaseSession
+from situs._src.tracing.concrete import ConcreteFunction
+from situs._src.tracing.function import Function, Method
+
+
+@export("explain")
+def explain(what: Any = None) -> Explanation:
+    """Says why ops ran where they ran.
+
+    Args:
+        what: A tensor or variable, for the op that made it; a session, for its graph; a ``tf.function``, for the
+            graphs of its calls; a number, for that many of the last ops; nothing, for all that are remembered.
+
+    Returns:
+        A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data.
+
+    Example:
+        >>> import situs as tf
+        >>> with tf.device("/cpu:0"):
+        ...     tf.explain(tf.add(1, 2))[0].reason
+        'requested: /device:CPU:0'
+    """
+    if isinstance(what, BaseSession):
+        return what.placement().explain()
+    if isinstance(what, (Function, Method, ConcreteFunction)):
+        return Explanation(what.assignments())
+    what = read(what)
+    if isinstance(what, EagerTensor):
+        return Explanation([] if what._made_by is None else [what._made_by])
+    if what is None or (isinstance(what, int) and not isinstance(what, bool) and what >= 0):
+        return explanations.last(what)
+    raise ArgumentError(f"explain takes a tensor, a session, a tf.function, a number of ops or nothing, got {what!r}.")
+
+
+@dataclass(frozen=True)
+class KernelList(Sequence[Kernel]):
+    """The kernels of an op: a sequence that prints one line a kernel."""
+
+    op: Op
+    kernels: tuple[Kernel, ...]
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.kernels[index]
+
+    def __str__(self) -> str:
+        return f"{self.op.name}({self.op.signature})\n" + "\n".join(f"  {kernel}" for kernel in self.kernels)
+
+    __repr__ = __str__
+
+
+@export("kernels")
+def kernels(op: str | Op) -> KernelList:
+    """Lists the kernels of an op: for which device types and dtypes it can run.
+
+    Raises:
+        NotFoundError: there is no such op; the message names near ones.
+    """
+    if not isinstance(op, (str, Op)):
+        raise ArgumentError(f"kernels takes the name of an op, such as 'MatMul', got {op!r}.")
+    found = op if isinstance(op, Op) else find_op(op)
+    return KernelList(found, tuple(found.kernels))

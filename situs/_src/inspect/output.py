@@ -1,0 +1,52 @@
+"""Writing reports to files: what is written follows from the end of the file's name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from situs._src.base.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, PermissionDeniedError
+from situs._src.files.paths import local, translated
+
+SUFFIXES = (".svg", ".html", ".json")
+
+
+def write(path: Any, as_text: Mapping[str, Callable[[], str]]) -> None:
+    """Writes a report to a file.
+
+    Args:
+        path: The file; what it held is replaced.
+        as_text: How to make the text for each end of a file's name.
+
+    Raises:
+        ValueError: its name ends in none of these.
+        OpError: it cannot be written.
+    """
+    file = _with_known_suffix(path, as_text)
+    text = as_text[file.suffix.lower()]()
+    with translated(path):
+        file.write_text(text + "\n", encoding="utf-8")
+
+
+def check_writable(path: Any) -> None:
+    """Raises what `write` would, as far as it can be known before there is anything to write."""
+    file = _with_known_suffix(path, SUFFIXES)
+    with translated(path):
+        if file.is_dir():
+            raise FailedPreconditionError(f"{file}; it is a folder.")
+        if not file.parent.is_dir():
+            raise NotFoundError(f"{file}; there is no folder {file.parent} to write it to.")
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise PermissionDeniedError(f"{file}; it may not be written.")
+
+
+def _with_known_suffix(path: Any, suffixes: Iterable[str]) -> Path:
+    file = local(path)
+    if file.suffix.lower() not in suffixes:
+        known = ", ".join(SUFFIXES)
+        raise InvalidArgumentError(
+            f"Cannot tell what to write to {str(file)!r}: its name should end in one of {known}."
+        )
+    return file

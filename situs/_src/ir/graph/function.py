@@ -1,0 +1,156 @@
+"""Graphs of functions, branches and loop bodies.
+
+A `FunctionGraph` lies inside another graph. When one of its operations takes a tensor of a graph further
+out, the tensor is *captured*: an operation ``Captured`` stands for it inside, and the operation that holds
+the function graph takes the tensor as an input.
+
+    outer:   x ----------------.           inside:   Captured --- Mul --- result
+    outer:   pred --- If(pred, x)                                 2.0 --'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from situs._src.base.devices.scope import here
+from situs._src.base.dtype import ALL, DType, resource, variant
+from situs._src.base.shapes import UNKNOWN, TensorShape
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.ir.registry.kernel import CPU, GPU
+from situs._src.ir.registry.op import op
+from situs._src.ir.registry.signature import Arg
+from situs._src.ir.registry.traits import FED
+
+captured = op("Captured", "-> output: dtype", traits={FED}, dtype=ALL | {resource, variant})
+captured.shape(lambda: UNKNOWN)
+captured.kernel(CPU, GPU)(lambda: None)  # never called: its value comes from outside; the placer asks for one
+
+
+class FunctionGraph(Graph):
+    """A graph inside another one, or of a ``tf.function``.
+
+    Args:
+        outer: The graph it lies in; None for a ``tf.function`` called by eager code.
+        compares_elements: Whether ``==`` between its tensors is an op, as it is in a ``tf.function``.
+    """
+
+    is_inner = True
+
+    def __init__(self, outer: Graph | None, compares_elements: bool | None = None) -> None:
+        super().__init__()
+        self.outer = outer
+        self.has_dimensions = outer is not None and outer.has_dimensions
+        if compares_elements is None:
+            compares_elements = outer is not None and outer.compares_elements
+        self.compares_elements = compares_elements
+        self.captures: dict[SymbolicTensor, SymbolicTensor] = {}  # outside -> inside
+        self.arguments: list[SymbolicTensor] = []
+        # Whether operations with side effects run though no result needs them: in a tf.function, and in all inside it.
+        self.runs_effects: bool = compares_elements or getattr(outer, "runs_effects", False)
+        self.waits_for: dict[Operation, None] = {}  # operations further out
+        self.run_anyway: list[Operation] = []  # operations that were returned in the place of tensors
+        self.results: list[SymbolicTensor] = []
+        if outer is not None:
+            self._collections = outer._collections  # what a branch collects belongs to the program
+            self.seed = outer.seed
+
+    def add_argument(self, dtype: DType, shape: TensorShape, name: str = "arg") -> SymbolicTensor:
+        """Adds an argument of the function: a tensor that the caller gives."""
+        tensor = self._stand_in(dtype, shape, False, name)
+        self.arguments.append(tensor)
+        return tensor
+
+    def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
+        """The tensor inside that stands for one of a graph further out."""
+        if tensor.graph is self:
+            return tensor
+        tensor = here.look(tensor) if here.look is not None else tensor
+        if tensor.graph is self:
+            return tensor
+        found = self.captures.get(tensor)
+        if found is None:
+            if self.outer is None:  # nothing lies further out: the graphs have nothing to do with each other
+                return super().capture(tensor)
+            outside = self.outer.capture(tensor)
+            found = self.captures.get(outside)
+            if found is None:
+                found = self._stand_in(outside.dtype, outside.shape, outside.is_ref, _last_part(outside.op.name))
+                self.captures[outside] = found
+        return found
+
+    def _as_control(self, item: Any) -> Operation | None:
+        """An operation to wait for; one further out is waited for by the operation that holds this graph."""
+        node = getattr(item, "op", item)
+        if not isinstance(node, Operation) or node.graph is self or self.outer is None:
+            return super()._as_control(item)
+        outside = self.outer._as_control(node)
+        if outside is not None:
+            self.waits_for[outside] = None
+        return None
+
+    def _stand_in(self, dtype: DType, shape: TensorShape, is_ref: bool, name: str) -> SymbolicTensor:
+        """What stands for a value from outside: it waits for nothing, and is asked for no device."""
+        result = (Arg("output", "dtype", is_ref=is_ref), dtype, shape)
+        with self.control_dependencies(None), self.colocate_with(None, ignore_existing=True):
+            return self.add(captured, (), {}, {"dtype": dtype}, [result], name).outputs[0]
+
+    def __repr__(self) -> str:
+        return f"<FunctionGraph of {len(self)} operations>"
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition("/")[2].lstrip("_") or "captured"
+
+
+def outermost(graph: Graph) -> Graph:
+    """The graph that a function's graph, and all around it, lie in."""
+    while graph.outer is not None:
+        graph = graph.outer
+    return graph
+
+
+def graph_of(values: Any, depth: int = 8) -> Graph | None:
+    """The graph of the first symbolic tensor among inputs of any kind; None if there is none.
+
+    Lists are looked into only so deep: one that contains itself is refused later, and in other words.
+    """
+    for value in values:
+        if isinstance(value, SymbolicTensor):
+            return value.op.graph
+        if isinstance(value, (list, tuple)):
+            found = graph_of(value, depth - 1) if depth else None
+            if found is not None:
+                return found
+        elif hasattr(type(value), "_as_graph_element"):  # a variable of a graph
+            return value.graph  # type: ignore[no-any-return]
+    return None
+
+
+# The graphs of an operation that its results come from, and its residuals.
+GIVING: dict[str, tuple[str, ...]] = {
+    "If": ("then_branch", "else_branch"),
+    "While": ("body",),
+    "PartitionedCall": ("f",),
+}
+
+
+def graphs_of(node: Operation) -> list[tuple[str, FunctionGraph]]:
+    """The graphs that an operation holds, with the names of the attributes."""
+    found: list[tuple[str, FunctionGraph]] = []
+    for name, value in node.attrs.items():
+        several = isinstance(value, (list, tuple))
+        for number, item in enumerate(value if several else (value,)):
+            if isinstance(item, FunctionGraph):
+                found.append((f"{name}[{number}]" if several else name, item))
+    return found
+
+
+def operations_in(node: Operation) -> Iterator[Operation]:
+    """An operation, and those in the graphs that it holds."""
+    yield node
+    for _, graph in graphs_of(node):
+        for inner in graph.operations:
+            yield from operations_in(inner)

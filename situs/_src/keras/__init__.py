@@ -1,0 +1,1 @@
+"""Keras' layers, models, losses, metrics and optimizers."""

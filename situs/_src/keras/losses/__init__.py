@@ -1,0 +1,1 @@
+"""Losses of Keras. Those of TensorFlow 1 are in `v1.losses`."""

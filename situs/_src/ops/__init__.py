@@ -1,0 +1,41 @@
+"""The ops, one family a file: definition, shape rule, kernels and public functions side by side.
+
+Importing the package declares all of them and gives tensors their operators.
+"""
+
+from situs._src.ops import (  # noqa: F401
+    array,
+    call,
+    cast,
+    checks,
+    clip,
+    compare,
+    constant,
+    contract,
+    control,
+    count,
+    cumulative,
+    debug,
+    decompose,
+    diagonal,
+    gather,
+    indexing,
+    join,
+    linalg,
+    math,
+    nn,
+    norms,
+    operators,
+    placeholder,
+    printing,
+    python_function,
+    queue,
+    random,
+    rearrange,
+    reduce,
+    regex,
+    scatter,
+    search,
+    stateless,
+    strings,
+)

@@ -1,0 +1,95 @@
+"""Images turned round: flipped, transposed, rotated; flipped at random.
+
+A batch is flipped at random image by image.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs._src.base import dtype as dt
+from situs._src.base.export import export
+from situs._src.base.tensor import Tensor
+from situs._src.ops.array import reshape, transpose
+from situs._src.ops.array import shape as shape_of
+from situs._src.ops.attribute import as_int
+from situs._src.ops.constant import convert_to_tensor
+from situs._src.ops.gather import where
+from situs._src.ops.image_shape import check_image, with_batch
+from situs._src.ops.random import uniform
+from situs._src.ops.rearrange import reverse
+
+
+@export("image.flip_left_right")
+def flip_left_right(image: Any) -> Tensor:
+    """An image, or a batch, with left and right exchanged."""
+    return _flipped(image, -2)
+
+
+@export("image.flip_up_down")
+def flip_up_down(image: Any) -> Tensor:
+    """An image, or a batch, with top and bottom exchanged."""
+    return _flipped(image, -3)
+
+
+def _flipped(image: Any, axis: int) -> Tensor:
+    given = convert_to_tensor(image)
+    return reverse(given, [check_image(given) + axis])
+
+
+@export("image.random_flip_left_right")
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """An image with left and right exchanged, or not: each as likely as the other.
+
+    Args:
+        image: An image, or a batch.
+        seed: Makes it the same in every program.
+    """
+    return _perhaps_flipped(image, -2, seed)
+
+
+@export("image.random_flip_up_down")
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """An image with top and bottom exchanged, or not: each as likely as the other.
+
+    Args:
+        image: An image, or a batch.
+        seed: Makes it the same in every program.
+    """
+    return _perhaps_flipped(image, -3, seed)
+
+
+def _perhaps_flipped(image: Any, axis: int, seed: int | None) -> Tensor:
+    given = convert_to_tensor(image)
+    with_batch(given)
+    if given.shape.rank == 3:
+        return where(uniform([], seed=seed) < 0.5, _flipped(given, axis), given)
+    count = given.shape[0]
+    draws = uniform([shape_of(given)[0] if count is None else count], dtype=dt.float32, seed=seed)
+    return where(reshape(draws < 0.5, [-1, 1, 1, 1]), _flipped(given, axis), given)
+
+
+@export("image.transpose", v1=("image.transpose", "image.transpose_image"))
+def transpose_image(image: Any, name: str | None = None) -> Tensor:
+    """An image, or a batch, with rows and columns exchanged."""
+    given = convert_to_tensor(image)
+    rank = check_image(given)
+    return transpose(given, [*range(rank - 3), rank - 2, rank - 3, rank - 1], name=name or "transpose_image")
+
+
+@export("image.rot90")
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+    """An image, or a batch, turned counter-clockwise by quarters.
+
+    Args:
+        image: The image.
+        k: How many quarters.
+        name: A name for the op.
+    """
+    given = convert_to_tensor(image)
+    turns = as_int(k, "k") % 4
+    if turns == 2:
+        return flip_left_right(flip_up_down(given))
+    if turns == 1:
+        return flip_up_down(transpose_image(given))
+    return transpose_image(flip_up_down(given)) if turns == 3 else given

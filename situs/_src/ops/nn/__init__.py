@@ -1,0 +1,20 @@
+"""Neural-network ops: activations, losses, convolution, pooling, normalisation, embeddings."""
+
+from situs._src.ops.nn import (  # noqa: F401
+    activation,
+    attention,
+    bias,
+    conv,
+    conv_gradient,
+    conv_transpose,
+    depthwise,
+    dropout,
+    embedding,
+    isotonic,
+    loss,
+    moments,
+    normalize,
+    pool,
+    pool_gradient,
+    recurrent,
+)

@@ -1,0 +1,583 @@
+"""Random tensors, from a sequence that the global seed and the op's seed steer (`ops.seeds`).
+
+An op draws the standard form of a distribution; a mean, a deviation or bounds, which may be
+tensors that broadcast, are applied to it by ordinary arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
+from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.base.export import export
+from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
+from situs._src.base.tensor import Tensor, read
+from situs._src.ir.registry.kernel import dtype_list
+from situs._src.ir.registry.traits import FRESH, VIEW
+from situs._src.ops.array import by_bits, partly
+from situs._src.ops.constant import convert_to_tensor, zeros_like
+from situs._src.ops.define import CPU, GPU, all_finite, of_sizes, op, same_shape
+from situs._src.ops.math import add, divide, maximum, multiply, subtract
+from situs._src.ops.naming import Composed
+from situs._src.ops.seeds import generator, next_seed
+from situs._src.ops.sum_to import sum_to
+from situs._src.runtime.eager.bridge import TORCH_DTYPE
+
+_MOST_ELEMENTS = 2**63 - 1
+
+
+# Shapes of samples.
+
+
+def checked_sizes(shape: Any) -> tuple[int, ...]:
+    """The sizes of a tensor to draw.
+
+    Raises:
+        InvalidArgumentError: `shape` is no vector of integers of at least 0, or too large.
+    """
+    if not isinstance(shape, tuple) or any(isinstance(size, tuple) for size in shape):
+        found = np.shape(shape) if isinstance(shape, tuple) else ()
+        raise ArgumentError(f"shape must be a vector of {{int32,int64}}, got shape {brackets(found)}: {shape!r}")
+    for size in shape:
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise ArgumentError(f"shape must be a vector of {{int32,int64}}, got {shape!r}")
+        if size < 0:
+            raise ArgumentError(f"Dimension {size} must be >= 0")
+    if math.prod(shape) > _MOST_ELEMENTS:
+        raise ArgumentError(f"Shape {brackets(shape)} would have more than 2**63 - 1 elements")
+    return shape
+
+
+def drawn_shape(shape: Any, *rest: Any, **attrs: Any) -> TensorShape:
+    """The shape rule of ops whose first input is the shape of the result."""
+    return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape))
+
+
+def drawn_per_parameter_shape(shape: Any, parameter: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
+    """The shape rule of ops that draw `shape` samples for each element of a parameter."""
+    return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape)) + parameter
+
+
+# Draws: what the kernels here and those of `ops.stateless` share.
+
+
+def draw_normal(sizes: tuple[int, ...], dtype: DType, source: torch.Generator) -> torch.Tensor:
+    """Samples of the normal distribution with mean 0 and deviation 1."""
+    return torch.randn(sizes, dtype=TORCH_DTYPE[dtype], device=source.device, generator=source)
+
+
+def draw_uniform(sizes: tuple[int, ...], dtype: DType, source: torch.Generator) -> torch.Tensor:
+    """Samples of the uniform distribution over [0, 1)."""
+    return torch.rand(sizes, dtype=TORCH_DTYPE[dtype], device=source.device, generator=source)
+
+
+def draw_truncated_normal(sizes: tuple[int, ...], dtype: DType, source: torch.Generator) -> torch.Tensor:
+    """Samples of the normal distribution, given that they lie within two deviations."""
+    wide = torch.float64 if dtype is dt.float64 else torch.float32  # halves have too few tail values
+    edge = math.erf(math.sqrt(2.0))
+    mass = torch.empty(sizes, dtype=wide, device=source.device).uniform_(-edge, edge, generator=source)
+    return mass.erfinv_().mul_(math.sqrt(2.0)).clamp_(-2.0, 2.0).to(TORCH_DTYPE[dtype])
+
+
+def draw_uniform_int(
+    sizes: tuple[int, ...], minval: int, maxval: int, dtype: DType, source: torch.Generator
+) -> torch.Tensor:
+    """Integers of the uniform distribution over [minval, maxval)."""
+    return torch.randint(minval, maxval, sizes, dtype=TORCH_DTYPE[dtype], device=source.device, generator=source)
+
+
+def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torch.Generator) -> torch.Tensor:
+    """For each row of `logits`, `count` classes with probabilities softmax(row).
+
+    Classes whose logits are not finite are never drawn. Of a row without finite logits the class
+    is the number of classes, which is none of them, as in TensorFlow.
+    """
+    if not logits.numel():
+        return torch.empty(len(logits), count, dtype=TORCH_DTYPE[dtype], device=logits.device)
+    if logits.device.type == "cpu" and all_finite(logits):
+        if logits.shape[0] * count * logits.shape[1] <= _FEW and logits.dtype is torch.float32:
+            return _draw_few(logits.numpy(), count, dtype, source)
+        known = logits.to(torch.float64)
+        weights = (known - known.amax(dim=1, keepdim=True)).exp_()
+    else:
+        known = logits.to(torch.float64).masked_fill(~torch.isfinite(logits), -math.inf)
+        weights = torch.exp(known - known.amax(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).min))
+    cumulated = weights.cumsum(dim=1)
+    total = cumulated[:, -1:]
+    points = torch.rand(len(logits), count, dtype=torch.float64, device=source.device, generator=source) * total
+    return torch.searchsorted(cumulated, points, right=True).to(TORCH_DTYPE[dtype])
+
+
+_FEW = 1024  # comparisons that NumPy makes sooner than PyTorch finds out how
+
+
+def _draw_few(logits: Any, count: int, dtype: DType, source: torch.Generator) -> torch.Tensor:
+    known = logits.astype(np.float64)
+    cumulated = np.exp(known - known.max(1, keepdims=True)).cumsum(1)
+    points = torch.rand(len(logits), count, dtype=torch.float64, generator=source).numpy() * cumulated[:, -1:]
+    return torch.from_numpy((cumulated[:, None, :] <= points[:, :, None]).sum(2, dtype=dtype.as_numpy_dtype))
+
+
+def draw_gamma(sizes: tuple[int, ...], alpha: torch.Tensor, source: torch.Generator) -> torch.Tensor:
+    """Samples of the gamma distribution with rate 1, `sizes` for each element of `alpha`."""
+    wide = alpha.to(torch.float64 if alpha.dtype is torch.float64 else torch.float32)
+    shape = wide.expand(sizes + wide.shape).contiguous()
+    drawn = torch._standard_gamma(shape.nan_to_num(1.0).clamp_min(0.0), generator=source)
+    tiny = torch.finfo(alpha.dtype).tiny
+    return drawn.clamp_min(tiny).masked_fill(~(shape >= 0), math.nan).to(alpha.dtype)
+
+
+# Above this rate a Poisson variable is drawn as a rounded normal one, which differs from it by less
+# than 1e-4 of its deviation; PyTorch counts in 32 bits on a GPU and would overflow.
+_LARGE_RATE = 1e8
+
+
+def draw_poisson(sizes: tuple[int, ...], rate: torch.Tensor, dtype: DType, source: torch.Generator) -> torch.Tensor:
+    """Samples of the Poisson distribution, `sizes` for each element of `rate`."""
+    wide = rate.to(torch.float64).expand(sizes + rate.shape).contiguous()
+    drawn = torch.poisson(wide.nan_to_num(0.0).clamp(0.0, _LARGE_RATE), generator=source)
+    large = wide > _LARGE_RATE
+    spread = torch.randn(wide.shape, dtype=torch.float64, device=source.device, generator=source)
+    drawn = torch.where(large, torch.round(wide + wide.sqrt() * spread), drawn)
+    drawn = drawn.masked_fill(wide == math.inf, math.inf).masked_fill(wide.isnan(), math.nan)
+    if dtype.is_integer:
+        high = float(np.nextafter(float(dtype.max), 0)) if dtype is dt.int64 else float(dtype.max)
+        drawn = drawn.masked_fill(drawn.isnan(), 0.0).clamp_max(high)
+    return drawn.to(TORCH_DTYPE[dtype])
+
+
+# Normal.
+
+_standard_normal = op(
+    "RandomStandardNormal", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0
+)
+_standard_normal.shape(drawn_shape)
+
+
+@_standard_normal.kernel(CPU, GPU)
+def _standard_normal_kernel(shape: Any, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
+    return draw_normal(checked_sizes(shape), dtype, generator(seed, device))
+
+
+@export("random.normal", v1=("random_normal", "random.normal"))
+def normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dt.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws from the normal distribution.
+
+    Args:
+        shape: The shape of the result.
+        mean: The mean; a number, or a tensor that broadcasts with the result.
+        stddev: The standard deviation; likewise.
+        dtype: A floating-point dtype.
+        seed: A seed for this op.
+        name: A name for the op.
+    """
+    with Composed(name, "random_normal") as last:
+        own = last if is_standard(stddev, mean) else None
+        drawn = _standard_normal(shape, dtype=as_dtype(dtype), seed=next_seed(seed), name=own)
+        return shifted(drawn, stddev, mean, last)
+
+
+_truncated_normal = op(
+    "TruncatedNormal", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0
+)
+_truncated_normal.shape(drawn_shape)
+
+
+@_truncated_normal.kernel(CPU, GPU)
+def _truncated_normal_kernel(shape: Any, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
+    return draw_truncated_normal(checked_sizes(shape), dtype, generator(seed, device))
+
+
+@export("random.truncated_normal", v1=("truncated_normal", "random.truncated_normal"))
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dt.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws from the normal distribution, leaving out values over two deviations from the mean.
+
+    The arguments are those of `normal`.
+    """
+    with Composed(name, "truncated_normal") as last:
+        own = last if is_standard(stddev, mean) else None
+        drawn = _truncated_normal(shape, dtype=as_dtype(dtype), seed=next_seed(seed), name=own)
+        return shifted(drawn, stddev, mean, last)
+
+
+def is_standard(scale: Any, shift: Any) -> bool:
+    """Whether `shifted` has nothing to do."""
+    return _is_number(scale, 1) and _is_number(shift, 0)
+
+
+def shifted(drawn: Tensor, scale: Any, shift: Any, name: str | None = None) -> Tensor:
+    """``drawn * scale + shift``, without the work that Python's 1 and 0 would make."""
+    stays = _is_number(shift, 0)
+    if not _is_number(scale, 1):
+        drawn = multiply(drawn, _operand(scale, drawn.dtype), name if stays else "mul")
+    return drawn if stays else add(drawn, _operand(shift, drawn.dtype), name)
+
+
+def _is_number(value: Any, number: int) -> bool:
+    return isinstance(value, (int, float)) and value == number
+
+
+def _operand(value: Any, dtype: DType) -> Any:
+    return value if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
+
+
+# Uniform.
+
+_uniform = op("RandomUniform", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0)
+_uniform.shape(drawn_shape)
+
+
+@_uniform.kernel(CPU, GPU)
+def _uniform_kernel(shape: Any, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
+    return draw_uniform(checked_sizes(shape), dtype, generator(seed, device))
+
+
+_uniform_int = op(
+    "RandomUniformInt", "shape: host, minval: host, maxval: host -> output: Tout", Tout=INDEX, stateful=True, seed=0
+)
+_uniform_int.shape(drawn_shape)
+
+
+@_uniform_int.kernel(CPU, GPU)
+def _uniform_int_kernel(
+    shape: Any,
+    minval: Any,
+    maxval: Any,
+    *,
+    Tout: DType,  # noqa: N803
+    seed: int,
+    device: torch.device,
+) -> torch.Tensor:
+    check_int_bounds(minval, maxval, Tout)
+    return draw_uniform_int(checked_sizes(shape), minval, maxval, Tout, generator(seed, device))
+
+
+def check_int_bounds(minval: Any, maxval: Any, dtype: DType) -> None:
+    """Raises unless [minval, maxval) is a range of integers of that dtype, and not empty."""
+    for what, value in (("minval", minval), ("maxval", maxval)):
+        if isinstance(value, tuple):
+            raise ArgumentError(f"{what} must be 0-D, got shape {brackets(np.shape(value))}")
+        if not isinstance(value, int) or isinstance(value, bool) or not dtype.min <= value <= dtype.max:
+            raise DTypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}: it is the {what}.")
+    if minval >= maxval:
+        raise ArgumentError(f"Need minval < maxval, got {minval} >= {maxval}")
+
+
+@export("random.uniform", v1=("random_uniform", "random.uniform"))
+def uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dt.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws from the uniform distribution over [minval, maxval).
+
+    Args:
+        shape: The shape of the result.
+        minval: The lower bound; a number, or for floating-point dtypes a tensor that broadcasts.
+        maxval: The upper bound, likewise; 1 by default, but integers need one.
+        dtype: A floating-point dtype, int32 or int64.
+        seed: A seed for this op.
+        name: A name for the op.
+    """
+    dtype = check_choice(dtype, FLOATING | INDEX)
+    if maxval is None:
+        if dtype.is_integer:
+            raise ArgumentError(f"Must specify maxval for integer dtype {dtype!r}")
+        maxval = 1
+    own = _is_number(minval, 0) and _is_number(maxval, 1) and not dtype.is_integer  # nothing follows the draw
+    with Composed(name, "random_uniform", "RandomUniform" if own else None) as last:
+        if dtype.is_integer:
+            return _uniform_int(shape, minval, maxval, Tout=dtype, seed=next_seed(seed), name=last)
+        drawn = _uniform(shape, dtype=dtype, seed=next_seed(seed), name=last if own else None)
+        return spread_over(drawn, minval, maxval, last)
+
+
+def spread_over(drawn: Tensor, minval: Any, maxval: Any, name: str | None = None) -> Tensor:
+    """Samples over [0, 1) brought to [minval, maxval)."""
+    if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)):
+        return shifted(drawn, maxval - minval, minval, name)
+    low = convert_to_tensor(minval, drawn.dtype)
+    return shifted(drawn, subtract(convert_to_tensor(maxval, drawn.dtype), low), low, name)
+
+
+def check_choice(dtype: Any, choices: DTypes) -> DType:
+    """The dtype, if it is one of those that the function draws.
+
+    Raises:
+        ValueError: it is another.
+    """
+    wanted = as_dtype(dtype)
+    if wanted not in choices:
+        raise DTypeError(f"Argument `dtype` got invalid value {wanted}. Accepted dtypes are: {dtype_list(choices)}.")
+    return wanted
+
+
+# Shuffle and crop.
+
+_shuffle = op("RandomShuffle", "value: T -> output: T", stateful=True, seed=0)
+_shuffle.shape(same_shape)
+
+
+@_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
+def _shuffle_kernel(value: torch.Tensor, *, seed: int) -> torch.Tensor:
+    if value.ndim == 0:
+        return value
+    order = torch.randperm(len(value), device=value.device, generator=generator(seed, value.device))
+    return value.index_select(0, order)
+
+
+@_shuffle.kernel(CPU, T=STRING)
+def _shuffle_strings(value: np.ndarray[Any, Any], *, seed: int) -> np.ndarray[Any, Any]:
+    if value.ndim == 0:
+        return value
+    order = torch.randperm(len(value), generator=generator(seed, torch.device("cpu")))
+    return np.take(value, order.numpy(), axis=0)
+
+
+_shuffle.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_shuffle_kernel))
+_shuffle.stops_gradients()
+
+
+@export("random.shuffle", v1=("random_shuffle", "random.shuffle"))
+def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Puts the slices of `value` along its first dimension in random order."""
+    return _shuffle(value, seed=next_seed(seed), name=name)
+
+
+_crop = op("RandomCrop", "image: T, size: host -> output: T", traits={VIEW}, T=FIXED, stateful=True, seed=0)
+
+
+@_crop.shape
+def _crop_shape(image: TensorShape, size: Any, *, seed: int) -> TensorShape:
+    if size is None:
+        return UNKNOWN if image.rank is None else TensorShape([None] * image.rank)
+    sizes = partly(checked_sizes, size)
+    if image.rank not in (None, len(sizes)):
+        raise ArgumentError(f"Need a size for each dimension of value, got {brackets(image)} and {brackets(sizes)}")
+    if image.rank is not None and any(
+        have is not None and want is not None and have < want for have, want in zip(image, sizes, strict=True)
+    ):
+        raise ArgumentError(f"Need value.shape >= size, got {brackets(image)} and {brackets(sizes)}")
+    return TensorShape(sizes)
+
+
+@_crop.kernel(CPU, GPU)
+def _crop_kernel(image: torch.Tensor, size: Any, *, seed: int) -> torch.Tensor:
+    _crop_shape(TensorShape(image.shape), size, seed=seed)
+    source = generator(seed, torch.device("cpu"))  # offsets are needed on the host
+    for axis, (have, want) in enumerate(zip(image.shape, size, strict=True)):
+        offset = int(torch.randint(have - want + 1, (), generator=source))
+        image = image.narrow(axis, offset, want)
+    return image
+
+
+@export("image.random_crop", v1=("random_crop", "image.random_crop"))
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = "random_crop") -> Tensor:
+    """Cuts a block of shape `size` out of `value`, at a random place.
+
+    Args:
+        value: A tensor.
+        size: The shape of the block, one size for each dimension of `value`.
+        seed: A seed for this op.
+        name: A name for the op.
+    """
+    return _crop(value, size, seed=next_seed(seed), name=name)
+
+
+# Categorical.
+
+_multinomial = op(
+    "Multinomial",
+    "logits: T, num_samples: host -> output: output_dtype",
+    T=FLOATING,
+    output_dtype=INDEX,
+    stateful=True,
+    seed=0,
+)
+
+
+@_multinomial.shape
+def categories_shape(logits: TensorShape, num_samples: Any, *rest: Any, **attrs: Any) -> TensorShape:
+    """The shape rule of ops that draw classes for rows of logits."""
+    if logits.rank not in (None, 2):
+        raise ArgumentError(f"logits should be a matrix, got shape {brackets(logits)}")
+    if logits[1] == 0 and logits[0] != 0:
+        raise ArgumentError("num_classes should be positive, got 0")
+    if num_samples is None:
+        return TensorShape([logits[0], None])
+    if not isinstance(num_samples, int) or isinstance(num_samples, bool):
+        raise ArgumentError(f"num_samples should be an integer scalar, got {num_samples!r}")
+    if num_samples < 0:
+        raise ArgumentError(f"num_samples should be non-negative, got {num_samples}")
+    return TensorShape([logits[0], num_samples])
+
+
+categories_sizes = of_sizes(categories_shape)
+
+
+@_multinomial.kernel(CPU, GPU)
+def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, *, output_dtype: DType, seed: int) -> torch.Tensor:
+    categories_sizes(logits.shape, num_samples=num_samples)
+    return draw_categories(logits, num_samples, output_dtype, generator(seed, logits.device))
+
+
+@export("random.categorical")
+def categorical(
+    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Draws classes with the probabilities softmax(logits), row by row.
+
+    Args:
+        logits: A matrix; ``logits[i]`` holds the unnormalized log-probabilities of row i.
+        num_samples: How many independent samples to draw for each row.
+        dtype: int64, the default, or int32.
+        seed: A seed for this op.
+        name: A name for the op.
+    """
+    chosen = check_choice(dt.int64 if dtype is None else dtype, INDEX)
+    with Composed(name, "categorical", "Multinomial") as last:
+        return _multinomial(logits, num_samples, output_dtype=chosen, seed=next_seed(seed), name=last)
+
+
+@export(v1=("multinomial", "random.multinomial"))
+def multinomial(
+    logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
+) -> Tensor:
+    """Draws classes with the probabilities softmax(logits): TensorFlow 1's name of `categorical`."""
+    return categorical(logits, num_samples, output_dtype, seed, name)
+
+
+# Gamma and Poisson.
+
+_gamma = op("RandomGamma", "shape: host, alpha: T -> output: T", T=FLOATING, stateful=True, seed=0)
+_gamma.shape(drawn_per_parameter_shape)
+
+
+@_gamma.kernel(CPU, GPU)
+def _gamma_kernel(shape: Any, alpha: torch.Tensor, *, seed: int) -> torch.Tensor:
+    return draw_gamma(checked_sizes(shape), alpha, generator(seed, alpha.device))
+
+
+_gamma_grad = op("RandomGammaGrad", "alpha: T, sample: T -> output: T", T=FLOATING)
+_gamma_grad.shape(broadcast)
+
+
+@_gamma_grad.kernel(CPU, GPU)
+def _gamma_grad_kernel(alpha: torch.Tensor, sample: torch.Tensor) -> torch.Tensor:
+    wide = torch.float64 if alpha.dtype is torch.float64 else torch.float32
+    alphas, samples = torch.broadcast_tensors(alpha.to(wide), sample.to(wide))  # type: ignore[no-untyped-call]
+    return torch._standard_gamma_grad(alphas, samples).to(alpha.dtype)
+
+
+def gamma_gradient(grad: Tensor, alpha: Tensor, output: Tensor, alpha_shape: Any) -> Tensor:
+    """The gradient rule of ops that draw gamma variables: how each sample would move with its concentration."""
+    return sum_to(multiply(grad, _gamma_grad(alpha, output)), alpha_shape)
+
+
+_gamma.gradient(gamma_gradient)
+
+
+@export("random.gamma", v1=("random_gamma", "random.gamma"))
+def gamma(
+    shape: Any, alpha: Any, beta: Any = None, dtype: Any = dt.float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Draws from gamma distributions: `shape` samples for each pair of parameters.
+
+    Args:
+        shape: The shape of the samples of one distribution; the result's starts with it.
+        alpha: The concentrations.
+        beta: The rates, which broadcast with `alpha`; 1 by default.
+        dtype: A floating-point dtype.
+        seed: A seed for this op.
+        name: A name for the op.
+    """
+    dtype = check_choice(dtype, FLOATING)
+    with Composed(name, "random_gamma") as last:
+        shapes = gamma_parameter(alpha, beta, dtype)
+        drawn = _gamma(shape, shapes, seed=next_seed(seed), name=last if beta is None else None)
+        return gamma_scaled(drawn, beta, last)
+
+
+def gamma_parameter(alpha: Any, beta: Any, dtype: DType) -> Tensor:
+    """The concentrations, broadcast with the rates."""
+    shapes = convert_to_tensor(alpha, dtype)
+    return shapes if beta is None else add(shapes, zeros_like(convert_to_tensor(beta, dtype)))
+
+
+def gamma_scaled(drawn: Tensor, beta: Any, name: str | None = None) -> Tensor:
+    """Samples with rate 1 brought to their rates; never 0, whose logarithm programs take."""
+    if beta is None:
+        return drawn
+    tiny = float(torch.finfo(TORCH_DTYPE[drawn.dtype]).tiny)
+    return maximum(divide(drawn, convert_to_tensor(beta, drawn.dtype)), tiny, name)
+
+
+_poisson = op(
+    "RandomPoissonV2",
+    "shape: host, rate: R -> output: dtype",
+    R=FLOATING | INDEX,
+    dtype=FLOATING | INDEX,
+    stateful=True,
+    seed=0,
+)
+_poisson.shape(drawn_per_parameter_shape)
+
+
+@_poisson.kernel(CPU, GPU)
+def _poisson_kernel(shape: Any, rate: torch.Tensor, *, dtype: DType, seed: int) -> torch.Tensor:
+    return draw_poisson(checked_sizes(shape), rate, dtype, generator(seed, rate.device))
+
+
+@export("random.poisson", v1=())
+def poisson(shape: Any, lam: Any, dtype: Any = dt.float32, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Draws from Poisson distributions: `shape` samples for each rate in `lam`.
+
+    Args:
+        shape: The shape of the samples of one distribution; the result's starts with it.
+        lam: The rates.
+        dtype: A floating-point dtype, int32 or int64.
+        seed: A seed for this op.
+        name: A name for the op.
+    """
+    chosen = check_choice(dtype, FLOATING | INDEX)
+    with Composed(name, "random_poisson", "RandomPoissonV2") as last:
+        return _poisson(shape, rates(lam, chosen), dtype=chosen, seed=next_seed(seed), name=last)
+
+
+@export(v1=("random_poisson", "random.poisson"))
+def poisson_v1(
+    lam: Any, shape: Any, dtype: Any = dt.float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Draws from Poisson distributions: `poisson` with TensorFlow 1's order of arguments."""
+    return poisson(shape, lam, dtype, seed, name)
+
+
+def rates(lam: Any, dtype: DType) -> Tensor:
+    """The rates as a tensor, of the result's dtype where it has fractions."""
+    found = read(lam)
+    if isinstance(found, Tensor):
+        return found
+    return convert_to_tensor(lam, dtype if dtype.is_floating else dt.float32)

@@ -1,0 +1,343 @@
+"""Random tensors that depend on nothing but their arguments: ``tf.random.stateless_*``.
+
+The seed is a pair of integers. The same seed, shape and dtype give the same values in every run on
+the same type of device; they differ between the CPU and a GPU, whose generators differ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import FLOATING, INDEX, DType, as_dtype
+from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.base.export import export
+from situs._src.base.mixing import mix
+from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
+from situs._src.base.tensor import Tensor
+from situs._src.ops import random
+from situs._src.ops.array import partly
+from situs._src.ops.constant import convert_to_tensor
+from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.join import stack
+from situs._src.ops.naming import Composed
+from situs._src.ops.random import categories_shape, categories_sizes, checked_sizes, drawn_shape
+from situs._src.ops.seeds import generator
+from situs._src.runtime.eager.bridge import TORCH_DTYPE
+
+FULL_INT = frozenset({dt.int32, dt.int64, dt.uint32, dt.uint64})
+
+
+def _source(seed: Any, device: torch.device) -> torch.Generator:
+    """The generator for a seed given on the host."""
+    if not isinstance(seed, tuple) or len(seed) != 2:
+        found = brackets([len(seed)]) if isinstance(seed, tuple) else "[]"
+        raise ArgumentError(f"seed must have shape [2], not {found}: {seed!r}")
+    if not all(isinstance(part, int) and not isinstance(part, bool) for part in seed):
+        raise DTypeError(f"A seed consists of two integers (int32 or int64), got {seed!r}")
+    return generator(mix((3, *seed)), device)
+
+
+# Floating-point ops of a shape and a seed.
+
+_normal = op("StatelessRandomNormal", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
+_normal.shape(drawn_shape)
+
+
+@_normal.kernel(CPU, GPU)
+def _normal_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+    return random.draw_normal(checked_sizes(shape), dtype, _source(seed, device))
+
+
+@export("random.stateless_normal")
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dt.float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Draws from the normal distribution.
+
+    Args:
+        shape: The shape of the result.
+        seed: Two integers.
+        mean: The mean; a number, or a tensor that broadcasts with the result.
+        stddev: The standard deviation; likewise.
+        dtype: A floating-point dtype.
+        name: A name for the op.
+        alg: Taken for TensorFlow's sake; every algorithm is PyTorch's for the device.
+    """
+    check_algorithm(alg)
+    with Composed(name, "stateless_random_normal") as last:
+        own = last if random.is_standard(stddev, mean) else None
+        return random.shifted(_normal(shape, seed, dtype=as_dtype(dtype), name=own), stddev, mean, last)
+
+
+_truncated_normal = op("StatelessTruncatedNormal", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
+_truncated_normal.shape(drawn_shape)
+
+
+@_truncated_normal.kernel(CPU, GPU)
+def _truncated_normal_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+    return random.draw_truncated_normal(checked_sizes(shape), dtype, _source(seed, device))
+
+
+@export("random.stateless_truncated_normal")
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dt.float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Draws from the normal distribution, leaving out values over two deviations from the mean.
+
+    The arguments are those of `stateless_normal`.
+    """
+    check_algorithm(alg)
+    with Composed(name, "stateless_truncated_normal") as last:
+        own = last if random.is_standard(stddev, mean) else None
+        return random.shifted(_truncated_normal(shape, seed, dtype=as_dtype(dtype), name=own), stddev, mean, last)
+
+
+_uniform = op("StatelessRandomUniform", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
+_uniform.shape(drawn_shape)
+
+
+@_uniform.kernel(CPU, GPU)
+def _uniform_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+    return random.draw_uniform(checked_sizes(shape), dtype, _source(seed, device))
+
+
+# Integers.
+
+_uniform_int = op(
+    "StatelessRandomUniformInt", "shape: host, seed: host, minval: host, maxval: host -> output: dtype", dtype=INDEX
+)
+_uniform_int.shape(drawn_shape)
+
+
+@_uniform_int.kernel(CPU, GPU)
+def _uniform_int_kernel(
+    shape: Any, seed: Any, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
+) -> torch.Tensor:
+    random.check_int_bounds(minval, maxval, dtype)
+    return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, _source(seed, device))
+
+
+_full_int = op("StatelessRandomUniformFullInt", "shape: host, seed: host -> output: dtype", dtype=FULL_INT)
+_full_int.shape(drawn_shape)
+
+
+@_full_int.kernel(CPU, GPU)
+def _full_int_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+    bits = torch.empty(checked_sizes(shape), dtype=torch.int64, device=device)
+    bits.random_(-(2**63), None, generator=_source(seed, device))
+    signed = bits if dtype.size == 8 else bits.to(torch.int32)  # keeps the low bits
+    return signed.view(TORCH_DTYPE[dtype])
+
+
+@export("random.stateless_uniform")
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dt.float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Draws from the uniform distribution over [minval, maxval).
+
+    Args:
+        shape: The shape of the result.
+        seed: Two integers.
+        minval: The lower bound; None, with `maxval`, for all integers of the dtype.
+        maxval: The upper bound; 1 by default for floating-point dtypes.
+        dtype: A floating-point dtype, int32 or int64; uint32 or uint64 without bounds.
+        name: A name for the op.
+        alg: Taken for TensorFlow's sake; every algorithm is PyTorch's for the device.
+    """
+    check_algorithm(alg)
+    chosen = random.check_choice(dtype, FLOATING | FULL_INT)
+    with Composed(name, "stateless_random_uniform") as last:
+        if chosen.is_integer:
+            return _integers(shape, seed, minval, maxval, chosen, last)
+        highest = 1 if maxval is None else maxval
+        own = last if random.is_standard(highest, minval) else None
+        drawn = _uniform(shape, seed, dtype=chosen, name=own)
+        return random.spread_over(drawn, minval, highest, last)
+
+
+def _integers(shape: Any, seed: Any, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
+    if (minval is None) != (maxval is None):
+        raise ArgumentError(
+            f"For integer `dtype` argument {dtype}, argument `minval` and `maxval` must be both None or not None. "
+            f"Got `minval`={minval} and `maxval`={maxval}."
+        )
+    if minval is None:
+        return _full_int(shape, seed, dtype=dtype, name=name)
+    if dtype.is_unsigned:
+        raise DTypeError(
+            f"Argument `dtype` got invalid value {dtype} when argument `minval` is not None. "
+            "Please don't use unsigned integers in this case."
+        )
+    return _uniform_int(shape, seed, minval, maxval, dtype=dtype, name=name)
+
+
+# Categorical, gamma, Poisson.
+
+_multinomial = op(
+    "StatelessMultinomial",
+    "logits: T, num_samples: host, seed: host -> output: output_dtype",
+    T=FLOATING,
+    output_dtype=INDEX,
+)
+_multinomial.shape(categories_shape)
+
+
+@_multinomial.kernel(CPU, GPU)
+def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, seed: Any, *, output_dtype: DType) -> torch.Tensor:
+    categories_sizes(logits.shape, num_samples=num_samples)
+    return random.draw_categories(logits, num_samples, output_dtype, _source(seed, logits.device))
+
+
+@export("random.stateless_categorical")
+def stateless_categorical(
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = dt.int64, name: str | None = None
+) -> Tensor:
+    """Draws classes with the probabilities softmax(logits), row by row.
+
+    Args:
+        logits: A matrix; ``logits[i]`` holds the unnormalized log-probabilities of row i.
+        num_samples: How many independent samples to draw for each row.
+        seed: Two integers.
+        dtype: int64 or int32.
+        name: A name for the op.
+    """
+    chosen = random.check_choice(dtype, INDEX)
+    with Composed(name, "stateless_categorical", "StatelessMultinomial") as last:
+        return _multinomial(logits, num_samples, seed, output_dtype=chosen, name=last)
+
+
+def _ending_in_parameter_shape(shape: Any, seed: Any, parameter: TensorShape) -> TensorShape:
+    if shape is None:
+        return UNKNOWN
+    sizes = TensorShape(partly(checked_sizes, shape))
+    if parameter.rank is not None:
+        tail = sizes[len(sizes) - parameter.rank :] if parameter.rank <= len(sizes) else None
+        if tail is None or not tail.is_compatible_with(parameter):
+            raise ArgumentError(
+                f"Shape passed in must end with broadcasted shape: got {brackets(sizes)} for parameters of "
+                f"shape {brackets(parameter)}"
+            )
+    return sizes
+
+
+def _leading(shape: Any, seed: Any, parameter: torch.Tensor) -> tuple[int, ...]:
+    """The part of the result's shape that comes before the parameter's."""
+    _ending_in_parameter_shape(shape, seed, TensorShape(parameter.shape))
+    sizes = checked_sizes(shape)
+    return sizes[: len(sizes) - parameter.ndim]
+
+
+_gamma = op("StatelessRandomGamma", "shape: host, seed: host, alpha: T -> output: T", T=FLOATING)
+_gamma.shape(_ending_in_parameter_shape)
+
+
+@_gamma.kernel(CPU, GPU)
+def _gamma_kernel(shape: Any, seed: Any, alpha: torch.Tensor) -> torch.Tensor:
+    return random.draw_gamma(_leading(shape, seed, alpha), alpha, _source(seed, alpha.device))
+
+
+_gamma.gradient(random.gamma_gradient)
+
+
+@export("random.stateless_gamma")
+def stateless_gamma(
+    shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = dt.float32, name: str | None = None
+) -> Tensor:
+    """Draws from gamma distributions.
+
+    Args:
+        shape: The shape of the result; it ends with that of `alpha` and `beta`, broadcast.
+        seed: Two integers.
+        alpha: The concentrations.
+        beta: The rates; 1 by default.
+        dtype: A floating-point dtype.
+        name: A name for the op.
+    """
+    dtype = random.check_choice(dtype, FLOATING)
+    with Composed(name, "stateless_random_gamma") as last:
+        shapes = random.gamma_parameter(alpha, beta, dtype)
+        drawn = _gamma(shape, seed, shapes, name=last if beta is None else None)
+        return random.gamma_scaled(drawn, beta, last)
+
+
+_poisson = op(
+    "StatelessRandomPoisson",
+    "shape: host, seed: host, lam: R -> output: dtype",
+    R=FLOATING | INDEX,
+    dtype=FLOATING | INDEX,
+)
+_poisson.shape(_ending_in_parameter_shape)
+
+
+@_poisson.kernel(CPU, GPU)
+def _poisson_kernel(shape: Any, seed: Any, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
+    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _source(seed, lam.device))
+
+
+_poisson.stops_gradients()
+
+
+@export("random.stateless_poisson")
+def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = dt.int32, name: str | None = None) -> Tensor:
+    """Draws from Poisson distributions.
+
+    Args:
+        shape: The shape of the result; it ends with that of `lam`.
+        seed: Two integers.
+        lam: The rates.
+        dtype: A floating-point dtype, int32 or int64.
+        name: A name for the op.
+    """
+    chosen = random.check_choice(dtype, FLOATING | INDEX)
+    with Composed(name, "stateless_random_poisson", "StatelessRandomPoisson") as last:
+        return _poisson(shape, seed, random.rates(lam, chosen), dtype=chosen, name=last)
+
+
+# Seeds from seeds.
+
+
+@export("random.split", "random.experimental.stateless_split", v1="random.split")
+def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:
+    """Makes `num` independent seeds of one: a tensor of shape [num, 2]."""
+    dtype = convert_to_tensor(seed).dtype
+    return stateless_uniform([num, 2], seed, None, None, dtype, alg=alg)
+
+
+@export("random.fold_in", "random.experimental.stateless_fold_in", v1="random.fold_in")
+def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Tensor:
+    """Makes a seed of a seed and a number, such as that of a step."""
+    number = convert_to_tensor(data)
+    return stack([stateless_uniform([], seed, None, None, number.dtype, alg=alg), number])
+
+
+_ALGORITHMS = ("philox", "threefry", "auto_select")
+
+
+def check_algorithm(alg: Any) -> None:
+    """Raises ``ValueError`` unless `alg` is one of TensorFlow's algorithms."""
+    name = getattr(alg, "value", alg)
+    if not isinstance(name, (str, int)) or name not in (*_ALGORITHMS, 1, 2, 3):
+        raise ArgumentError(
+            f"Argument `alg` got unsupported value {alg!r}. Supported values are {', '.join(_ALGORITHMS)}."
+        )

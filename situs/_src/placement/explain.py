@@ -1,0 +1,95 @@
+"""Why ops ran where they ran, as data and as a table.
+
+Every assignment of an op is noted in a ring of the last ones. An `Explanation` is a picture of
+some of them:
+
+    MatMul -> GPU:0 (default: first GPU with a float32 kernel)
+
+Operations of a graph are shown with their names.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from situs._src.placement.candidates import Assignment
+
+REMEMBERED = 1024
+recent: deque[Assignment] = deque(maxlen=REMEMBERED)
+
+
+class Explanation(Sequence[Assignment]):
+    """The placement of some ops, oldest first: iterate, index, print, or take ``to_dicts()``."""
+
+    def __init__(self, assignments: Sequence[Assignment]) -> None:
+        self._assignments = tuple(assignments)
+
+    def to_dicts(self) -> list[dict[str, str]]:
+        """One plain dictionary per op."""
+        return [_as_dict(assignment) for assignment in self._assignments]
+
+    def __len__(self) -> int:
+        return len(self._assignments)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._assignments[key]
+        return Explanation(found) if isinstance(key, slice) else found
+
+    def __str__(self) -> str:
+        from rich.console import Console  # loaded only when a table is printed
+
+        console = Console(file=io.StringIO(), width=120, color_system=None)
+        console.print(self._table())
+        lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+        return "\n".join(line.rstrip() for line in lines if line.strip())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _table(self) -> Any:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        named = any(assignment.node for assignment in self._assignments)
+        for title in ("node", "op", "device", "why") if named else ("op", "times", "device", "why"):
+            table.add_column(title, justify="right" if title == "times" else "left", overflow="fold")
+        for a, times in _runs(self._assignments):
+            table.add_row(*((a.node, a.op) if named else (a.op, str(times))), a.device.name, a.reason)
+        return table
+
+
+def last(count: int | None = None) -> Explanation:
+    """Explains the last `count` ops of this process; all that are remembered by default."""
+    noted = _snapshot()
+    return Explanation(noted if count is None else noted[len(noted) - min(count, len(noted)) :])
+
+
+def _snapshot() -> list[Assignment]:
+    while True:
+        try:
+            return list(recent)
+        except RuntimeError:  # another thread ran an op meanwhile
+            continue
+
+
+def _runs(assignments: Sequence[Assignment]) -> Iterator[tuple[Assignment, int]]:
+    """Folds equal neighbours into one row: a loop should not fill the screen."""
+    for _, group in groupby(assignments, key=lambda a: (a.node, a.op, a.device.name, a.reason)):
+        run = list(group)
+        yield run[0], len(run)
+
+
+def _as_dict(assignment: Assignment) -> dict[str, str]:
+    return {
+        **({"node": assignment.node} if assignment.node else {}),
+        "op": assignment.op,
+        "device": assignment.device.name,
+        "kind": assignment.kind,
+        "reason": assignment.reason,
+        "requested": assignment.requested,
+    }

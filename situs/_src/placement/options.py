@@ -1,0 +1,43 @@
+"""What the program has said about placement as a whole: soft or hard, logged or silent.
+
+Both can be changed at any time. A change empties the memos of all scopes, because the
+decisions in them were made under the old rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from situs._src.base.devices import scope
+from situs._src.base.export import export
+from situs._src.base.settings import switch
+
+
+@dataclass
+class Options:
+    """The options of this process."""
+
+    soft: bool = False
+    log: bool = False
+
+
+current = Options()
+
+
+def set_soft(enabled: bool) -> None:
+    """Lets another device be taken where the requested one is missing or has no kernel."""
+    current.soft = switch(enabled, "enabled")
+    scope.forget()
+
+
+@export("debugging.set_log_device_placement", as_is=True)
+def set_log(enabled: bool) -> None:
+    """Prints a line for every op that runs, with its device; works at any time, both ways."""
+    current.log = switch(enabled, "enabled")
+    scope.forget()
+
+
+@export("debugging.get_log_device_placement", as_is=True)
+def get_log() -> bool:
+    """Whether a line is printed for every op that runs."""
+    return current.log

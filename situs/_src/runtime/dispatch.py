@@ -1,0 +1,289 @@
+"""The one interception point: every call of an op goes through here.
+
+Every way looks for a remembered step first, which is all that most calls need:
+
+    memo[op, place of x, place of y]  ->  Step  ->  kernel  ->  tensor
+
+While a graph is being built the memo is empty, and the call becomes an operation of the graph; so it does,
+anywhere, when an input is a tensor of a graph. Anything else out of the ordinary (a Python value, a first call,
+logging, a device function, a tape that records) is not in the memo either and is executed the whole way. Variables are
+in it by their place, as tensors are.
+
+That nothing is remembered is found by looking, not by failing: what is raised on the short way was raised by a
+kernel. It is put into words at once, as on the whole way, and no kernel runs a second time.
+
+``apply`` serves all ops. `unary`, `binary`, `steered` and `typed` make functions for ops of one or two tensors,
+with that look-up written out: these are the calls that must cost next to nothing. Tensors and variables have lines of
+their own in it, because Python's interpreter is quick where a line always meets the same type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from situs._src.base.devices.scope import common, here
+from situs._src.base.dtype import DType
+from situs._src.base.export import export
+from situs._src.base.tensor import Tensor, read
+from situs._src.ir.graph.function import graph_of
+from situs._src.ir.registry.op import Op
+from situs._src.runtime.eager import tape
+from situs._src.runtime.eager.binding import PLAIN
+from situs._src.runtime.eager.bridge import Place
+from situs._src.runtime.eager.cell import VARIABLES
+from situs._src.runtime.eager.convert import PYTHON_NUMBERS, scalar
+from situs._src.runtime.eager.execute import execute, note, recall, run_step, wrap_results
+from situs._src.runtime.eager.tensor import EagerTensor, wrap
+from situs._src.runtime.symbolic import build
+
+
+class UnaryFunction(Protocol):
+    """A public function of one tensor."""
+
+    def __call__(self, x: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+class SteeredFunction(Protocol):
+    """A function of one tensor, host values and attributes."""
+
+    def __call__(self, x: Any, *steering: Any, name: str | None = None, **attrs: Any) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+class TypedFunction(Protocol):
+    """A function of one tensor, the dtype that its result shall have, and host values."""
+
+    def __call__(self, x: Any, dtype: DType, *steering: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+class BinaryFunction(Protocol):
+    """A public function of two tensors."""
+
+    def __call__(self, x: Any, y: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+@export("executing_eagerly", v1=())
+def executing_eagerly() -> bool:
+    """Whether ops run at once, rather than being added to a graph."""
+    return here.graph is None
+
+
+def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None) -> Any:
+    """Runs an op on inputs of any kind: a remembered step if there is one, else the whole way."""
+    found = recall(op, inputs, attrs, common.memo or here.memo)
+    if found is not None:
+        return run_step(*found, inputs, attrs)
+    if here.graph is not None:
+        return build.apply(op, inputs, attrs, name, graph=here.graph)
+    graph = graph_of(inputs)
+    if graph is not None:
+        return build.apply(op, inputs, attrs, name, graph=graph)
+    return tape.run(op, inputs, attrs, name) if here.tapes else execute(op, inputs, attrs, name)
+
+
+Op.apply = staticmethod(apply)
+
+
+def unary(op: Op) -> UnaryFunction:
+    """The public function of an op with one tensor input and no attributes."""
+
+    def call(x: Any, name: str | None = None) -> Any:
+        if type(x) is EagerTensor:
+            place, given = x._place, x._value
+        elif type(x) in VARIABLES:
+            cell = x._cell
+            place, given = cell.place, cell.value
+        else:
+            given = None
+        if given is not None:
+            memo = common.memo
+            step = (here.memo if memo is None else memo).get((op, place))
+            if step is not None:
+                run = step.run
+                try:
+                    value = run(given)
+                except Exception as error:
+                    raise step.failure(error, (x,), {}) from None
+                if step.varies and getattr(value, "dtype", None) is not step.dtype:
+                    return wrap_results(step, value)
+                tensor = EagerTensor()
+                tensor._value = value
+                tensor._place = step.place
+                tensor._made_by = made_by = step.assignment
+                note(made_by)
+                return tensor
+            if here.tapes and here.graph is None:
+                return tape.run_plain(op, (read(x),), name)
+        return apply(op, (x,), {}, name)
+
+    return call
+
+
+def steered(op: Op) -> SteeredFunction:
+    """A quick way to call an op of one tensor and some host values, such as axes or bounds.
+
+    Host values that are plain already go to a remembered step as they are: numbers, words, tuples of these.
+    """
+
+    def call(x: Any, *steering: Any, name: str | None = None, **attrs: Any) -> Any:
+        held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
+        if held is not None:
+            step = (common.memo or here.memo).get((op, held._place))
+            given = held._value
+            if step is not None and given is not None and _are_plain(steering):
+                try:
+                    value = step.run(given, *steering, **attrs)
+                except Exception as error:
+                    raise step.failure(error, (x, *steering), attrs) from None
+                if step.varies and getattr(value, "dtype", None) is not step.dtype:
+                    return wrap_results(step, value)
+                note(step.assignment)
+                return wrap(value, step.place, step.assignment)
+        return apply(op, (x, *steering), attrs, name)
+
+    return call
+
+
+def typed(op: Op) -> TypedFunction:
+    """A quick way to call an op of one tensor and some host values whose caller says the dtype of the result."""
+    (given,) = op.given_types
+
+    def call(x: Any, dtype: DType, *steering: Any, name: str | None = None) -> Any:
+        held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
+        if held is not None:
+            step = (common.memo or here.memo).get((op, held._place, dtype.name))
+            value = held._value
+            if step is not None and value is not None and _are_plain(steering):
+                attrs = {**op.attrs, given: dtype}
+                try:
+                    made = step.run(value, *steering, **attrs)
+                except Exception as error:
+                    raise step.failure(error, (x, *steering), attrs) from None
+                return wrap_results(step, made)
+        return apply(op, (x, *steering), {given: dtype}, name)
+
+    return call
+
+
+def _are_plain(steering: tuple[Any, ...]) -> bool:
+    for item in steering:
+        if type(item) not in PLAIN and not (isinstance(item, tuple) and PLAIN.issuperset(map(type, item))):
+            return False
+    return True
+
+
+def recalled(op: Op) -> Callable[[Any, Any], EagerTensor | None]:
+    """The quick way alone, for a pure op whose kernel takes host values in a form of its own beside those of the op.
+
+    The function returns None where nothing is remembered, and where the kernel fails: the op itself is called then, and
+    says what is wrong.
+    """
+    assert not op.stateful
+
+    def call(x: Any, steering: Any) -> EagerTensor | None:
+        held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
+        if held is None:
+            return None
+        step = (common.memo or here.memo).get((op, held._place))
+        given = held._value
+        if step is None or given is None:
+            return None
+        try:
+            value = step.run(given, steering)
+        except Exception:
+            return None
+        if step.varies and getattr(value, "dtype", None) is not step.dtype:
+            return None
+        note(step.assignment)
+        return wrap(value, step.place, step.assignment)
+
+    return call
+
+
+def joined(op: Op) -> Callable[[list[Any], Any], EagerTensor | None]:
+    """The quick way alone, as `recalled` has it, for a pure op of a list of tensors and one more value."""
+    assert not op.stateful
+
+    def call(tensors: list[Any], steering: Any) -> EagerTensor | None:
+        for each in tensors:
+            if type(each) is not EagerTensor:
+                return None
+        step = (common.memo or here.memo).get((op, tuple([each._place for each in tensors])))
+        if step is None:
+            return None
+        try:
+            value = step.run([each._value for each in tensors], steering)
+        except Exception:
+            return None
+        if step.varies and getattr(value, "dtype", None) is not step.dtype:
+            return None
+        note(step.assignment)
+        return wrap(value, step.place, step.assignment)
+
+    return call
+
+
+def binary(op: Op) -> BinaryFunction:
+    """The public function of an op with two tensor inputs and no attributes."""
+    last: tuple[Any, Place | None, Place | None, Any] = (op, None, None, None)  # the last step, and what it was for
+
+    def call(x: Any, y: Any, name: str | None = None) -> Any:
+        nonlocal last
+        left: Place | None
+        right: Place | None
+        if type(x) is EagerTensor:
+            left, first = x._place, x._value
+        elif type(x) in VARIABLES:
+            cell = x._cell
+            left, first = cell.place, cell.value
+        else:
+            left = first = None
+        if type(y) is EagerTensor:
+            right, second = y._place, y._value
+        elif type(y) in VARIABLES:
+            cell = y._cell
+            right, second = cell.place, cell.value
+        else:
+            right = second = None
+        if first is not None and second is not None:
+            rules = common.rules
+            found_under, on_left, on_right, step = last
+            if found_under is not rules or on_left is not left or on_right is not right:
+                step = (common.memo or here.memo).get((op, left, right))
+                if step is not None and rules is not None:
+                    last = rules, left, right, step
+            if step is not None:
+                run = step.run
+                try:
+                    value = run(first, second)
+                except Exception as error:
+                    raise step.failure(error, (x, y), {}) from None
+                if step.varies and getattr(value, "dtype", None) is not step.dtype:
+                    return wrap_results(step, value)
+                tensor = EagerTensor()
+                tensor._value = value
+                tensor._place = step.place
+                tensor._made_by = made_by = step.assignment
+                note(made_by)
+                return tensor
+            if here.tapes and here.graph is None:
+                return tape.run_plain(op, (read(x), read(y)), name)
+        elif left is not None and type(y) in PYTHON_NUMBERS and here.graph is None:
+            number = scalar(y, left)
+            if number is not None:
+                return call(x, number, name)
+        elif right is not None and type(x) in PYTHON_NUMBERS and here.graph is None:
+            number = scalar(x, right)
+            if number is not None:
+                return call(number, y, name)
+        return apply(op, (x, y), {}, name)
+
+    return call

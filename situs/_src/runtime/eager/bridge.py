@@ -1,0 +1,191 @@
+"""The bridge to PyTorch: its dtypes and devices for ours, and copies between devices.
+
+A `Place` is a (device, dtype) pair. There is one object per pair, so an eager tensor carries
+all that placement needs to know of it in one pointer, and a tuple of places is a fast key.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs._src.base import dtype as dt
+from situs._src.base import locks
+from situs._src.base.devices import instructions, spinning, threads
+from situs._src.base.devices.inventory import process
+from situs._src.base.devices.logical import Device
+from situs._src.base.dtype import DType
+from situs._src.base.errors import UnavailableError
+from situs._src.ir.graph.origin import Origin
+from situs._src.placement.candidates import Assignment
+from situs._src.runtime.eager.counting import counted
+from situs._src.runtime.eager.reserve import measured, reserve, reset_peak
+
+TORCH_DTYPE: dict[DType, torch.dtype] = {
+    dt.bool: torch.bool,
+    dt.int8: torch.int8,
+    dt.int16: torch.int16,
+    dt.int32: torch.int32,
+    dt.int64: torch.int64,
+    dt.uint8: torch.uint8,
+    dt.uint16: torch.uint16,
+    dt.uint32: torch.uint32,
+    dt.uint64: torch.uint64,
+    dt.float16: torch.float16,
+    dt.bfloat16: torch.bfloat16,
+    dt.float32: torch.float32,
+    dt.float64: torch.float64,
+    dt.complex64: torch.complex64,
+    dt.complex128: torch.complex128,
+}
+FROM_TORCH: dict[torch.dtype, DType] = {theirs: ours for ours, theirs in TORCH_DTYPE.items()}
+
+Value = Any  # a torch.Tensor; for strings a numpy array of bytes objects
+STRINGS = np.dtype(object)  # the dtype of such an array
+Copy = Callable[[Value], Value]
+
+
+class Place:
+    """A device and a dtype: where a tensor's bytes are and how to read them."""
+
+    __slots__ = ("device", "dtype")
+
+    def __init__(self, device: Device, dtype: DType) -> None:
+        self.device = device
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"Place({self.device.short_name}, {self.dtype.name})"
+
+
+def place(device: Device, dtype: DType) -> Place:
+    """The one `Place` of this device and dtype."""
+    key = TORCH_DTYPE.get(dtype, None if dtype is dt.string else dtype)  # None for strings
+    found = device.places.get(key)
+    if found is None:
+        found = device.places.setdefault(key, Place(device, dtype))
+    return found  # type: ignore[no-any-return]
+
+
+def place_of(device: Device, value: Value) -> Place:
+    """The `Place` of a value that a kernel made on `device`."""
+    key = value.dtype if type(value) is torch.Tensor else None
+    found = device.places.get(key)
+    return place(device, dt.string if key is None else FROM_TORCH[key]) if found is None else found
+
+
+def host() -> Device:
+    """The CPU that Python values are read on: the inventory makes no device set without one."""
+    return next(device for device in process.devices() if device.type == "CPU")
+
+
+def home_of(assignment: Assignment) -> Device:
+    """Where the results of an op lie that was assigned to a device."""
+    return host() if assignment.kernel.host_output else assignment.device
+
+
+_torch_devices: dict[Device, torch.device] = {}
+_starting = locks.lock()
+
+
+def torch_device(device: Device) -> torch.device:
+    """PyTorch's device for one of ours."""
+    found = _torch_devices.get(device)
+    if found is None:
+        with _starting:
+            found = _torch_devices.get(device) or _start(device)
+            _torch_devices[device] = found
+    return found
+
+
+def _start(device: Device) -> torch.device:
+    """Finds PyTorch's device and, if it is a card used for the first time, takes its memory."""
+    if device.card is None or device.card.uuid is None:
+        return torch.device("cpu")
+    ordinal = _cuda_ordinal(device.card.uuid)
+    found = torch.device("cuda", ordinal)
+    if found not in _torch_devices.values():
+        reserve(device, ordinal)
+    device.account.used = True
+    if len(process.split_of(device.physical) or ()) < 2:  # PyTorch counts the card, and nobody else uses it
+        device.account.read_from(partial(measured, ordinal), partial(reset_peak, ordinal))
+    return found
+
+
+def _cuda_ordinal(uuid: str) -> int:
+    """PyTorch's number of the card: matched by UUID, as NVML and CUDA may count differently."""
+    if torch.cuda._is_in_bad_fork():
+        raise lost_card(uuid)
+    if not torch.cuda.is_available():
+        raise UnavailableError("The driver lists a GPU, but PyTorch cannot use it: torch.cuda.is_available() is False.")
+    for ordinal in range(torch.cuda.device_count()):
+        if cuda_uuid(ordinal) == uuid:
+            return ordinal
+    raise UnavailableError(
+        f"PyTorch does not see the card {uuid}. CUDA_VISIBLE_DEVICES was probably changed after CUDA had started; "
+        "set it before the program starts."
+    )
+
+
+def lost_card(name: str) -> UnavailableError:
+    """What to say of a card in a child process whose parent had used CUDA."""
+    return UnavailableError(
+        f"{name} cannot be used in this process: it was made by os.fork after its parent had used CUDA, which does not "
+        "follow into children. Start processes with multiprocessing's 'spawn', or fork before the first op."
+    )
+
+
+def cuda_uuid(ordinal: int) -> str:
+    """The UUID, as NVML writes it, of the card that PyTorch gives this number."""
+    return f"GPU-{torch.cuda.get_device_properties(ordinal).uuid}"
+
+
+def copier(source: Device, target: Device, op: str = "Copy", made_at: Origin | None = None) -> Copy | None:
+    """The function that copies a value from one device to another; None if nothing has to be copied.
+
+    Logical CPUs share the host's memory, and tensors do not change, so there the value itself will do.
+    Two logical GPUs on one card, and virtual GPUs, have memories of their own: that takes a real copy.
+
+    Args:
+        source: Where the value lies.
+        target: Where it is to lie.
+        op: What the ledger of the target calls the copy.
+        made_at: Where in the user's program it belongs; by default wherever it is copied.
+    """
+    if source is target or (source.type == target.type == "CPU"):
+        return None
+    where = torch_device(target)
+    copy = torch.clone if torch_device(source) == where else _to(where)
+    return counted(copy, target, op, made_at)
+
+
+def _to(where: torch.device) -> Copy:
+    return lambda value: value.to(where)
+
+
+def _bound_threads(devices: tuple[Device, ...]) -> None:
+    if threads.current.intra:
+        torch.set_num_threads(threads.current.intra)
+
+
+def _steer_onednn(devices: tuple[Device, ...]) -> None:
+    instructions.steer(spinning.torch_came_first)
+
+
+def _in_child() -> None:
+    """After ``os.fork``: OpenMP's threads are the parent's, and the next kernel for several would wait for them."""
+    if process.initialized or spinning.torch_came_first:
+        torch.set_num_threads(1)
+    if torch.cuda._is_in_bad_fork():
+        _torch_devices.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+process.on_start(_bound_threads)
+process.on_start(_steer_onednn)

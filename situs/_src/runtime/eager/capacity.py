@@ -1,0 +1,65 @@
+"""Results that no memory can hold, refused before the operating system is asked for it.
+
+Linux promises memory that it does not have and ends the process that uses it. A program that asks
+for ``tf.zeros([10**13])`` should get an error instead. Only host inputs (shapes, sizes, repeats) make
+large results out of small ones, so only where their product is large is the shape rule asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+from situs._src.base.budget import policy
+from situs._src.base.devices.inventory import process
+from situs._src.base.errors import ResourceExhaustedError
+from situs._src.base.shapes import brackets
+from situs._src.ir.registry.op import Attrs, Op
+from situs._src.placement.candidates import Assignment
+from situs._src.runtime.eager.binding import BoundInputs
+from situs._src.runtime.eager.rules import results, size_of
+from situs._src.runtime.eager.shortage import size_text
+from situs._src.runtime.eager.tensor import EagerTensor
+
+_INTEGERS = frozenset({int})
+LARGE = 2**26  # elements: half a gigabyte of float64
+
+
+def may_be_large(steering: Iterable[Any]) -> bool:
+    """Whether host values of this size could make a result of `LARGE` elements."""
+    return abs(_product(steering)) > LARGE
+
+
+def _product(steering: Iterable[Any]) -> int:
+    total = 1
+    for value in steering:
+        if type(value) is int:
+            total *= value or 1
+        elif type(value) is tuple and _INTEGERS.issuperset(map(type, value)):
+            total *= prod(value) or 1  # a shape with a 0 in it is empty
+        elif type(value) is tuple:
+            total *= prod(_product(item) for item in value if type(item) is tuple)
+    return total
+
+
+def check_fits(op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment) -> None:
+    """Raises if the results of an op are larger than the memory of its card, or of the host.
+
+    Raises:
+        ResourceExhaustedError: they are.
+    """
+    device = assignment.device
+    steering = [item for item in bound.inputs if not isinstance(item, (EagerTensor, list))]
+    if not may_be_large(steering):
+        return
+    made = results(op, bound, attrs)
+    wanted = sum(size_of(shape, dtype) for shape, dtype in made)
+    on_gpu = device.account is not None
+    there = device.account.limit if on_gpu else process.processor.memory_bytes
+    if wanted > there:
+        raise ResourceExhaustedError(
+            f"OOM when allocating tensor with shape{brackets(made[0][0])} and type {made[0][1].proto_name} on "
+            f"{device.name} by {op.name}: it takes {size_text(wanted)}, and the {'GPU' if on_gpu else 'host'} has "
+            f"{size_text(there)}{f' ({policy.of(device)})' if on_gpu else ''}."
+        )

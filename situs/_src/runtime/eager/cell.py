@@ -1,0 +1,112 @@
+"""Cells: the memory behind a variable.
+
+An eager variable has one for as long as it lives; a session has one for each variable of its graph. The
+value in a cell is a kernel's value (a PyTorch tensor, for strings an array), and values never change: an
+update puts a new one in its place, so what was read before stays as it was. While a GPU is short of memory, the
+value may be on the host; it comes back when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from situs._src.base import locks
+from situs._src.base.dtype import DType
+from situs._src.base.errors import FailedPreconditionError, InvalidArgumentError
+from situs._src.base.shapes import TensorShape, brackets
+from situs._src.runtime.eager.bridge import Place, Value
+from situs._src.runtime.eager.tensor import EagerTensor
+
+
+class Cell:
+    """The state of one variable: a value that can be exchanged, or none yet."""
+
+    __slots__ = ("away", "dtype", "lock", "name", "place", "shape", "value")
+
+    def __init__(self, name: str, dtype: DType, shape: TensorShape, place: Place, value: Value = None) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.shape = shape  # what every value must fit
+        self.place = place
+        self.value = value
+        self.away: Callable[[], Value] | None = None  # brings the value back, where there is none because it was moved
+        self.lock = locks.rlock()
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether there is a value, here or on the host."""
+        return self.value is not None or self.away is not None
+
+    def read(self) -> Value:
+        """The value.
+
+        Raises:
+            FailedPreconditionError: there is none yet.
+        """
+        value = self.value
+        return self._brought_back() if value is None else value
+
+    def _brought_back(self) -> Value:
+        with self.lock:
+            if self.value is None:
+                if self.away is None:
+                    raise FailedPreconditionError(
+                        f"Attempting to use uninitialized value {self.name}. Run its initializer first, or "
+                        "tf.global_variables_initializer()."
+                    )
+                self.value = self.away()
+            self.away = None
+            return self.value
+
+    def move_out(self, value: Value, away: Callable[[], Value]) -> bool:
+        """Lets go of the value until it is read; not if it is another one by now, or another thread is at it.
+
+        Args:
+            value: The value.
+            away: What brings it back.
+
+        Returns:
+            Whether it was let go of.
+        """
+        if not self.lock.acquire(blocking=False):
+            return False
+        try:
+            if self.value is not value:
+                return False
+            self.away, self.value = away, None
+            return True
+        finally:
+            self.lock.release()
+
+    # By these names ops find what they need in a tensor, and in the cell of a variable alike.
+    _value: Value
+    _place: Place
+
+    def check(self, value: Value) -> None:
+        """Raises unless a value has a shape that this cell takes.
+
+        Raises:
+            InvalidArgumentError: it has not.
+        """
+        if not self.shape.is_compatible_with(value.shape):
+            raise InvalidArgumentError(
+                f"Assign requires shapes of both tensors to match. lhs shape= {brackets(self.shape)} "
+                f"rhs shape= {brackets(TensorShape(value.shape))}: variable '{self.name}'"
+            )
+
+
+for _slot in ("value", "place"):
+    setattr(Cell, f"_{_slot}", vars(Cell)[_slot])
+
+# The types of variables that are read by taking the value out of their ``_cell``; others have a way of their own.
+VARIABLES: set[type] = set()
+
+
+def holder(item: Any) -> Any:
+    """What holds the value of a tensor or a variable: the tensor itself, or the cell; None for anything else.
+
+    The value in a cell may be None: it was moved to the host, or is being written. Reading the variable waits for it.
+    """
+    kind = type(item)
+    return item if kind is EagerTensor else item._cell if kind in VARIABLES else None

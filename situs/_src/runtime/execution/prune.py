@@ -1,0 +1,30 @@
+"""What has to run: the ancestors of what is fetched, cut where values are fed.
+
+Operations are numbered in the order they were made, and inputs are made first, so the needed ones in that
+order are also in an order in which they can run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
+
+
+def prune(targets: Iterable[Operation], fed: Collection[SymbolicTensor]) -> list[Operation]:
+    """The operations that must run for `targets`, in order; a fed tensor needs none."""
+    needed: set[Operation] = set()
+    waiting = list(targets)
+    while waiting:
+        node = waiting.pop()
+        if node not in needed:
+            needed.add(node)
+            waiting += [tensor.op for tensor in node.inputs if tensor not in fed]
+            waiting += node.control_inputs
+    return sorted(needed, key=lambda node: node.index)
+
+
+def producers(tensors: Iterable[SymbolicTensor], fed: Collection[SymbolicTensor]) -> list[Operation]:
+    """The operations behind tensors that are not fed."""
+    return [tensor.op for tensor in tensors if tensor not in fed]

@@ -1,0 +1,101 @@
+"""What outlives a run: the variables, queues and counters of one session, and what one run carries.
+
+Kernels that declare a parameter ``run`` are given the `Run`; through it they reach the session's state.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from situs._src.base import locks
+from situs._src.base.errors import CancelledError, DeadlineExceededError
+from situs._src.runtime.eager.cell import Cell
+
+
+class State:
+    """The state of a session. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = locks.lock()
+        self._cells: dict[str, Cell] = {}
+        self._resources: dict[str, Any] = {}
+        self._counts: Counter[str] = Counter()
+        self._draws: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # by operation
+        self.closed = locks.event()
+
+    def cell(self, name: str, make: Callable[[], Cell]) -> Cell:
+        """The cell of a variable, made on first use."""
+        found = self._cells.get(name)
+        if found is None:
+            with self._lock:
+                found = self._cells.get(name) or self._cells.setdefault(name, make())
+        return found
+
+    def has_cell(self, name: str) -> bool:
+        """Whether a variable has a cell already."""
+        return name in self._cells
+
+    def resource(self, name: str, make: Callable[[], Any]) -> Any:
+        """What a session holds under a name, such as a queue; made on first use."""
+        with self._lock:
+            if name not in self._resources:
+                self._resources[name] = make()
+            return self._resources[name]
+
+    def resources(self) -> list[Any]:
+        """Everything that `resource` has made."""
+        with self._lock:
+            return list(self._resources.values())
+
+    def count(self, name: str) -> int:
+        """How often this has been asked before under the same name."""
+        with self._lock:
+            self._counts[name] += 1
+            return self._counts[name] - 1
+
+    def next_draw(self, key: Any) -> int:
+        """How often a random operation has drawn before, counted from now on with this draw."""
+        with self._lock:
+            drawn = self._draws.get(key, 0)
+            self._draws[key] = drawn + 1
+            return drawn
+
+
+class Run:
+    """One run: the state it works on, and whether it has been told to stop."""
+
+    __slots__ = ("_deadline", "_stopped", "on_stop", "state")
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._stopped = False
+        self._deadline = ""  # what to say if the time limit was the reason
+        self.on_stop: list[Callable[[], None]] = []  # wakes what waits in a blocking kernel
+
+    @property
+    def stopped(self) -> bool:
+        """Whether blocking kernels should give up."""
+        return self._stopped or self.state.closed.is_set()
+
+    def stop(self, reason: Exception) -> None:
+        """Tells the run to give up: calls that have not begun do not begin, those that wait are woken."""
+        if isinstance(reason, DeadlineExceededError):  # not the error itself: it holds frames, which hold this run
+            self._deadline = str(reason)
+        self._stopped = True
+        for wake in list(self.on_stop):
+            wake()
+
+    def check(self) -> None:
+        """Raises if the run has been told to stop.
+
+        Raises:
+            CancelledError: the session was closed, or another part of the run failed.
+            DeadlineExceededError: the time limit passed.
+        """
+        if self._stopped and self._deadline:
+            raise DeadlineExceededError(self._deadline)
+        if self.stopped:
+            raise CancelledError("The run was cancelled: its session was closed, or another part of it failed.")

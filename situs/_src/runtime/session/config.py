@@ -1,0 +1,224 @@
+"""What a ``ConfigProto`` means: the devices of a session, its threads, and what is said about memory.
+
+The list of visible cards shapes the process's devices, so it counts only until these are made; a later session
+that asks for other cards is refused, as in TensorFlow. Memory options count until a GPU is first used; a session
+that asks for others after that goes on without them, and the first of them warns.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from situs._src.base import locks
+from situs._src.base.budget import policy
+from situs._src.base.devices import threads
+from situs._src.base.devices.inventory import Configurations, check_parts, process
+from situs._src.base.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
+from situs._src.base.devices.physical import PhysicalDevice
+from situs._src.base.devices.spec import DeviceSpec, parse_spec
+from situs._src.base.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
+from situs._src.runtime.eager.reserve import in_use
+from situs._src.runtime.execution.parallel import Pool, shared_pool
+
+if TYPE_CHECKING:
+    from situs._src.base.proto.config import ConfigProto
+
+
+@dataclass(frozen=True)
+class SessionConfig:
+    """A session's devices and options."""
+
+    devices: tuple[Device, ...]
+    soft: bool
+    log: bool
+    pruned: bool
+    pool: Pool | None
+    timeout_ms: int
+    swaps: bool
+
+
+def read_config(config: Any) -> SessionConfig:
+    """Applies a ``ConfigProto`` to the process as far as it can be, and gives the session its part.
+
+    Raises:
+        TypeError: `config` is something else.
+    """
+    from situs._src.base.proto.config import ConfigProto, RewriterConfig  # here, because it loads protobuf
+
+    # What lets a graph move values to the host, as `inspect.planning.swap_to_host` does for all graphs.
+    swapping = (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.HEURISTICS)
+    if config is None:
+        config = ConfigProto()
+    if not isinstance(config, ConfigProto):
+        raise DTypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
+    _apply_gpu_options(config.gpu_options)
+    if config.intra_op_parallelism_threads and not process.initialized:
+        threads.set_intra(config.intra_op_parallelism_threads)
+    return SessionConfig(
+        devices=_devices(config),
+        soft=config.allow_soft_placement,
+        log=config.log_device_placement,
+        pruned=config.graph_options.place_pruned_graph,
+        pool=_pool(config),
+        timeout_ms=config.operation_timeout_in_ms,
+        swaps=config.graph_options.rewrite_options.memory_optimization in swapping,
+    )
+
+
+# Cards and their memory.
+
+
+def _apply_gpu_options(options: Any) -> None:
+    if options.visible_device_list:
+        _show_cards(options.visible_device_list)
+    share = options.per_process_gpu_memory_fraction
+    fraction = policy.check_fraction(share) if share else None  # 0 is how a message says nothing
+    request = policy.Request(options.allow_growth, fraction, _parts(options))
+    if not policy.ask(request, in_use):
+        _warn_too_late(request)
+
+
+def memory_is_settled() -> bool:
+    """Whether memory of a GPU has been taken, so that the policies stay as they are."""
+    return process.initialized and any(device.type == "GPU" and in_use(device) for device in process.devices())
+
+
+_warned = False
+
+
+def _warn_too_late(request: policy.Request) -> None:
+    """Says once what a session asks for in vain: as in TensorFlow, programs with several sessions are to run."""
+    global _warned
+    if _warned:
+        return
+    _warned = True
+    gpus = [device for device in process.devices() if device.type == "GPU"]
+    found = "; ".join(f"{gpu.short_name} {policy.of(gpu)}" for gpu in gpus[:4]) + ("; ..." if len(gpus) > 4 else "")
+    warnings.warn(
+        f"This session asks for {request}, but the memory of the GPUs is settled ({found}), and the session goes on "
+        "with that. Give these options to the first session, or set them with tf.config at the top of the program, "
+        "before anything runs on a GPU; or start a new process.",
+        RuntimeWarning,
+        stacklevel=_depth(),
+    )
+
+
+def _depth() -> int:
+    """How many calls up the user's program is, for a warning that points there."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "situs":
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def _show_cards(text: str) -> None:
+    cards = process.physical("GPU")
+    wanted = [_card_number(entry, text, len(cards)) for entry in text.split(",")]
+    if len(set(wanted)) != len(wanted):
+        raise InvalidArgumentError(f"visible_device_list contained a duplicate entry: {text}")
+    chosen = [cards[number] for number in wanted]
+    if process.initialized:
+        if process.visible("GPU") != chosen:
+            raise AlreadyExistsError(
+                "TensorFlow device (GPU:0) is being mapped to multiple devices, which is not supported: the GPUs of "
+                f"this process are {[d.name for d in process.visible('GPU')]}, and this session asks for "
+                f"visible_device_list={text!r}. Give every session the same list."
+            )
+        return
+    process.set_visible(chosen, "GPU")
+
+
+def _parts(options: Any) -> dict[PhysicalDevice, Configurations]:
+    """How the cards, in their order, are to be split; without cards, as in TensorFlow, nothing is asked for."""
+    wanted = options.experimental.virtual_devices
+    if not len(wanted) or not process.physical("GPU"):
+        return {}
+    cards = process.visible("GPU")
+    if options.per_process_gpu_memory_fraction:
+        raise InvalidArgumentError(
+            "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. Leave one of them out: "
+            "the fraction is a share of every whole card, the memory limits of virtual_devices share one card out."
+        )
+    if options.visible_device_list and len(wanted) != len(cards):
+        raise InvalidArgumentError(
+            "The number of GPUs in visible_device_list doesn't match the number of elements in the virtual_devices "
+            f"list. #GPUs in visible_device_list: {len(cards)} virtual_devices.size(): {len(wanted)}"
+        )
+    if len(wanted) > len(cards):
+        raise InvalidArgumentError(
+            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {len(cards)} #virtual_devices: {len(wanted)}"
+        )
+    found = {card: _limits(entry) for card, entry in zip(cards, wanted, strict=False) if len(entry.memory_limit_mb)}
+    for card, parts in found.items():
+        check_parts(card, parts, process.card_of(card))
+    return found
+
+
+def _limits(entry: Any) -> Configurations:
+    return tuple(LogicalDeviceConfiguration(memory_limit=megabytes) for megabytes in entry.memory_limit_mb)
+
+
+def _card_number(entry: str, text: str, count: int) -> int:
+    if not entry.strip().isdecimal():
+        raise InvalidArgumentError(
+            f"Could not parse entry in 'visible_device_list': '{entry}'. visible_device_list = {text}"
+        )
+    if len(entry) > 9 or int(entry) >= count:
+        raise InvalidArgumentError(
+            f"'visible_device_list' listed an invalid GPU id '{entry.strip()[:20]}' but visible device count is {count}"
+        )
+    return int(entry)
+
+
+# Devices.
+
+MOST_CPUS = 1024
+_extra_cpus: list[Device] = []
+_lock = locks.lock()
+
+
+def _devices(config: ConfigProto) -> tuple[Device, ...]:
+    counts = dict(config.device_count)
+    devices = list(process.devices())
+    if "CPU" in counts:
+        devices = [d for d in devices if d.type != "CPU"] + _cpus(devices, counts["CPU"])
+    if "GPU" in counts:
+        devices = [d for d in devices if d.type != "GPU" or d.index < counts["GPU"]]
+    filters = [parse_spec(text) for text in config.device_filters]
+    if filters:
+        devices = [d for d in devices if d.type == "CPU" or any(_passes(f, d) for f in filters)]
+    return tuple(sorted(devices, key=lambda device: device.rank))
+
+
+def _passes(pattern: DeviceSpec, device: Device) -> bool:
+    return pattern.matches(device.spec)
+
+
+def _cpus(devices: list[Device], count: int) -> list[Device]:
+    """That many logical CPUs: those of the process, and more of the same kind if a session wants them."""
+    if count <= 0:
+        raise NotFoundError("No CPU devices are available in this process")
+    if count > MOST_CPUS:
+        raise InvalidArgumentError(f"device_count asks for {count} CPUs; a session has at most {MOST_CPUS} of them.")
+    own = [device for device in devices if device.type == "CPU"]
+    with _lock:
+        while len(own) + len(_extra_cpus) < count:
+            index = len(own) + len(_extra_cpus)
+            _extra_cpus.append(Device("CPU", index, own[0].physical, CPU_MEMORY_LIMIT))
+    return (own + _extra_cpus)[:count]
+
+
+# Threads.
+
+
+def _pool(config: ConfigProto) -> Pool | None:
+    """The threads for work that overlaps: the process's, whose number the first session fixes, or the session's own."""
+    wanted = config.inter_op_parallelism_threads or threads.current.inter
+    if wanted < 0:
+        return None
+    if config.use_per_session_threads:
+        return Pool(wanted)
+    return shared_pool(wanted)

@@ -1,0 +1,116 @@
+"""The shapes that a call of a function gives, which may be known better than those of the function's graph.
+
+A graph that was made for tensors of any shape can be called with one of shape ``(3, 4)``, or with a number that is
+known already and steers a shape. Then the shape rules of its operations are asked once more:
+
+    f(x, n)   made for float32[?], int32[]     tf.reshape(x, [n, -1])     float32[?,?]
+    f(y, 2)   y is float32[6]                                             float32[2,3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.graph.function import FunctionGraph, captured
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.runtime.symbolic.build import infer
+from situs._src.runtime.symbolic.fold import known_value
+
+
+def shapes_for(function: FunctionGraph, given: Sequence[SymbolicTensor]) -> list[TensorShape]:
+    """The shapes of a function's results if it is called with these tensors.
+
+    Args:
+        function: The graph of the function.
+        given: What it is given for its arguments, followed by what it captures.
+    """
+    shapes = [tensor.shape for tensor in function.results]
+    inside = [*function.arguments, *function.captures.values()]
+    if all(shape.is_fully_defined() for shape in shapes) or not any(map(_tells_more, inside, given)):
+        return shapes
+    again = _Again()
+    for tensor, source in zip(inside, given, strict=True):
+        again.enter(tensor, source)
+    for node in _behind(function.results):
+        again.add(node)
+    return [again.found[tensor].shape for tensor in function.results]
+
+
+def _tells_more(inside: SymbolicTensor, given: SymbolicTensor) -> bool:
+    return inside.shape != given.shape or (_steers(given) and known_value(given) is not None)
+
+
+def _steers(tensor: SymbolicTensor) -> bool:
+    return tensor.dtype.is_integer and (tensor.shape.rank or 0) <= 1
+
+
+def _behind(results: Sequence[SymbolicTensor]) -> list[Operation]:
+    """The operations that results are made of, earlier ones first."""
+    needed: set[Operation] = set()
+    waiting = [tensor.op for tensor in results]
+    while waiting:
+        node = waiting.pop()
+        if node not in needed:
+            needed.add(node)
+            waiting += [source.op for source in node.inputs]
+    return sorted(needed, key=lambda node: node.index)
+
+
+class _Again:
+    """A graph of the same operations, of which only the shapes matter."""
+
+    def __init__(self) -> None:
+        self.found: dict[SymbolicTensor, SymbolicTensor] = {}
+        self._graph = Graph()
+        self._count = 0
+
+    def enter(self, inside: SymbolicTensor, given: SymbolicTensor) -> None:
+        """Lets a tensor of the function be what the caller gives: its value, if that is known, else its shape."""
+        node = self._made(inside.op, captured, (), {})
+        self._give(node, [inside], [_narrowed(inside.shape, given.shape)])
+        value = known_value(given) if _steers(given) else None
+        if value is not None:
+            self._graph.known_values[node.outputs[0]] = value
+
+    def add(self, node: Operation) -> None:
+        """Adds an operation, with the shapes that its rule gives it now."""
+        if all(tensor in self.found for tensor in node.outputs):
+            return
+        args = self._with_tensors(node.args)
+        made = self._made(node, node.op_def, args, node.attrs)
+        self._give(made, node.outputs, self._shapes(node, args))
+
+    def _shapes(self, node: Operation, args: Any) -> list[TensorShape]:
+        before = [tensor.shape for tensor in node.outputs]
+        if node.type == "PartitionedCall":
+            now = shapes_for(node.attrs["f"], [*args[0], *args[1]])
+        else:
+            try:
+                now = infer(node.op_def, args, dict(node.attrs))
+            except Exception:  # what is wrong with the call is said when it runs
+                return before
+        return [_narrowed(*pair) for pair in zip(before, now, strict=True)] if len(now) == len(before) else before
+
+    def _made(self, node: Operation, op_def: Any, args: Any, attrs: Any) -> Operation:
+        made = Operation(self._graph, op_def, node.name, args, attrs, node.types, node.made_at)
+        made.index, self._count = self._count, self._count + 1
+        return made
+
+    def _give(self, made: Operation, tensors: Sequence[SymbolicTensor], shapes: Sequence[TensorShape]) -> None:
+        for number, (tensor, shape) in enumerate(zip(tensors, shapes, strict=True)):
+            made.outputs.append(SymbolicTensor(made, number, tensor.dtype, shape, tensor.is_ref))
+            self.found[tensor] = made.outputs[-1]
+
+    def _with_tensors(self, arg: Any) -> Any:
+        if isinstance(arg, SymbolicTensor):
+            return self.found[arg]
+        return type(arg)(self._with_tensors(item) for item in arg) if isinstance(arg, (list, tuple)) else arg
+
+
+def _narrowed(before: TensorShape, now: TensorShape) -> TensorShape:
+    """What is known from both; what was known before, if they do not agree."""
+    return before.merge_with(now) if before.is_compatible_with(now) else before

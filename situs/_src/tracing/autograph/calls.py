@@ -1,0 +1,69 @@
+"""What converted code calls instead of what the user wrote: the converted function, or a builtin that knows tensors.
+
+    f(x)    ->  ag__.converted(f)(x)
+
+Builtins, classes and the functions of Situs, NumPy, PyTorch and the standard library come back as they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from situs._src.base.tree import flatten, pack_like
+from situs._src.ir.registry.calling import takes_functions
+from situs._src.tracing.autograph import hooks
+
+_LEFT_ALONE = frozenset({"situs", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names})
+
+
+def converted(function: Any) -> Any:
+    """The callable to use in place of `function`."""
+    kind = type(function)
+    if kind is FunctionType:
+        return _with_functions(function) if takes_functions(function) else hooks.current.convert(function)
+    if kind is MethodType:
+        return MethodType(converted(function.__func__), function.__self__)
+    if function is range or function is len:
+        return _range if function is range else _len
+    if kind is BuiltinFunctionType or isinstance(function, type):
+        return function
+    if kind is partial:
+        return partial(converted(function.func), *function.args, **function.keywords)
+    method = kind.__call__  # an object of the user's
+    return MethodType(converted(method), function) if type(method) is FunctionType and is_wanted(method) else function
+
+
+def _with_functions(function: Any) -> Any:
+    """A function of Situs that calls functions it is given, such as ``tf.map_fn``: these are converted as well."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {name: _converted_in(value) for name, value in kwargs.items()}
+        return function(*map(_converted_in, args), **given)
+
+    return call
+
+
+def _converted_in(value: Any) -> Any:
+    if type(value) in (FunctionType, MethodType, partial):
+        return converted(value)
+    if type(value) in (list, tuple, dict) and any(type(leaf) is FunctionType for leaf in flatten(value)):
+        return pack_like(value, map(_converted_in, flatten(value)))
+    return value
+
+
+def is_wanted(function: FunctionType) -> bool:
+    """Whether a function is the user's own, judged by the module it was written in."""
+    name = function.__globals__.get("__name__")
+    return not isinstance(name, str) or name.partition(".")[0] not in _LEFT_ALONE
+
+
+def _range(*args: Any) -> Any:
+    symbolic = any(map(hooks.current.is_symbolic, args))
+    return hooks.current.range_(*args) if symbolic else range(*args)
+
+
+def _len(value: Any) -> Any:
+    return hooks.current.length(value) if hooks.current.is_symbolic(value) else len(value)

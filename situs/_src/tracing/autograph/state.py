@@ -1,0 +1,158 @@
+"""The variables of a branch or a loop: read, compared, and carried through the graph.
+
+A variable may hold any nest of lists, tuples and dictionaries. Its leaves are of two kinds: tensors and what can
+become one are carried by the op; everything else (None, functions, objects) must be the same on both sides.
+
+    y = [t, None]   in one branch,   y = [u, None]   in the other   ->   carried: t | u
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.base.tensor import is_tensor
+from situs._src.base.tree import flatten, form_of, is_composite, made_like, parts_of
+from situs._src.tracing.autograph import hooks
+
+Values = tuple[Any, ...]
+
+
+class Undefined:
+    """Stands for a variable without a value, where values are listed."""
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+
+UNDEFINED: Final = Undefined()
+
+
+def is_undefined(value: object) -> bool:
+    """Whether a variable that was read has no value."""
+    return value is UNDEFINED
+
+
+def read(*getters: Callable[[], Any]) -> Values:
+    """The values of variables, attributes and elements, with `UNDEFINED` for those that do not exist."""
+    return tuple(map(_read, getters))
+
+
+def _read(getter: Callable[[], Any]) -> Any:
+    try:
+        return getter()
+    except (NameError, AttributeError, LookupError):
+        return UNDEFINED
+
+
+def carried(value: Any) -> list[Any]:
+    """The leaves that an op can carry; of an object that holds one, such as a ``TensorArray``, what it holds."""
+    return [leaf._carried() if is_composite(leaf) else leaf for leaf in flatten(value) if _carries(leaf)]
+
+
+def _carries(leaf: Any) -> bool:
+    return is_composite(leaf) or hooks.current.carries(leaf)
+
+
+def _made(leaf: Any, result: Any) -> Any:
+    """What a leaf becomes with the result of an op."""
+    return leaf._with(result) if is_composite(leaf) else result
+
+
+def rebuilt(value: Any, results: Iterator[Any]) -> Any:
+    """The same nest, with the leaves that an op carried replaced by its results."""
+    parts = parts_of(value)
+    if parts is None:
+        return _made(value, next(results)) if _carries(value) else value
+    return made_like(value, [rebuilt(part, results) for part in parts])
+
+
+def merged(one: Any, other: Any, results: Iterator[Any]) -> Any:
+    """What a variable is after a condition: what both branches have in common stays what it is."""
+    if one is other:
+        for _ in carried(one):
+            next(results)
+        return one
+    parts = parts_of(one)
+    if parts is None:
+        return _made(one, next(results)) if _carries(one) else one
+    pairs = zip(parts, parts_of(other) or (), strict=True)
+    return made_like(one, [merged(left, right, results) for left, right in pairs])
+
+
+def check_same(name: str, one: Any, other: Any, sides: tuple[str, str], where: str) -> None:
+    """Raises unless a variable can be the same thing on both sides of a condition or an iteration.
+
+    Raises:
+        DTypeError: the structures or the dtypes differ.
+        InvalidArgumentError: one is a tensor and the other is None or some other object.
+    """
+    if one is other:
+        return
+    if form_of(one) != form_of(other):
+        raise DTypeError(
+            f"'{name}' must have the same nested structure {_between(sides)}; it is {form_of(one)} {sides[0]} and "
+            f"{form_of(other)} {sides[1]} ({where})."
+        )
+    for left, right in zip(flatten(one), flatten(other), strict=True):
+        _check_leaf(name, left, right, sides, where)
+
+
+def _between(sides: tuple[str, str]) -> str:
+    return f"{sides[0]} and {sides[1]}"
+
+
+def _check_leaf(name: str, one: Any, other: Any, sides: tuple[str, str], where: str) -> None:
+    if one is other:
+        return
+    for value, side in ((one, sides[0]), (other, sides[1])):
+        if not _carries(value):
+            what = "None" if value is None else f"{value!r}, which is not a tensor,"
+            raise ArgumentError(f"'{name}' is {what} {side} ({where}).")
+    found = dtype_name(one), dtype_name(other)
+    if None not in found and found[0] != found[1]:
+        raise DTypeError(f"'{name}' has dtype {found[0]} {sides[0]}, but dtype {found[1]} {sides[1]} ({where}).")
+
+
+_OF_PYTHON = {bool: "bool", int: "int32", float: "float32", complex: "complex128", str: "string", bytes: "string"}
+
+
+def dtype_name(value: Any) -> str | None:
+    """The name of the dtype that a leaf has or would get as a tensor; None where that is not known here."""
+    if type(value) in _OF_PYTHON:
+        return _OF_PYTHON[type(value)]
+    return str(value.dtype.name) if is_tensor(value) else None
+
+
+def check_shape(name: str, before: Any, after: Any, where: str, freed: Callable[[Any], bool]) -> None:
+    """Raises if a tensor that a loop carries does not keep the shape it came in with.
+
+    Args:
+        name: The variable.
+        before: Its value before an iteration.
+        after: Its value after it.
+        where: Where the loop is.
+        freed: Whether a tensor from before may have another shape afterwards.
+
+    Raises:
+        InvalidArgumentError: it does not.
+    """
+    pairs = zip(flatten(before), flatten(after), strict=True)
+    for old, new in pairs:
+        if is_tensor(old) and is_tensor(new) and not freed(old) and not _keeps(_dims(old), _dims(new)):
+            raise ArgumentError(
+                f"'{name}' has shape {old.shape} before the loop, but shape {new.shape} after one iteration. Use "
+                f"tf.autograph.experimental.set_loop_options to set shape invariants, or make room before the loop "
+                f"({where})."
+            )
+
+
+def _dims(tensor: Any) -> Sequence[int | None] | None:
+    return None if tensor.shape.rank is None else tuple(tensor.shape.as_list())
+
+
+def _keeps(old: Sequence[int | None] | None, new: Sequence[int | None] | None) -> bool:
+    if old is None:
+        return True
+    return new is not None and len(old) == len(new) and all(a in (None, b) for a, b in zip(old, new, strict=True))

@@ -1,0 +1,304 @@
+"""One graph of a ``tf.function``, and the programs that run it.
+
+A program depends on where the arguments lie and on the device that the caller's scope asks for: operations
+that ask for none go there. Inside another graph the whole is one operation:
+
+    PartitionedCall(x, y | captured)     f    the graph
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from situs._src.autodiff.calls import GraphCall
+from situs._src.base import locks
+from situs._src.base.devices import threads
+from situs._src.base.devices.inventory import process
+from situs._src.base.devices.logical import Device
+from situs._src.base.devices.scope import generation, here
+from situs._src.base.errors import DTypeError
+from situs._src.base.tree import LEAF, put_together
+from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.ops import seeds
+from situs._src.ops.call import partitioned_call
+from situs._src.ops.inner import building, graph_for, hold, symbolic
+from situs._src.placement import options
+from situs._src.placement.candidates import Assignment
+from situs._src.runtime.eager.bridge import Place, home_of, place
+from situs._src.runtime.eager.execute import decide, note
+from situs._src.runtime.eager.tensor import EagerTensor, wrap_checked
+from situs._src.runtime.execution.control import assignments_in
+from situs._src.runtime.execution.engine import Engine
+from situs._src.runtime.execution.parallel import shared_pool
+from situs._src.runtime.execution.program import Program
+from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.symbolic.reinfer import shapes_for
+from situs._src.tracing.kind import Kind
+from situs._src.tracing.memo import Memo
+from situs._src.tracing.parameters import Parameters, fit_tensor, fitted
+from situs._src.tracing.spec import TensorSpec
+from situs._src.tracing.text import input_texts, many_lines, one_line, type_text
+from situs._src.tracing.trace import Traced
+from situs._src.variables.capture import captured_in
+
+on_call: list[Callable[[ConcreteFunction], None]] = []  # told of calls by eager code, except of those like the last
+_shared = State()  # what functions hold together: queues and the like
+_idle = Run(_shared)  # for programs that ask nothing of a run
+
+
+class FunctionState(State):
+    """The state of one function: what it holds is shared, but its random operations count their draws for themselves.
+
+    They begin anew when the seed is set.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._restarts = 0
+
+    def resource(self, name: str, make: Callable[[], Any]) -> Any:
+        """What functions hold under a name; made on first use."""
+        return _shared.resource(name, make)
+
+    def next_draw(self, key: Any) -> int:
+        """How often a random operation has drawn since the seed was set."""
+        restarts = seeds.eager.restarts
+        if restarts != self._restarts:
+            self._restarts = restarts
+            self._draws.clear()
+        return super().next_draw(key)
+
+
+class Ready:
+    """A program, and what becomes of the values it returns."""
+
+    __slots__ = ("_assignments", "_form", "_places", "_program", "_single", "_state")
+
+    def __init__(
+        self, program: Program, state: State, form: Any, places: list[Place], assignments: list[Assignment]
+    ) -> None:
+        self._program = program
+        self._state = state if any(call.takes_run for call in program.plan.calls) else None
+        self._form = form
+        self._places = places
+        self._assignments = assignments
+        self._single = form is LEAF
+
+    def __call__(self, values: list[Any]) -> Any:
+        """Runs the program on values, and returns what the function returns."""
+        made = self._program.run(_idle if self._state is None else Run(self._state), values)
+        if self._single:
+            return wrap_checked(made[0], self._places[0], self._assignments[0])
+        return put_together(self._form, list(map(wrap_checked, made, self._places, self._assignments)))
+
+    def assignments(self) -> list[Assignment]:
+        """Where the operations of the program run."""
+        return list(assignments_in(self._program.plan))
+
+
+class ConcreteFunction:
+    """A ``tf.function`` for one kind of arguments: a graph that can be called.
+
+    Args:
+        traced: The graph.
+        kind: What it was made for.
+        parameters: The parameters of the Python function.
+        name: The name of the Python function.
+        number: What tells this graph from the others of the program.
+        inside: Gives the graph of a kind that lies inside another one.
+    """
+
+    def __init__(
+        self,
+        traced: Traced,
+        kind: Kind,
+        parameters: Parameters,
+        name: str,
+        number: int,
+        inside: Callable[[Graph, Kind], ConcreteFunction],
+    ) -> None:
+        self.kind = kind
+        self.name = f"__inference_{name}_{number}"
+        self._title = name
+        self._traced = traced
+        self._parameters = parameters
+        self._inside = inside
+        self._programs: dict[Any, Ready] = {}
+        self._memo = Memo()
+        self._state = FunctionState()
+        self._lock = locks.lock()
+        self._under_tape: GraphCall | None = None
+
+    # What it is.
+
+    @property
+    def graph(self) -> FunctionGraph:
+        """The graph."""
+        return self._traced.graph
+
+    @property
+    def inputs(self) -> list[SymbolicTensor]:
+        """The tensors of the graph that stand for the arguments, and for what else it uses."""
+        return [*self.graph.arguments, *self.graph.captures.values()]
+
+    @property
+    def outputs(self) -> list[SymbolicTensor]:
+        """The tensors of the graph that are returned."""
+        return list(self.graph.results)
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The tensors of the graph that are returned, in the form the function returns them."""
+        return put_together(self._traced.form, self.outputs)
+
+    @property
+    def structured_input_signature(self) -> Any:
+        """The kinds of the arguments: positional ones and keywords."""
+        names = self._parameters.names(self.kind.form)
+        specs = [TensorSpec(s.shape, s.dtype, s.name or name) for s, name in zip(self.kind.specs, names, strict=True)]
+        return self.kind.structure(specs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of what is returned."""
+        return put_together(self._traced.form, [tensor.dtype for tensor in self.outputs])
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of what is returned."""
+        return put_together(self._traced.form, [tensor.shape for tensor in self.outputs])
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The variables it uses."""
+        return tuple(captured_in(self.graph))
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """The variables it uses that optimizers should change."""
+        return tuple(variable for variable in self.variables if variable.trainable)
+
+    @property
+    def captured_inputs(self) -> list[SymbolicTensor]:
+        """The tensors of the graph around it that it uses."""
+        return list(self.graph.captures)
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """What it takes and gives, as a small table, or in one line."""
+        inputs = input_texts(self._parameters, self.kind)
+        output = type_text(self._traced.form, iter([TensorSpec(t.shape, t.dtype) for t in self.outputs]))
+        if not verbose:
+            return one_line(inputs, output)
+        return many_lines(inputs, output, [str(tensor) for tensor in self.graph.captures])
+
+    def __str__(self) -> str:
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self.pretty_printed_signature(verbose=False)} at {id(self):#x}>"
+
+    def assignments(self) -> list[Assignment]:
+        """Where its operations run, in the programs that have been made of it."""
+        return [assignment for ready in list(self._programs.values()) for assignment in ready.assignments()]
+
+    # Calling it.
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the graph on tensors of the kind it was made for; other arguments may be left out."""
+        if not kwargs and here.graph is None and not here.tapes:
+            found = self._memo.find(args)
+            if found is not None:
+                return found([arg._value for arg in args])
+        rules = generation()
+        tensors = self._bound(args, kwargs)
+        graph = graph_for(tensors)
+        if graph is None and here.tapes:
+            return self.recorded(tensors)
+        if graph is None:
+            ready = self.ready(tensors)
+            self._memo.keep(args, kwargs, tensors, ready, rules)
+            return ready([tensor._value for tensor in tensors])
+        with building(graph):
+            here_too = self if self.graph.outer is graph else self._inside(graph, self.kind)
+            return here_too.call_in(graph, tensors)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        try:
+            return fitted(self.kind, self._parameters.completed(self.kind, args, kwargs))
+        except DTypeError as error:
+            for names in (self._parameters.names(self.kind.form), self._parameters.flat_names(self.kind)):
+                flat = [*args, *[kwargs[name] for name in names[len(args) :] if name in kwargs]]
+                if len(flat) == len(self.kind.specs) == len(args) + len(kwargs):
+                    return self._flat(flat, args, kwargs)
+            raise self._refused(str(error), args, kwargs) from None
+
+    def _flat(self, flat: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The tensors, given one after the other."""
+        try:
+            return [fit_tensor(spec, value) for spec, value in zip(self.kind.specs, flat, strict=True)]
+        except DTypeError as error:
+            raise self._refused(str(error), args, kwargs) from None
+
+    def _refused(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> DTypeError:
+        return DTypeError(
+            f"Binding inputs to tf.function failed due to `{reason}`. Received args: {args} and kwargs: {kwargs} for "
+            f"signature: {self.pretty_printed_signature(verbose=False)}. Call the tf.function itself to have a graph "
+            "made for other arguments."
+        )
+
+    def call_in(self, graph: Graph, tensors: Sequence[Any]) -> Any:
+        """Adds a call to a graph, which this function's graph lies in."""
+        given = [symbolic(graph, tensor) for tensor in tensors]
+        captured = list(self.graph.captures)
+        shapes = shapes_for(self.graph, [*given, *captured])
+        results = [(tensor.dtype, shape) for tensor, shape in zip(self.outputs, shapes, strict=True)]
+        node = hold(graph, partitioned_call, (given, captured), {"f": self.graph}, results, self._title)
+        return put_together(self._traced.form, node.outputs)
+
+    def recorded(self, tensors: Sequence[EagerTensor]) -> Any:
+        """Runs the graph on tensors while a tape records."""
+        self._tell()
+        with self._lock:
+            if self._under_tape is None:
+                self._under_tape = GraphCall(self.graph, self._state, self.name)
+        return put_together(self._traced.form, self._under_tape(tensors))
+
+    def ready(self, tensors: Sequence[EagerTensor]) -> Ready:
+        """The program for tensors that lie where these do, under the caller's device scope."""
+        if any(isinstance(tensor, TensorSpec) for tensor in tensors):
+            raise DTypeError(f"{self._title} is called with tensors; a TensorSpec is for get_concrete_function(...).")
+        self._tell()
+        where = tuple([tensor._place.device for tensor in tensors])
+        default = None if here.scope.stops else decide(partitioned_call, {}, self.name).device
+        soft, log = options.current.soft, options.current.log
+        key = (where, default, soft, log)
+        found = self._programs.get(key)
+        if found is None:
+            with self._lock:  # where another thread may have made it meanwhile
+                found = self._programs.get(key) or self._make(where, default, soft, log)
+                self._programs[key] = found
+        if log:
+            print(f"Executing op {self.name} in device {(default or process.devices()[0]).name}", flush=True)
+        return found
+
+    def _tell(self) -> None:
+        for listener in on_call:
+            listener(self)
+
+    def _make(self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool) -> Ready:
+        graph = self.graph
+        feeds = list(zip(graph.arguments, where, strict=True))
+        fixed = {tensor.op: device for tensor, device in feeds}
+        pool = None if self._traced.effects else shared_pool(threads.current.inter)  # effects happen in order
+        engine = Engine(graph, process.devices(), soft=soft, log=log, pool=pool, default=default, fixed=fixed)
+        placement = engine.placement()
+        assignments = [placement[tensor.op] for tensor in graph.results]
+        homes = [home_of(assignment) for assignment in assignments]
+        program = engine.program(feeds, list(zip(graph.results, homes, strict=True)), self._traced.effects)
+        for assignment in assignments_in(program.plan):
+            note(assignment)
+        places = [place(home, tensor.dtype) for home, tensor in zip(homes, graph.results, strict=True)]
+        return Ready(program, self._state, self._traced.form, places, assignments)

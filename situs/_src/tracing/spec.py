@@ -1,0 +1,235 @@
+"""``TensorSpec``: the kind of a tensor, dtype and shape, without a value; ``IndexedSlicesSpec``: that of slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import DType, as_dtype
+from situs._src.base.errors import ArgumentError, DTypeError, shown
+from situs._src.base.export import export
+from situs._src.base.shapes import TensorShape
+from situs._src.base.tensor import Tensor
+from situs._src.base.tree import listed
+from situs._src.ops.inner import common
+from situs._src.ops.slices import IndexedSlices
+
+
+@export("type_spec_from_value")
+def type_spec_from_value(value: Any) -> Any:
+    """The spec of a value: its own, if it says one, else the kind of the tensor.
+
+    Raises:
+        TypeError: it is no tensor.
+    """
+    own = getattr(value, "_type_spec", None)
+    if own is not None:
+        return own
+    if isinstance(value, IndexedSlices):
+        return IndexedSlicesSpec.from_value(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return TensorSpec(value.shape, as_dtype(value.dtype))
+    if not isinstance(value, Tensor):
+        raise DTypeError(f"Could not build a TypeSpec for {shown(value)} of type {type(value).__name__}.")
+    return TensorSpec(value.shape, value.dtype)
+
+
+@export("TensorSpec")
+class TensorSpec:
+    """Describes a tensor: what a ``tf.function`` takes.
+
+    Args:
+        shape: The shape; None for dimensions, or for the whole, that may be anything.
+        dtype: The dtype.
+        name: A name for the argument.
+
+    Example:
+        >>> TensorSpec([None, 3], "float32")
+        TensorSpec(shape=(None, 3), dtype=tf.float32, name=None)
+    """
+
+    __slots__ = ("_dtype", "_name", "_shape")
+
+    def __init__(self, shape: Any, dtype: Any = dt.float32, name: str | None = None) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        if not isinstance(name, (str, type(None))):
+            raise DTypeError(f"The name of a TensorSpec is a string, got {shown(name)}.")
+        self._name = name
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, as far as it is fixed."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """The name of the argument."""
+        return self._name
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """The kind of a tensor."""
+        if not hasattr(tensor, "shape") or not isinstance(getattr(tensor, "dtype", None), DType):
+            raise DTypeError(f"`tensor` should be a tf.Tensor, but got type {type(tensor)}.")
+        own = getattr(getattr(tensor, "op", None), "name", None)
+        return cls(tensor.shape, tensor.dtype, name or own)
+
+    @classmethod
+    def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
+        """The same kind, with another name if one is given."""
+        if not isinstance(spec, TensorSpec):
+            raise DTypeError(f"`spec` should be a tf.TensorSpec, but got type {type(spec)}.")
+        return cls(spec.shape, spec.dtype, name or spec.name)
+
+    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
+        """Whether a tensor, or every tensor of a kind, may be of this kind."""
+        if getattr(spec_or_tensor, "dtype", None) is not self._dtype:
+            return False
+        return self._shape.is_compatible_with(spec_or_tensor.shape)
+
+    def is_subtype_of(self, other: TensorSpec) -> bool:
+        """Whether every tensor of this kind is of the other."""
+        if _checked(other).dtype is not self._dtype:
+            return False
+        if other.shape.rank is None:
+            return True
+        return self._shape.rank == other.shape.rank and all(
+            theirs is None or ours == theirs for ours, theirs in zip(self._shape, other.shape, strict=True)
+        )
+
+    def most_specific_common_supertype(self, others: Sequence[TensorSpec]) -> TensorSpec | None:
+        """The narrowest kind that all of these are of; None if the dtypes differ."""
+        shape = self._shape
+        for other in listed(others, "TensorSpecs"):
+            if _checked(other).dtype is not self._dtype:
+                return None
+            shape = common(shape, other.shape)
+        return TensorSpec(shape, self._dtype, self._name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and (self._shape, self._dtype, self._name) == (
+            other._shape,
+            other._dtype,
+            other._name,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self._dtype, self._name))
+
+    def __reduce__(self) -> Any:
+        return TensorSpec, (self._shape, self._dtype, self._name)
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+
+@export("IndexedSlicesSpec")
+class IndexedSlicesSpec:
+    """Describes ``IndexedSlices``.
+
+    Args:
+        shape: The shape of the whole tensor.
+        dtype: The dtype of the rows.
+        indices_dtype: The dtype of the indices.
+        dense_shape_dtype: The dtype of `dense_shape`; None if the slices have none.
+        indices_shape: The shape of the indices; any vector by default.
+
+    Example:
+        >>> IndexedSlicesSpec([None, 3], "float32")
+        IndexedSlicesSpec(TensorShape([None, 3]), tf.float32, tf.int64, None, TensorShape([None]))
+    """
+
+    value_type = IndexedSlices
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = dt.float32,
+        indices_dtype: Any = dt.int64,
+        dense_shape_dtype: Any = None,
+        indices_shape: Any = None,
+    ) -> None:
+        self._shape = TensorShape(shape)
+        self._dtypes = (
+            as_dtype(dtype),
+            as_dtype(indices_dtype),
+            None if dense_shape_dtype is None else as_dtype(dense_shape_dtype),
+        )
+        self._indices_shape = TensorShape([None] if indices_shape is None else indices_shape)
+
+    @classmethod
+    def from_value(cls, slices: IndexedSlices) -> IndexedSlicesSpec:
+        """The kind of some slices."""
+        sizes = None if slices.dense_shape is None else slices.dense_shape.dtype
+        return cls(slices.shape, slices.dtype, slices.indices.dtype, sizes, slices.indices.shape)
+
+    def components(self) -> IndexedSlices:
+        """Slices with the kinds of tensors in the places of tensors."""
+        values, indices, sizes = self._dtypes
+        rows = self._indices_shape.concatenate(self._shape[1:])
+        dense = None if sizes is None else TensorSpec([self._shape.rank], sizes)
+        return IndexedSlices(TensorSpec(rows, values), TensorSpec(self._indices_shape, indices), dense)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether slices, or all slices of a kind, may be of this kind."""
+        other = self.from_value(spec_or_value) if isinstance(spec_or_value, IndexedSlices) else spec_or_value
+        return (
+            isinstance(other, IndexedSlicesSpec)
+            and self._dtypes == other._dtypes
+            and self._shape.is_compatible_with(other._shape)
+            and self._indices_shape.is_compatible_with(other._indices_shape)
+        )
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether all slices of this kind are of the other."""
+        return bool(self.most_specific_common_supertype([other]) == other)
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> IndexedSlicesSpec | None:
+        """The narrowest kind that all of these are of; None if the dtypes differ."""
+        shape, indices_shape = self._shape, self._indices_shape
+        for other in listed(others, "IndexedSlicesSpecs"):
+            if not isinstance(other, IndexedSlicesSpec) or other._dtypes != self._dtypes:
+                return None
+            shape, indices_shape = common(shape, other._shape), common(indices_shape, other._indices_shape)
+        return IndexedSlicesSpec(shape, *self._dtypes, indices_shape)
+
+    def most_specific_compatible_type(self, other: Any) -> IndexedSlicesSpec:
+        """The narrowest kind that this and another one are of.
+
+        Raises:
+            ValueError: there is none.
+        """
+        found = self.most_specific_common_supertype([other])
+        if found is None:
+            raise ArgumentError(f"No TypeSpec is compatible with both {self} and {other}")
+        return found
+
+    def _key(self) -> tuple[Any, ...]:
+        return self._shape, *self._dtypes, self._indices_shape
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IndexedSlicesSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> Any:
+        return IndexedSlicesSpec, self._key()
+
+    def __repr__(self) -> str:
+        return f"IndexedSlicesSpec({', '.join(map(repr, self._key()))})"
+
+
+def _checked(other: Any) -> TensorSpec:
+    if not isinstance(other, TensorSpec):
+        raise DTypeError(f"Expected a tf.TensorSpec, got {shown(other)} of type {type(other).__name__!r}.")
+    return other

@@ -1,0 +1,182 @@
+"""The front door of the TensorFlow 1 dialect: its functions build graphs.
+
+    import situs.compat.v1 as tf      ops are added to the default graph
+    import situs as tf                ops run at once; so do those of ``tf.compat.v1`` reached through it
+
+Both doors lead to the same functions. Through this one, each is called with the default graph being built,
+unless the program has called ``tf.enable_eager_execution()``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from types import FunctionType
+from typing import Any
+
+from situs._src.base import lazy
+from situs._src.base.absent import hint
+from situs._src.base.devices.scope import build_into, here
+from situs._src.base.errors import ArgumentError
+from situs._src.base.export import AS_IS, export
+from situs._src.ir.graph import context
+from situs._src.ops.python_function import runs_at_once
+from situs._src.variables import symbolic
+
+_builds = True
+
+
+@export(v1="enable_eager_execution", as_is=True)
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+    """Lets the ops of this dialect run at once; to be called before anything is built.
+
+    Args:
+        config: Accepted for TensorFlow's programs, as the other arguments are; ``tf.config`` says how ops run.
+        device_policy: See ``tf.config.experimental.set_device_policy``.
+        execution_mode: Ops run one after the other.
+    """
+    global _builds
+    if _builds and len(context.get_default_graph()):
+        raise ArgumentError("tf.enable_eager_execution must be called at program startup.")
+    _builds = False
+
+
+@export(v1="disable_eager_execution", as_is=True)
+def disable_eager_execution() -> None:
+    """Lets ops build graphs, through both doors."""
+    global _builds
+    _builds = True
+    context.build_by_default()
+
+
+@export(v1="disable_v2_behavior", as_is=True)
+def disable_v2_behavior() -> None:
+    """The same as `disable_eager_execution`: this is what programs written for TensorFlow 1 expect."""
+    disable_eager_execution()
+
+
+@export(v1="enable_v2_behavior", as_is=True)
+def enable_v2_behavior() -> None:
+    """The same as `enable_eager_execution`."""
+    enable_eager_execution()
+
+
+_resource_variables = True
+
+
+@export(v1="enable_resource_variables", as_is=True)
+def enable_resource_variables() -> None:
+    """Accepted for TensorFlow's programs: there is one kind of variable."""
+    global _resource_variables
+    _resource_variables = True
+
+
+@export(v1="disable_resource_variables", as_is=True)
+def disable_resource_variables() -> None:
+    """Accepted for TensorFlow's programs: there is one kind of variable."""
+    global _resource_variables
+    _resource_variables = False
+
+
+@export(v1="resource_variables_enabled", as_is=True)
+def resource_variables_enabled() -> bool:
+    """What `enable_resource_variables` or `disable_resource_variables` said last."""
+    return _resource_variables
+
+
+_control_flow_v2 = True
+
+
+@export(v1="enable_control_flow_v2", as_is=True)
+def enable_control_flow_v2() -> None:
+    """Accepted for TensorFlow's programs: branches and loops are single operations in any case."""
+    global _control_flow_v2
+    _control_flow_v2 = True
+
+
+@export(v1="disable_control_flow_v2", as_is=True)
+def disable_control_flow_v2() -> None:
+    """Accepted for TensorFlow's programs: branches and loops are single operations in any case."""
+    global _control_flow_v2
+    _control_flow_v2 = False
+
+
+@export(v1="control_flow_v2_enabled", as_is=True)
+def control_flow_v2_enabled() -> bool:
+    """What `enable_control_flow_v2` or `disable_control_flow_v2` said last."""
+    return _control_flow_v2
+
+
+def run_eagerly() -> None:
+    """Called when the eager door leads here: a program of that dialect runs at once, in this spelling too."""
+    global _builds
+    _builds = False
+
+
+def _eager_by_default() -> bool:
+    """Whether ops called through this door run at once where no graph is being built."""
+    return not _builds or runs_at_once()
+
+
+symbolic.eager_by_default = _eager_by_default
+
+
+@export(v1="executing_eagerly", as_is=True)
+def executing_eagerly() -> bool:
+    """Whether ops called through this door run at once."""
+    return here.graph is None and _eager_by_default()
+
+
+def call_through(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Calls a function through this door: the default graph is being built, unless another is or ops run at once."""
+    if here.graph is not None or _eager_by_default():
+        return function(*args, **kwargs)
+    before = build_into(context.get_default_graph(), here.scope)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        build_into(*before)
+
+
+def through(value: Any) -> Any:
+    """A function as programs of TensorFlow 1 call it; everything else as it is."""
+    if not isinstance(value, FunctionType) or value in AS_IS:
+        return value
+
+    @functools.wraps(value)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return call_through(value, args, kwargs)
+
+    return call
+
+
+def build_graphs(namespace: dict[str, Any]) -> None:
+    """Lets the functions of a public module add to the default graph."""
+    for name, value in list(namespace.items()):
+        if not name.startswith("_"):
+            namespace[name] = through(value)
+
+
+def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Returns ``__getattr__``, ``__dir__`` and ``__all__`` for a module whose functions add to the default graph."""
+    return lazy.attach(package, through, hint)
+
+
+@export(v1="name_scope", as_is=True)
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Any:
+    """A context that puts a name and a slash before the names of operations of the default graph."""
+    if executing_eagerly():
+        return context.name_scope(name, default_name)
+    wanted = default_name if name is None else name
+    if wanted is None and values is not None:
+        raise ArgumentError("At least one of name and default_name must be given to tf.name_scope.")
+    return (here.graph or context.get_default_graph()).name_scope(wanted)
+
+
+@export(v1="control_dependencies", as_is=True)
+def control_dependencies(control_inputs: Any) -> Any:
+    """A context whose operations run after the given ones."""
+    if executing_eagerly():
+        return nullcontext()
+    return (here.graph or context.get_default_graph()).control_dependencies(control_inputs)

@@ -1,0 +1,1 @@
+"""``tf.layers``: layers that make their variables with ``tf.get_variable``."""

@@ -1,0 +1,402 @@
+"""``tf.compat.v1.layers``: layers as functions, which make their variables in the variable scope around them.
+
+hidden = tf.layers.dense(x, 128, tf.nn.relu, name="hidden")         hidden/kernel, hidden/bias
+updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)                 what batch_normalization wants to be run
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs._src.base.export import export
+from situs._src.v1.layers.base import Layer as Layer
+from situs._src.v1.layers.classes import AveragePooling1D as AveragePooling1D
+from situs._src.v1.layers.classes import AveragePooling2D as AveragePooling2D
+from situs._src.v1.layers.classes import BatchNormalization as BatchNormalization
+from situs._src.v1.layers.classes import Conv1D as Conv1D
+from situs._src.v1.layers.classes import Conv2D as Conv2D
+from situs._src.v1.layers.classes import Conv2DTranspose as Conv2DTranspose
+from situs._src.v1.layers.classes import Conv3D as Conv3D
+from situs._src.v1.layers.classes import Dense as Dense
+from situs._src.v1.layers.classes import Dropout as Dropout
+from situs._src.v1.layers.classes import Flatten as Flatten
+from situs._src.v1.layers.classes import MaxPooling1D as MaxPooling1D
+from situs._src.v1.layers.classes import MaxPooling2D as MaxPooling2D
+from situs._src.v1.layers.classes import SeparableConv2D as SeparableConv2D
+from situs._src.variables.initializers import Ones as _Ones
+from situs._src.variables.initializers import Zeros as _Zeros
+
+
+@export(v1="layers.dense", as_is=True)
+def dense(
+    inputs: Any,
+    units: int,
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = _Zeros(),  # noqa: B008 - it has no state
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Any:
+    """Multiplies the last dimension with a matrix, adds a bias, and applies a function.
+
+    Args:
+        inputs: A tensor of at least two dimensions.
+        units: The size of the last dimension of the outputs.
+        activation: A function; None for none.
+        use_bias: Whether a bias is added.
+        kernel_initializer: How the matrix begins; by default as the variable scope says.
+        bias_initializer: How the bias begins.
+        kernel_regularizer: A loss of the matrix, which joins ``REGULARIZATION_LOSSES``.
+        bias_regularizer: A loss of the bias, likewise.
+        activity_regularizer: A loss of the outputs.
+        kernel_constraint: What optimizers apply to the matrix.
+        bias_constraint: What optimizers apply to the bias.
+        trainable: Whether the variables join ``TRAINABLE_VARIABLES``.
+        name: The name of the layer and of its variable scope.
+        reuse: Whether to find the variables of a layer of this name.
+    """
+    return _apply(Dense, dict(locals()))
+
+
+def _apply(kind: type[Layer], given: dict[str, Any], **call: Any) -> Any:
+    """Makes a layer of the arguments of a function, and calls it."""
+    inputs, name, reuse = given.pop("inputs"), given.pop("name"), given.pop("reuse", None)
+    return kind(name=name, _scope=name, _reuse=reuse, **given)(inputs, **call)
+
+
+@export(v1="layers.conv1d", as_is=True)
+def conv1d(
+    inputs: Any,
+    filters: int,
+    kernel_size: Any,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    dilation_rate: Any = 1,
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = _Zeros(),  # noqa: B008
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Any:
+    """Convolves sequences; the arguments are those of `conv2d`."""
+    return _apply(Conv1D, dict(locals()))
+
+
+@export(v1="layers.conv2d", as_is=True)
+def conv2d(
+    inputs: Any,
+    filters: int,
+    kernel_size: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    dilation_rate: Any = (1, 1),
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = _Zeros(),  # noqa: B008
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Any:
+    """Convolves images.
+
+    Args:
+        inputs: Images: batch x height x width x channels, or as `data_format` says.
+        filters: The number of channels of the outputs.
+        kernel_size: The size of the window.
+        strides: The steps between windows.
+        padding: ``"valid"`` or ``"same"``.
+        data_format: ``"channels_last"`` or ``"channels_first"``.
+        dilation_rate: The distance between the elements of a window.
+        activation: See `dense`, as with the arguments after it.
+        use_bias: See `dense`.
+        kernel_initializer: See `dense`.
+        bias_initializer: See `dense`.
+        kernel_regularizer: See `dense`.
+        bias_regularizer: See `dense`.
+        activity_regularizer: See `dense`.
+        kernel_constraint: See `dense`.
+        bias_constraint: See `dense`.
+        trainable: See `dense`.
+        name: See `dense`.
+        reuse: See `dense`.
+    """
+    return _apply(Conv2D, dict(locals()))
+
+
+@export(v1="layers.conv3d", as_is=True)
+def conv3d(
+    inputs: Any,
+    filters: int,
+    kernel_size: Any,
+    strides: Any = (1, 1, 1),
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    dilation_rate: Any = (1, 1, 1),
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = _Zeros(),  # noqa: B008
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Any:
+    """Convolves volumes; the arguments are those of `conv2d`."""
+    return _apply(Conv3D, dict(locals()))
+
+
+@export(v1="layers.conv2d_transpose", as_is=True)
+def conv2d_transpose(
+    inputs: Any,
+    filters: int,
+    kernel_size: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = _Zeros(),  # noqa: B008
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Any:
+    """The way back of a convolution of images; the arguments are those of `conv2d`."""
+    return _apply(Conv2DTranspose, dict(locals()))
+
+
+@export(v1="layers.separable_conv2d", as_is=True)
+def separable_conv2d(
+    inputs: Any,
+    filters: int,
+    kernel_size: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    dilation_rate: Any = (1, 1),
+    depth_multiplier: int = 1,
+    activation: Any = None,
+    use_bias: bool = True,
+    depthwise_initializer: Any = None,
+    pointwise_initializer: Any = None,
+    bias_initializer: Any = _Zeros(),  # noqa: B008
+    depthwise_regularizer: Any = None,
+    pointwise_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    depthwise_constraint: Any = None,
+    pointwise_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Any:
+    """Convolves every channel of images by itself, then mixes them; the arguments are like those of `conv2d`."""
+    return _apply(SeparableConv2D, dict(locals()))
+
+
+# Without variables.
+
+
+@export(v1="layers.max_pooling1d", as_is=True)
+def max_pooling1d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """The largest values of windows of sequences."""
+    return _apply(MaxPooling1D, dict(locals()))
+
+
+@export(v1="layers.max_pooling2d", as_is=True)
+def max_pooling2d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """The largest values of windows of images."""
+    return _apply(MaxPooling2D, dict(locals()))
+
+
+@export(v1="layers.average_pooling1d", as_is=True)
+def average_pooling1d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """The means of windows of sequences."""
+    return _apply(AveragePooling1D, dict(locals()))
+
+
+@export(v1="layers.average_pooling2d", as_is=True)
+def average_pooling2d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """The means of windows of images."""
+    return _apply(AveragePooling2D, dict(locals()))
+
+
+@export(v1="layers.flatten", as_is=True)
+def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:
+    """Makes one dimension of all but the batch's."""
+    return _apply(Flatten, dict(locals()))
+
+
+@export(v1="layers.dropout", as_is=True)
+def dropout(
+    inputs: Any,
+    rate: Any = 0.5,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    training: Any = False,
+    name: str | None = None,
+) -> Any:
+    """Sets elements to zero with probability `rate`, and divides the others by ``1 - rate``, if it is training.
+
+    Args:
+        inputs: A tensor.
+        rate: The probability.
+        noise_shape: The shape of the random choices, which broadcasts to that of the inputs.
+        seed: A seed for the choices.
+        training: Whether it is training: a Python value or a tensor.
+        name: A name.
+    """
+    given = {"inputs": inputs, "rate": rate, "noise_shape": noise_shape, "seed": seed, "name": name}
+    return _apply(Dropout, given, training=training)
+
+
+@export(v1="layers.batch_normalization", as_is=True)
+def batch_normalization(
+    inputs: Any,
+    axis: int = -1,
+    momentum: float = 0.99,
+    epsilon: float = 1e-3,
+    center: bool = True,
+    scale: bool = True,
+    beta_initializer: Any = _Zeros(),  # noqa: B008
+    gamma_initializer: Any = _Ones(),  # noqa: B008
+    moving_mean_initializer: Any = _Zeros(),  # noqa: B008
+    moving_variance_initializer: Any = _Ones(),  # noqa: B008
+    beta_regularizer: Any = None,
+    gamma_regularizer: Any = None,
+    beta_constraint: Any = None,
+    gamma_constraint: Any = None,
+    training: Any = False,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_momentum: float = 0.99,
+    fused: bool | None = None,
+    virtual_batch_size: int | None = None,
+    adjustment: Any = None,
+) -> Any:
+    """Normalises every channel by the moments of the batch while training, and by moving means of them otherwise.
+
+    The operations that move them join ``UPDATE_OPS``: run them with the training step.
+
+    Args:
+        inputs: A floating-point tensor.
+        axis: The axis of the channels.
+        momentum: How much of the moving moments stays at each update.
+        epsilon: A small number that keeps the division safe.
+        center: Whether `beta` is added.
+        scale: Whether there is a factor `gamma`.
+        beta_initializer: How `beta` begins.
+        gamma_initializer: How `gamma` begins.
+        moving_mean_initializer: How the moving mean begins.
+        moving_variance_initializer: How the moving variance begins.
+        beta_regularizer: A loss of `beta`.
+        gamma_regularizer: A loss of `gamma`.
+        beta_constraint: What optimizers apply to `beta`.
+        gamma_constraint: What optimizers apply to `gamma`.
+        training: Whether it is training: a Python value or a tensor.
+        trainable: Whether `beta` and `gamma` join ``TRAINABLE_VARIABLES``.
+        name: The name of the layer and of its variable scope.
+        reuse: Whether to find the variables of a layer of this name.
+        renorm: Refused.
+        renorm_clipping: Of no use without `renorm`.
+        renorm_momentum: Of no use without `renorm`.
+        fused: False to keep the variance that divides by n, True to refuse inputs that are no images.
+        virtual_batch_size: Refused.
+        adjustment: Refused.
+    """
+    given = dict(locals())
+    return _apply(BatchNormalization, given, training=given.pop("training"))
+
+
+__all__ = [
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "BatchNormalization",
+    "Conv1D",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Dense",
+    "Dropout",
+    "Flatten",
+    "Layer",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "SeparableConv2D",
+    "average_pooling1d",
+    "average_pooling2d",
+    "batch_normalization",
+    "conv1d",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "dense",
+    "dropout",
+    "flatten",
+    "max_pooling1d",
+    "max_pooling2d",
+    "separable_conv2d",
+]

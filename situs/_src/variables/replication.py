@@ -1,0 +1,69 @@
+"""How the copies of a variable on many devices would be kept the same: words that programs give, and ask for again.
+
+A variable of Situs has one copy, so they change nothing but what is trainable by default.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from situs._src.base.errors import ArgumentError
+from situs._src.base.export import export
+
+
+@export("VariableSynchronization")
+class VariableSynchronization(enum.Enum):
+    """When the copies of a variable are brought together."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+@export("VariableAggregation")
+class VariableAggregation(enum.Enum):
+    """How the changes of copies become one."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = 3  # noqa: PIE796 - its name in TensorFlow 1
+
+
+def settled(
+    synchronization: Any, aggregation: Any, trainable: bool | None, name: Any
+) -> tuple[VariableSynchronization, VariableAggregation, bool]:
+    """What a variable is made with, and whether it is trainable.
+
+    Raises:
+        InvalidArgumentError: these are no such words.
+    """
+    if synchronization is None:
+        synchronization = VariableSynchronization.AUTO
+    if aggregation is None:
+        aggregation = VariableAggregation.NONE
+    if not isinstance(synchronization, VariableSynchronization):
+        raise ArgumentError(
+            f"Invalid variable synchronization mode: {synchronization} for variable: {name}. Use one of "
+            "tf.VariableSynchronization."
+        )
+    if not isinstance(aggregation, VariableAggregation):
+        raise ArgumentError(
+            f"Invalid variable aggregation mode: {aggregation} for variable: {name}. Use one of tf.VariableAggregation."
+        )
+    if trainable is None:
+        trainable = synchronization is not VariableSynchronization.ON_READ
+    return synchronization, aggregation, trainable
+
+
+def check_constraint(constraint: Any) -> None:
+    """Raises unless this is a function, or nothing.
+
+    Raises:
+        InvalidArgumentError: it is something else.
+    """
+    if constraint is not None and not callable(constraint):
+        raise ArgumentError(f"Argument `constraint` must be None or a callable. Got a {type(constraint)}: {constraint}")

@@ -1,3 +1,0 @@
-"""Gradients: going back through what was computed, on a tape or in a graph."""
-
-from situs.autodiff import control_flow, python_function, recurrent  # noqa: F401 -- they declare gradients

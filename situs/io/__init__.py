@@ -1,0 +1,18 @@
+"""``tf.io``: files, records, and strings of bytes as tensors."""
+
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.files.graph_file import write_graph as write_graph
+from situs._src.files.ops import read_file as read_file
+from situs._src.files.ops import write_file as write_file
+from situs._src.files.record_writer import TFRecordOptions as TFRecordOptions
+from situs._src.files.record_writer import TFRecordWriter as TFRecordWriter
+from situs._src.ops.decode import decode_raw as decode_raw
+from situs._src.ops.decode_csv import decode_csv as decode_csv
+from situs._src.ops.parse_example import FixedLenFeature as FixedLenFeature
+from situs._src.ops.parse_example import VarLenFeature as VarLenFeature
+from situs._src.ops.parse_example import parse_example as parse_example
+from situs._src.ops.parse_example import parse_single_example as parse_single_example
+from situs._src.ops.strings import decode_base64 as decode_base64
+from situs._src.ops.strings import encode_base64 as encode_base64
+from situs.io import gfile as gfile
