@@ -106,7 +106,18 @@ IN_V1 = {
 }
 
 # Namespaces of V1 that are the ones above, with all that is below them.
-SHARED = ("config", "data.experimental", "errors", "experimental", "io.gfile", "keras", "memory", "nest", "test")
+SHARED = (
+    "config",
+    "data.experimental",
+    "errors",
+    "experimental",
+    "extend",
+    "io.gfile",
+    "keras",
+    "memory",
+    "nest",
+    "test",
+)
 # Other names for a namespace.
 ALIASES = {"gpu": "config.gpu", f"{V1}.app.flags": f"{V1}.flags"}
 # Namespaces that are a module of the engine as it is.
@@ -123,7 +134,7 @@ LAZY = {
     f"{V1}.summary": ("situs._src.v1.frontend", "attach"),
 }
 # Importable, but not an attribute of the namespace above.
-HIDDEN = ("python", "extend")
+HIDDEN = ("python",)
 # What a module has besides.
 EXTRA = {
     "": "from situs._src.base.version import __version__ as __version__",

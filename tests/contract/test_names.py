@@ -6,7 +6,8 @@ After adding or removing a public name on purpose: python -m tests.contract.pin_
 from __future__ import annotations
 
 import inspect
-import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +16,6 @@ import pytest
 import situs
 import situs.compat.v1
 from situs._src.base import absent
-from situs._src.base.lazy import read_stub
 from tests.contract.pin_names import PINNED, public_names
 
 NAMES = public_names()
@@ -45,12 +45,28 @@ def test_every_public_function_and_class_is_documented():
     assert undocumented == []
 
 
-def test_no_module_of_ours_hides_a_public_name():
-    """Importing ``situs.x`` sets the attribute ``x`` of the package: it must be the public ``x``, if there is one."""
-    sources = read_stub(Path(situs.__file__).with_suffix(".pyi"))
-    for module in pkgutil.iter_modules(situs.__path__):
-        if module.name in sources:
-            assert sources[module.name] == ("situs", module.name)
+def test_the_public_modules_are_current():
+    """They are written from what the engine exports."""
+    root = Path(__file__).parent.parent.parent
+    script = [sys.executable, root / "scripts" / "write_api.py", "--check"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_nothing_of_the_engine_is_reachable_as_an_attribute(run_python):
+    """Whatever has been imported: the attributes of the public modules are the public names."""
+    program = (
+        "import sys, types, situs as tf, situs.compat.v1 as v1\n"
+        "v1.Session, v1.train.Saver, tf.data.Dataset, tf.nn.relu(1.0), tf.memory.snapshot(), tf.keras.layers.Dense\n"
+        "def extra(module):\n"
+        "  names = set(getattr(module, '__all__', ())) or {n for n in vars(module) if not n.startswith('_')}\n"
+        "  return [n for n in vars(module) if not n.startswith('_') and n not in names]\n"
+        "public = [m for n, m in list(sys.modules.items()) if n.split('.')[0] == 'situs' and '_src' not in n]\n"
+        "inside = [(m.__name__, n) for m in public for n, v in vars(m).items() if not n.startswith('_')\n"
+        "          and isinstance(v, types.ModuleType) and '_src' in v.__name__ and n != 'traits']\n"
+        "print([(m.__name__, extra(m)) for m in public if extra(m)], inside)\n"
+    )
+    assert run_python(program) == "[] []\n"
 
 
 def test_an_unknown_name_is_an_attribute_error():

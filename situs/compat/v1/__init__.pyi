@@ -3,6 +3,7 @@
 from situs import config as config
 from situs import errors as errors
 from situs import experimental as experimental
+from situs import extend as extend
 from situs import keras as keras
 from situs import memory as memory
 from situs import nest as nest

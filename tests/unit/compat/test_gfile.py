@@ -10,8 +10,8 @@ import pytest
 
 import situs as tf
 from situs import errors
-from situs.io import gfile as file_io
 from situs.compat.v1 import gfile
+from situs.io import gfile as file_io
 
 TEXT = "héllo\nworld\n"
 
