@@ -14,4 +14,4 @@ from situs._src.inspect.recording import Recording as Recording
 from situs._src.inspect.recording import record as record
 from situs._src.inspect.snapshot import Snapshot as Snapshot
 from situs._src.inspect.snapshot import snapshot as snapshot
-from situs._src.runtime.execution.forecast import DeviceForecast as DeviceForecast
+from situs._src.runtime.abstract.forecast import DeviceForecast as DeviceForecast

@@ -22,7 +22,7 @@ os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 
 import situs.compat.v1 as tf
 from situs._src.base.tree import flatten
-from situs._src.runtime.execution import capture, parts
+from situs._src.runtime.run import capture_regions, cuda_graph
 from situs.errors import SitusError
 from tests.op_table import ROWS, Host, Row
 
@@ -86,8 +86,8 @@ def main() -> None:
     logger = logging.getLogger("situs")
     logger.setLevel(logging.DEBUG)
     logger.addHandler(_Listener())
-    parts.SHORTEST = 1
-    capture.CAPTURED_AFTER = 1
+    capture_regions.SHORTEST = 1
+    cuda_graph.CAPTURED_AFTER = 1
     counts: Counter[str] = Counter()
     for row in ROWS:
         try:

@@ -124,7 +124,7 @@ def test_large_copies_go_on_a_stream_of_their_own_and_are_whole(run_python):
         "with tf.device('/gpu:0'): c = b + a\n"
         "sess = tf.Session()\nfed = np.eye(2048, dtype=np.float32) * 3\n"
         "for _ in range(10):\n  made = sess.run(c, {x: fed})\n  assert np.array_equal(made, np.eye(2048) * 9)\n"
-        "from situs._src.runtime.execution import transfer\nprint('streams', len(transfer._streams))"
+        "from situs._src.runtime.plan import transfer\nprint('streams', len(transfer._streams))"
     )
     assert out.endswith("streams 1\n")
 

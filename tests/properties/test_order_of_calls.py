@@ -17,7 +17,7 @@ import situs as tf
 from situs._src.base.devices import scope
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import flatten
-from situs._src.runtime.eager.counting import release
+from situs._src.runtime.eager.allocations import release
 from tests.op_table import ROWS, Host
 
 DTYPES = ["float32", "float64", "float16", "int32", "int64", "uint8", "complex64", "bool"]

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import situs.compat.v1 as tf
 from situs._src.base.budget.ledger import accounts
 from situs._src.ops.python_function import py_func
-from situs._src.runtime.execution import parallel, reuse
-from situs._src.runtime.execution.program import SCRIPTED_AFTER
+from situs._src.runtime.passes import reuse
+from situs._src.runtime.run import threads
+from situs._src.runtime.run.program import SCRIPTED_AFTER
 
 SIZE = 3
 ROW = np.linspace(-1, 1, SIZE)
@@ -173,7 +174,7 @@ def test_results_are_the_same_with_and_without_reuse(
 @settings(max_examples=40)
 def test_they_are_the_same_when_calls_run_side_by_side(plan: list[Step], seed: int, chosen: list[int]) -> None:
     with graph(plan, seed) as built, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel, "HEAVY", -1)  # everything counts as slow
+        patch.setattr(threads, "HEAVY", -1)  # everything counts as slow
         fetches, feeds = built.fetches(chosen), {built.x: built.fed}
         expected = without_reuse(fetches, feeds)
         with session() as sess:

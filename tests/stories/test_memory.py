@@ -22,7 +22,7 @@ from situs._src.base.budget.ledger import Account, accounts
 from situs._src.base.tree import flatten
 from situs._src.ops.constant import constant
 from situs._src.placement import options
-from situs._src.runtime.eager import convert, counting
+from situs._src.runtime.eager import allocations, convert
 from situs._src.runtime.eager.tensor import EagerTensor
 from tests.op_table import ROWS, Host
 
@@ -33,7 +33,7 @@ QUARTER = 2**14  # floats: a quarter of the room
 
 @pytest.fixture(autouse=True)
 def _without_collections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(counting, "_collect_garbage", lambda: 0.0)
+    monkeypatch.setattr(allocations, "_collect_garbage", lambda: 0.0)
     convert._scalars.clear()  # the constants of expressions such as x * 2.0 are given back when memory is short
     gc.collect()
     gc.disable()

@@ -33,10 +33,10 @@ from situs._src.runtime.eager.bridge import home_of, host, place
 from situs._src.runtime.eager.tape import Record, Tape, has_gradient, key_of
 from situs._src.runtime.eager.tensor import EagerTensor, wrap, wrap_checked
 from situs._src.runtime.eager.tensor_list import TensorList
-from situs._src.runtime.execution.control import effects_of
-from situs._src.runtime.execution.engine import Engine
-from situs._src.runtime.execution.parallel import shared_pool
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.plan.control_flow import effects_of
+from situs._src.runtime.run.engine import Engine
+from situs._src.runtime.run.state import Run, State
+from situs._src.runtime.run.threads import shared_pool
 from situs._src.variables.capture import captured_in, captured_variable
 
 # What records of calls are records of. It is not in the table of ops: nobody can call it.

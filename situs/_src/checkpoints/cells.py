@@ -23,9 +23,9 @@ from situs._src.checkpoints.resumable import Resumable
 from situs._src.checkpoints.saveable import Parts, SessionState
 from situs._src.checkpoints.writer import Saved
 from situs._src.ir.graph.context import get_default_session
+from situs._src.runtime.eager.allocations import enter_variable
 from situs._src.runtime.eager.bridge import Value, host, place
 from situs._src.runtime.eager.cell import Cell
-from situs._src.runtime.eager.counting import enter_variable
 from situs._src.runtime.eager.tensor import copy_to, wrap
 from situs._src.runtime.session.session import BaseSession
 from situs._src.variables.eager import Variable

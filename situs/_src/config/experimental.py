@@ -155,7 +155,8 @@ def release_memory(device: str | None = None) -> None:
     Raises:
         ValueError: there is no such device.
     """
-    from situs._src.runtime.eager import counting, heap  # here, because it loads PyTorch
+    from situs._src.runtime.eager import allocations as counting  # here, because it loads PyTorch
+    from situs._src.runtime.eager import heap
 
     found = None if device is None else _find(device)
     if found is None or found.type == "CPU":

@@ -1,4 +1,4 @@
 """Input pipelines."""
 
-from situs._src.data import describing as describing  # lets graphs with datasets be written down
-from situs._src.data import loop as loop  # lets AutoGraph know of datasets
+from situs._src.data import autograph_loop as autograph_loop  # lets AutoGraph know of datasets
+from situs._src.data import serializing as serializing  # lets graphs with datasets be written down

@@ -15,9 +15,9 @@ from typing import Any, Self
 
 from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.shapes import TensorShape
+from situs._src.data.base import Face
 from situs._src.data.columns import rows_of, stacked
 from situs._src.data.element import Element
-from situs._src.data.face import Face
 from situs._src.data.node import (
     INFINITE,
     UNKNOWN,

@@ -18,8 +18,8 @@ from typing import Any, Self
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.tree import LEAF, Form, take_apart
+from situs._src.data.base import Face, node_of
 from situs._src.data.element import Element, Spec, joined
-from situs._src.data.face import Face, node_of
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
 from situs._src.data.seeding import seed_for
 from situs._src.data.table import SideBySide

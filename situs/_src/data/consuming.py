@@ -21,9 +21,9 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError, InvalidArgumentError, shown
 from situs._src.base.shapes import SCALAR
 from situs._src.base.shapes import UNKNOWN as UNKNOWN_SHAPE
+from situs._src.data.base import Face
 from situs._src.data.cursor import Cursor, binding_for
 from situs._src.data.element import Element, Spec
-from situs._src.data.face import Face
 from situs._src.data.function import ElementFunction, presented
 from situs._src.data.iterator import presenter
 from situs._src.data.iterator_ops import add, brought, dependencies

@@ -15,12 +15,12 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import StateError
 from situs._src.base.export import export
 from situs._src.base.tree import take_apart
+from situs._src.data.base import Face
 from situs._src.data.batching import Batching
 from situs._src.data.caching import Caching
 from situs._src.data.combining import Combining
 from situs._src.data.consuming import Consuming
 from situs._src.data.element import Spec
-from situs._src.data.face import Face
 from situs._src.data.fixed_length import slices_of
 from situs._src.data.generator import Generating
 from situs._src.data.iterator import FunctionIterator, IteratorBase, OwnedIterator

@@ -25,16 +25,16 @@ from situs._src.base.devices.logical import Device
 from situs._src.base.devices.spec import parse_spec
 from situs._src.base.errors import ArgumentError, UnknownDeviceError
 from situs._src.base.export import export
+from situs._src.data.base import Face, node_of
 from situs._src.data.element import Element
-from situs._src.data.face import Face, node_of
 from situs._src.data.node import Binding, Node, Stream, Transformation, guarded
 from situs._src.data.parallel import prefetched
 from situs._src.data.prefetching import checked_buffer, limit_for
 from situs._src.ops.attribute import as_int
 from situs._src.placement.candidates import unknown_device_text
+from situs._src.runtime.eager.allocations import counted
 from situs._src.runtime.eager.bridge import host, torch_device
-from situs._src.runtime.eager.counting import counted
-from situs._src.runtime.eager.shortage import exhausted, is_shortage
+from situs._src.runtime.eager.oom import exhausted, is_shortage
 
 _NAME = "PrefetchToDevice"
 _DEFAULT = 2  # elements: one that is being used, one that is being copied

@@ -37,9 +37,9 @@ from situs._src.ops.inner import symbolic
 from situs._src.placement import options
 from situs._src.runtime.eager.bridge import Value, host
 from situs._src.runtime.eager.cell import Cell
-from situs._src.runtime.execution.engine import Engine
-from situs._src.runtime.execution.program import Program
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.run.engine import Engine
+from situs._src.runtime.run.program import Program
+from situs._src.runtime.run.state import Run, State
 from situs._src.tracing import function as _tracing  # noqa: F401 - gives AutoGraph the ops
 from situs._src.tracing.autograph.calls import converted
 from situs._src.tracing.concrete import FunctionState

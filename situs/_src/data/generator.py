@@ -25,8 +25,8 @@ from situs._src.base.errors import (
     shown,
 )
 from situs._src.base.tensor import read
+from situs._src.data.base import Face
 from situs._src.data.element import Element, Spec, matched, spec_from, spec_of
-from situs._src.data.face import Face
 from situs._src.data.node import Binding, Failure, Node, Stream
 from situs._src.data.sources import Tensors, components_of
 from situs._src.runtime.eager.convert import host_to_value, to_array

@@ -20,8 +20,8 @@ from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR
 from situs._src.base.tensor import Tensor
 from situs._src.data import iterator_ops as ops
+from situs._src.data.base import node_of
 from situs._src.data.element import Spec, spec_from
-from situs._src.data.face import node_of
 from situs._src.data.function import MakeDataset, presented
 from situs._src.data.iterator import IteratorBase
 from situs._src.data.node import Node

@@ -5,7 +5,7 @@
 
 An iterator made in eager code may also be used by the graph of a ``tf.function``: each run takes the next elements. One
 made inside of the function begins anew with each call. A loop over a dataset in there becomes a loop of the graph
-(`data.loop`).
+(`data.autograph_loop`).
 """
 
 from __future__ import annotations

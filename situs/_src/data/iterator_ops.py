@@ -41,8 +41,8 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.inner import symbolic
 from situs._src.placement import options
 from situs._src.runtime.eager.bridge import Value, copier, host
-from situs._src.runtime.execution.engine import Engine
-from situs._src.runtime.execution.prune import prune
+from situs._src.runtime.plan.prune import prune
+from situs._src.runtime.run.engine import Engine
 
 
 class Handle:

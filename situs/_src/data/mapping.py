@@ -16,9 +16,9 @@ from typing import Any, Self
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs._src.base.tree import Form
+from situs._src.data.base import Face
 from situs._src.data.combining import Zip
 from situs._src.data.element import Element, Spec
-from situs._src.data.face import Face
 from situs._src.data.function import ElementFunction
 from situs._src.data.node import AUTOTUNE, Binding, Failure, Node, Number, Stream, Transformation, as_number, guarded
 from situs._src.data.parallel import mapped, tuned

@@ -15,9 +15,8 @@ from functools import partial
 from typing import Any, Self
 
 from situs._src.base.errors import DTypeError
-from situs._src.data.crew import Crew
+from situs._src.data.base import Face
 from situs._src.data.element import DatasetSpec, Element, is_dataset
-from situs._src.data.face import Face
 from situs._src.data.function import Bound, ElementFunction
 from situs._src.data.mapping import Computed, as_calls, as_order, workers_for
 from situs._src.data.node import (
@@ -34,6 +33,7 @@ from situs._src.data.node import (
     positive,
 )
 from situs._src.data.parallel import Limit, prefetched, read_ahead
+from situs._src.data.worker_pool import Crew
 
 Opened = Iterator[Any] | Failure
 

@@ -40,7 +40,7 @@ from situs._src.data.seeding import order_seed
 from situs._src.data.table import Table
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.attribute import as_int
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.run.state import Run, State
 from situs._src.runtime.symbolic.fold import constant_value
 
 AUTOTUNE = -1

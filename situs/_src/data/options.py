@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
+from situs._src.data.base import Face
 from situs._src.data.element import Element
-from situs._src.data.face import Face
 from situs._src.data.node import Binding, Node, Stream, Transformation
 
 

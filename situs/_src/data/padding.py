@@ -18,10 +18,10 @@ from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentErr
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import read
 from situs._src.base.tree import LEAF, Form
+from situs._src.data.base import Face
 from situs._src.data.batching import checked_size, groups, leading, number_of_batches
 from situs._src.data.columns import padded
 from situs._src.data.element import Element, Leaf, Spec, matched
-from situs._src.data.face import Face
 from situs._src.data.node import Binding, Node, Number, Stream, Transformation, as_number, guarded
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.attribute import as_bool

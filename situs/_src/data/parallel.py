@@ -21,8 +21,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from situs._src.base.errors import OpError
-from situs._src.data.crew import POLL, Crew, Job, Pace
 from situs._src.data.node import Failure, Life
+from situs._src.data.worker_pool import POLL, Crew, Job, Pace
 
 Items = Iterator[Any]
 Run = tuple[list[Any], bool]  # some items, and whether they were the last

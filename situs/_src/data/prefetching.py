@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from situs._src.base.errors import InvalidArgumentError
+from situs._src.data.base import Face
 from situs._src.data.element import Element
-from situs._src.data.face import Face
 from situs._src.data.node import AUTOTUNE, Binding, Node, Number, Stream, Transformation, as_number
 from situs._src.data.parallel import Limit, TunedLimit, prefetched
 

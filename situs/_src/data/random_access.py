@@ -18,9 +18,9 @@ from situs._src.base.errors import DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN
 from situs._src.base.tensor import read
+from situs._src.data.base import Face, node_of
 from situs._src.data.cursor import binding_for
 from situs._src.data.element import Element
-from situs._src.data.face import Face, node_of
 from situs._src.data.function import presented
 from situs._src.data.iterator import presenter
 from situs._src.data.iterator_ops import add, brought, dependencies

@@ -24,7 +24,7 @@ from situs._src.data.generator import Generator
 from situs._src.data.mapping import Map
 from situs._src.data.node import Binding, Memory, Node, stages_of
 from situs._src.data.options import ExternalStatePolicy, options_of
-from situs._src.runtime.execution.state import State
+from situs._src.runtime.run.state import State
 
 _LARGEST = 2**63
 

@@ -25,8 +25,8 @@ from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import read
 from situs._src.base.tree import deeper
+from situs._src.data.base import Face
 from situs._src.data.element import DatasetSpec, Element, Spec, take_apart_element
-from situs._src.data.face import Face
 from situs._src.data.function import Bound, DatasetArray
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Node, Number, Stream, as_number
 from situs._src.data.seeding import seed_for

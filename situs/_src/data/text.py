@@ -26,8 +26,8 @@ from situs._src.base.errors import DataLossError, DTypeError, InvalidArgumentErr
 from situs._src.base.settings import longest_record
 from situs._src.base.shapes import SCALAR
 from situs._src.base.tree import LEAF
+from situs._src.data.base import Face
 from situs._src.data.element import Spec
-from situs._src.data.face import Face
 from situs._src.data.mapping import as_calls, workers_for
 from situs._src.data.nesting import in_turn_ahead, one_by_one
 from situs._src.data.node import UNKNOWN, Binding, Node, Number, Stream, as_number, guarded, guarded_items

@@ -12,7 +12,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.export import export
-from situs._src.data.face import Face, node_of
+from situs._src.data.base import Face, node_of
 from situs._src.data.node import INFINITE, Binding, Failure, Node, Stream, Transformation
 from situs._src.ops.attribute import as_int
 

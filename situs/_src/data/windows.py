@@ -18,8 +18,8 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.tree import LEAF
+from situs._src.data.base import Face
 from situs._src.data.element import DatasetSpec, Element, Spec, is_dataset, joined
-from situs._src.data.face import Face
 from situs._src.data.function import Bound, ElementFunction
 from situs._src.data.mapping import Computed
 from situs._src.data.node import (

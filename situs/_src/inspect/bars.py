@@ -13,7 +13,7 @@ from situs._src.inspect.figures import DeviceMemory
 from situs._src.inspect.holders import Holder
 from situs._src.inspect.names import short_name
 from situs._src.inspect.svg import OTHERS, WIDTH, box, label, short, svg
-from situs._src.runtime.eager.shortage import size_text
+from situs._src.runtime.eager.oom import size_text
 
 SHOWN = OTHERS  # holders of one device; the others are added up
 _LEFT, _RIGHT, _HEAD, _ROW = 320, 100, 36, 22

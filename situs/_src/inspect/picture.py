@@ -21,7 +21,7 @@ import numpy.typing as npt
 from situs._src.inspect.names import short_name
 from situs._src.inspect.svg import OTHERS, WIDTH, area, box, label, line, number, short, svg
 from situs._src.inspect.track import OPS_SHOWN, Layer, Track, layers, moments
-from situs._src.runtime.eager.shortage import size_text
+from situs._src.runtime.eager.oom import size_text
 
 POINTS = 1000  # of one panel, at most: more than it has pixels
 _LEFT, _RIGHT = 80, 240  # beside a panel: the sizes, the ops

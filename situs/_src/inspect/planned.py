@@ -16,8 +16,8 @@ from typing import Any
 from situs._src.base.export import export
 from situs._src.inspect.names import find, short_name
 from situs._src.inspect.table import SHOWN, Table, text_of
-from situs._src.runtime.eager.shortage import size_text
-from situs._src.runtime.execution.forecast import DeviceForecast, Item
+from situs._src.runtime.abstract.forecast import DeviceForecast, Item
+from situs._src.runtime.eager.oom import size_text
 
 
 @export("memory.MemoryPlan")

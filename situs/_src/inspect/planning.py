@@ -32,17 +32,17 @@ from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.placement import options
+from situs._src.runtime.abstract.forecast import forecast
+from situs._src.runtime.abstract.kernels import SMALL
+from situs._src.runtime.abstract.values import Constants, Fed
 from situs._src.runtime.eager.bridge import host
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.execute import decide
 from situs._src.runtime.eager.tensor import EagerTensor
-from situs._src.runtime.execution.away import Moved, moved
-from situs._src.runtime.execution.forecast import forecast
-from situs._src.runtime.execution.paper import SMALL
-from situs._src.runtime.execution.plan import Plan
-from situs._src.runtime.execution.program import Program
-from situs._src.runtime.execution.sketches import Constants, Fed
-from situs._src.runtime.execution.swap import switch
+from situs._src.runtime.plan.plan import Plan
+from situs._src.runtime.run.offload import Moved, moved
+from situs._src.runtime.run.program import Program
+from situs._src.runtime.run.swap import switch
 from situs._src.runtime.session.feeds import as_mapping, feed_tensors, feed_value, flattened
 from situs._src.runtime.session.session import BaseSession
 from situs._src.tracing.concrete import ConcreteFunction

@@ -33,7 +33,7 @@ from situs._src.inspect.page import page
 from situs._src.inspect.picture import timeline
 from situs._src.inspect.table import Table, holder_table, text_of
 from situs._src.inspect.track import Track, track
-from situs._src.runtime.eager.shortage import size_text
+from situs._src.runtime.eager.oom import size_text
 
 NOTHING = "Nothing was recorded: no memory of a GPU was used meanwhile."
 _LOOK_EVERY = 0.01  # seconds

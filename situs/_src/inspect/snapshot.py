@@ -29,7 +29,7 @@ from situs._src.inspect.names import find, short_name
 from situs._src.inspect.output import write
 from situs._src.inspect.page import page
 from situs._src.inspect.table import Table, holder_table, text_of
-from situs._src.runtime.eager.shortage import size_text
+from situs._src.runtime.eager.oom import size_text
 
 
 @export("memory.Snapshot")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from situs._src.inspect.holders import Holder
-from situs._src.runtime.eager.shortage import size_text
+from situs._src.runtime.eager.oom import size_text
 
 SHOWN = 10  # holders of one device; the others are added up
 

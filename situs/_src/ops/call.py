@@ -12,4 +12,4 @@ partitioned_call = op("PartitionedCall", "args: any*, captured: any* -> output: 
 partitioned_call.shape(lambda *inputs, **graphs: UNKNOWN)
 partitioned_call.kernel(CPU, GPU)(
     lambda *inputs, **graphs: None
-)  # situs._src.runtime.execution.control makes the function
+)  # situs._src.runtime.plan.control_flow makes the function

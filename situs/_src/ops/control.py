@@ -44,7 +44,7 @@ _if = op(
     stateful=True,
 )
 _if.shape(lambda *inputs, **graphs: UNKNOWN)
-_if.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.execution.control makes the function
+_if.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.plan.control_flow makes the function
 
 
 @export("cond", v1=())

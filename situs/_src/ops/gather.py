@@ -54,7 +54,7 @@ from situs._src.ops.slices import IndexedSlices
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.runtime.eager.convert import to_array
-from situs._src.runtime.execution.reuse import Over
+from situs._src.runtime.passes.reuse import Over
 
 # GatherV2.
 

@@ -36,7 +36,7 @@ _while = op(
     "While", "input: any*, captured: any* -> output: any*", traits={STATE_ANYWHERE}, cond=None, body=None, stateful=True
 )
 _while.shape(lambda *inputs, **graphs: UNKNOWN)
-_while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.execution.control makes the function
+_while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.plan.control_flow makes the function
 
 
 @export("while_loop", v1=())

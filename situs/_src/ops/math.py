@@ -567,7 +567,7 @@ _tanh_backward = torch.ops.aten.tanh_backward.default._op
 
 
 def _in_script(function: Callable[..., torch.Tensor], text: str) -> Callable[..., torch.Tensor]:
-    """A kernel that says what it is in TorchScript: see `runtime.execution.script`."""
+    """A kernel that says what it is in TorchScript: see `runtime.run.torchscript`."""
     function.in_script = text  # type: ignore[attr-defined]
     return function
 

@@ -37,7 +37,7 @@ from situs._src.ops.constant import constant, convert_to_tensor
 from situs._src.ops.inner import common, symbolic
 from situs._src.runtime.eager.bridge import host, place
 from situs._src.runtime.eager.tensor import copy_to, wrap
-from situs._src.runtime.execution.buffer import Buffer
+from situs._src.runtime.run.queue_buffer import Buffer
 from situs._src.runtime.symbolic.bind import SymbolicBinder
 
 

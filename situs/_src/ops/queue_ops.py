@@ -23,7 +23,7 @@ from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import BLOCKS
 from situs._src.ops.define import CPU, op
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, Value
-from situs._src.runtime.execution.buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
+from situs._src.runtime.run.queue_buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
 
 
 class Form(NamedTuple):

@@ -30,11 +30,11 @@ from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.bridge import Place, home_of, place
 from situs._src.runtime.eager.execute import decide, note
 from situs._src.runtime.eager.tensor import EagerTensor, wrap_checked
-from situs._src.runtime.execution.control import assignments_in
-from situs._src.runtime.execution.engine import Engine
-from situs._src.runtime.execution.parallel import shared_pool
-from situs._src.runtime.execution.program import Program
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.plan.control_flow import assignments_in
+from situs._src.runtime.run.engine import Engine
+from situs._src.runtime.run.program import Program
+from situs._src.runtime.run.state import Run, State
+from situs._src.runtime.run.threads import shared_pool
 from situs._src.runtime.symbolic.reinfer import shapes_for
 from situs._src.tracing.kind import Kind
 from situs._src.tracing.memo import Memo

@@ -17,9 +17,9 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement import options
 from situs._src.runtime.eager.bridge import host, place
 from situs._src.runtime.eager.tensor import EagerTensor, wrap
-from situs._src.runtime.execution.engine import Engine
-from situs._src.runtime.execution.prune import prune
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.plan.prune import prune
+from situs._src.runtime.run.engine import Engine
+from situs._src.runtime.run.state import Run, State
 from situs._src.tracing.trace import TracedGraph
 
 _state = State()

@@ -19,8 +19,8 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError
 from situs._src.base.export import export
 from situs._src.data import graph_iterator
+from situs._src.data.base import Face, node_of
 from situs._src.data.dataset import Dataset
-from situs._src.data.face import Face, node_of
 from situs._src.data.fixed_length import slices_of
 from situs._src.data.graph_iterator import Iterator as Iterator
 from situs._src.data.graph_iterator import classes_of, dtypes_of, shapes_of

@@ -4,7 +4,7 @@
 
 They are TensorFlow's, and some of ours in the same style. Their kernels are written for many variables at a time
 (`variables.apply_kernels`); one operation is a list of one. A plan joins those that are steered by the same
-values into one call (`runtime.execution.fuse`); eager optimizers call `Apply.change` with all of their variables.
+values into one call (`runtime.passes.fuse_updates`); eager optimizers call `Apply.change` with all of their variables.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class OnCells:
 
     Attributes:
         states: How many states there are, the first inputs.
-        joint: Which input is the variable's own, besides states; `runtime.execution.fuse` puts those of others there.
+        joint: Which input is the variable's own, besides states; `fuse_updates` puts those of others there.
         kind: What is the same for updates that may be made together, if the same values steer them; None if none may.
     """
 

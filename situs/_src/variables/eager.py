@@ -34,12 +34,12 @@ from situs._src.ops import operators
 from situs._src.ops.array import identity
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.constant import constant
+from situs._src.runtime.eager.allocations import enter_variable
 from situs._src.runtime.eager.bridge import Place
 from situs._src.runtime.eager.cell import VARIABLES, Cell
 from situs._src.runtime.eager.convert import to_tensor
-from situs._src.runtime.eager.counting import enter_variable
 from situs._src.runtime.eager.execute import Step, decide, execute, log, note, recall, run_step
-from situs._src.runtime.eager.shortage import exhausted, is_shortage
+from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.eager.tape import new_key, read_variable
 from situs._src.runtime.eager.tensor import EagerTensor, copy_to, wrap
 from situs._src.variables import state_ops

@@ -1,7 +1,7 @@
 """The ops of variables. ``&`` in a signature marks state.
 
 Kernels compute what the state becomes, from what it was: `variables.eager` and the plans of
-`runtime.execution` put it in place. There is no kernel for int32 variables on a GPU, as in TensorFlow.
+`runtime.plan.kernels` put it in place. There is no kernel for int32 variables on a GPU, as in TensorFlow.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from situs._src.autodiff.custom import custom_gradient as custom_gradient
 from situs._src.autodiff.custom import grad_pass_through as grad_pass_through
 from situs._src.autodiff.custom import recompute_grad as recompute_grad
 from situs._src.autodiff.graph import gradients as gradients
+from situs._src.autodiff.hessians import hessians as hessians
 from situs._src.autodiff.registered import RegisterGradient as RegisterGradient
 from situs._src.autodiff.registered import no_gradient as NoGradient
 from situs._src.autodiff.registered import no_gradient as NotDifferentiable
 from situs._src.autodiff.registered import no_gradient as no_gradient
-from situs._src.autodiff.second import hessians as hessians
 from situs._src.autodiff.tape import GradientTape as GradientTape
 from situs._src.autodiff.unconnected import UnconnectedGradients as UnconnectedGradients
 from situs._src.base.devices.scope import device as device

@@ -17,7 +17,7 @@ from situs._src.base.devices.inventory import Inventory
 from situs._src.base.devices.logical import LogicalDeviceConfiguration as Part
 from situs._src.base.devices.physical import Card, PhysicalDevice
 from situs._src.base.settings import VirtualGpus
-from situs._src.runtime.eager import reserve
+from situs._src.runtime.eager import cuda_memory
 from situs.errors import AlreadyInitializedError, InvalidArgumentError
 
 MIB = 2**20
@@ -44,11 +44,11 @@ def virtual(cards):
 
 
 def _use(monkeypatch, inventory):
-    for module in (policy, reserve):
+    for module in (policy, cuda_memory):
         monkeypatch.setattr(module, "process", inventory)
     monkeypatch.setattr(policy, "current", policy.MemoryPolicy())
     monkeypatch.setattr(policy, "_in_force", {})
-    monkeypatch.setattr(reserve, "_started", set())
+    monkeypatch.setattr(cuda_memory, "_started", set())
     inventory.on_start(policy._settle)
     inventory.on_split(policy.refuse_split_of_fraction)
     return inventory
@@ -388,12 +388,12 @@ def asked(monkeypatch):
     monkeypatch.setattr(torch._C, "_accelerator_setAllocatorSettings", lambda text: setattr(calls, "settings", text))
     monkeypatch.setattr(torch, "empty", lambda size, **where: setattr(calls, "taken", size))
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda ordinal: setattr(calls, "peaks", 1))
-    monkeypatch.setattr(reserve, "measured", lambda ordinal: (0, 0, calls.held))
+    monkeypatch.setattr(cuda_memory, "measured", lambda ordinal: (0, 0, calls.held))
     return calls
 
 
 def test_map_all_takes_nearly_all_that_is_free(cards, asked):
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
     assert (asked.fraction, asked.taken) == (None, 7 * GIB - 7 * GIB // 20)
     assert asked.settings == "expandable_segments:True"
     assert asked.peaks == 1  # the block that was taken and freed is no peak of the program's
@@ -401,39 +401,39 @@ def test_map_all_takes_nearly_all_that_is_free(cards, asked):
 
 def test_growth_takes_nothing(cards, asked):
     policy.set_growth_everywhere(True)
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
     assert (asked.fraction, asked.taken) == (None, None)
 
 
 def test_a_fraction_is_bounded_and_taken_but_for_small_tensors(cards, asked):
     policy.set_fraction(0.5)
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
     assert (asked.fraction, asked.taken) == (0.5, 4 * GIB - max(64 * MIB, 4 * GIB // 100))
 
 
 def test_what_the_process_holds_already_is_part_of_its_share(cards, asked):
     policy.set_fraction(0.5)
     asked.held = GIB
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
     assert asked.taken == 3 * GIB - max(64 * MIB, 4 * GIB // 100)
 
 
 def test_a_growing_fraction_is_bounded_and_not_taken(cards, asked):
     policy.set_fraction(0.5)
     policy.set_growth_everywhere(True)
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
     assert (asked.fraction, asked.taken) == (0.5, None)
 
 
 def test_limits_are_bounded_and_taken_together(cards, asked):
     split(cards, 1024, 512)
-    reserve.reserve(gpus(cards)[1], 0)
+    cuda_memory.reserve(gpus(cards)[1], 0)
     assert (asked.fraction, asked.taken) == (1.5 / 8, 1536 * MIB - 64 * MIB)
 
 
 def test_small_limits_are_not_taken_ahead(cards, asked):
     split(cards, 32)
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
     assert (asked.fraction, asked.taken) == (1 / 256, 0)
 
 
@@ -447,7 +447,7 @@ def test_small_limits_are_not_taken_ahead(cards, asked):
 )
 def test_what_pytorch_was_told_before_stays(cards, asked, found, expected):
     asked.settings = found
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
     assert asked.settings == expected
 
 
@@ -456,9 +456,9 @@ def test_a_pytorch_without_such_segments_will_do(cards, asked, monkeypatch):
         raise ValueError(text)
 
     monkeypatch.setattr(torch._C, "_accelerator_setAllocatorSettings", refuse)
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
     monkeypatch.delattr(torch._C, "_accelerator_setAllocatorSettings")
-    reserve.reserve(gpus(cards)[1], 1)
+    cuda_memory.reserve(gpus(cards)[1], 1)
     assert asked.taken > 6 * GIB
 
 
@@ -467,24 +467,24 @@ def test_a_card_whose_memory_is_gone_meanwhile_is_used_all_the_same(cards, asked
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(torch, "empty", no_room)
-    reserve.reserve(gpus(cards)[0], 0)
+    cuda_memory.reserve(gpus(cards)[0], 0)
 
 
 def test_a_card_is_in_use_once_its_memory_is_reserved(cards, asked):
     split(cards, 100, 100)
     first, second, other = gpus(cards)
-    assert not reserve.in_use(first)
-    reserve.reserve(first, 0)
-    assert (reserve.in_use(first), reserve.in_use(second), reserve.in_use(other)) == (True, True, False)
+    assert not cuda_memory.in_use(first)
+    cuda_memory.reserve(first, 0)
+    assert (cuda_memory.in_use(first), cuda_memory.in_use(second), cuda_memory.in_use(other)) == (True, True, False)
     other.account = SimpleNamespace(used=True)
-    assert reserve.in_use(other)
+    assert cuda_memory.in_use(other)
 
 
 def test_the_allocators_figures(monkeypatch):
     stats = {"allocated_bytes": {"all": {"current": 5, "peak": 9}}, "reserved_bytes": {"all": {"current": 20}}}
     monkeypatch.setattr(torch.cuda, "memory_stats_as_nested_dict", lambda ordinal: stats if ordinal == 1 else {})
-    assert reserve.measured(1) == (5, 9, 20)
-    assert reserve.measured(0) == (0, 0, 0)
+    assert cuda_memory.measured(1) == (5, 9, 20)
+    assert cuda_memory.measured(0) == (0, 0, 0)
 
 
 def test_a_session_that_contradicts_the_program_is_refused(run_python):

@@ -248,7 +248,7 @@ def test_a_disk_that_takes_no_more_bytes_leaves_the_old_checkpoint(tmp_path, run
     out = run_python(f"""
 import os, resource, signal, torch
 import situs as tf
-from situs import dtype as dt
+from situs._src.base import dtype as dt
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.writer import Saved, write
 from pathlib import Path
@@ -382,7 +382,7 @@ def test_processes_that_save_in_one_folder_do_not_disturb_each_other(tmp_path):
     program = """
 import sys, torch
 from pathlib import Path
-from situs import dtype as dt
+from situs._src.base import dtype as dt
 from situs._src.checkpoints.finding import remove_checkpoint
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.writer import Saved, write

@@ -370,7 +370,7 @@ def test_in_eager_mode_the_iterator_is_pythons(run_python):
     program = (
         "import situs.compat.v1 as tf\n"
         "tf.enable_eager_execution()\n"
-        "from situs.data import v1\n"
+        "from situs._src.v1 import datasets as v1\n"
         "print([int(x) for x in v1.make_one_shot_iterator(v1.DatasetV1.range(3))])\n"
         "try: v1.make_initializable_iterator(v1.DatasetV1.range(3))\n"
         "except RuntimeError as error: print(error)\n"
@@ -381,7 +381,7 @@ def test_in_eager_mode_the_iterator_is_pythons(run_python):
 def test_the_default_graph_of_the_process_is_built_without_saying_so(run_python):
     program = (
         "import situs.compat.v1 as tf\n"
-        "from situs.data import v1\n"
+        "from situs._src.v1 import datasets as v1\n"
         "p = tf.placeholder(tf.int64, [])\n"
         "it = v1.DatasetV1.range(p).map(lambda x: x + p).make_initializable_iterator()\n"
         "x = it.get_next()\n"

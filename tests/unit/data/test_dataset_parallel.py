@@ -15,9 +15,9 @@ import pytest
 
 import situs as tf
 from situs import errors
-from situs._src.data.crew import Crew, Pace
 from situs._src.data.node import Life
 from situs._src.data.parallel import Limit, TunedLimit, prefetched
+from situs._src.data.worker_pool import Crew, Pace
 from situs.data import AUTOTUNE, Dataset, Options
 from tests.unit.data.conftest import LIMIT, stands_in, working
 

@@ -15,8 +15,8 @@ from situs._src.base.budget.ledger import LISTED_FROM, Account, LimitReached, ac
 from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.origin import line_of, origin
-from situs._src.runtime.eager import counting
-from situs._src.runtime.eager.counting import beside, counted, enter, enter_variable, make_room, release
+from situs._src.runtime.eager import allocations
+from situs._src.runtime.eager.allocations import beside, counted, enter, enter_variable, make_room, release
 from situs._src.runtime.eager.tensor_list import TensorList, add_lists
 
 pytestmark = pytest.mark.virtual
@@ -25,7 +25,7 @@ MIB = 2**20
 
 @pytest.fixture(autouse=True)
 def _collections_only_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(counting, "_in_vain", 0.0)
+    monkeypatch.setattr(allocations, "_in_vain", 0.0)
     gc.disable()
     yield
     gc.enable()
@@ -219,7 +219,7 @@ def test_a_shortage_leaves_no_reference_cycle(device):
 def test_collecting_garbage_takes_little_of_the_time(device, monkeypatch):
     collected = []
     monkeypatch.setattr(gc, "collect", lambda: collected.append(1))
-    monkeypatch.setattr(counting.time, "perf_counter", iter(range(1000)).__next__)
+    monkeypatch.setattr(allocations.time, "perf_counter", iter(range(1000)).__next__)
     for _ in range(50):
         make_room(device.account)
     assert 1 <= len(collected) <= 20

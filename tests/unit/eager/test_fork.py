@@ -106,7 +106,7 @@ print(int(next(iterator)))
 
 def test_locks_that_other_threads_hold_are_open_in_the_child(forking):
     out = forking("""
-from situs import locks
+from situs._src.base import locks
 v = tf.Variable(x)
 v.assign_add(x)
 mine, held, done = locks.rlock(), threading.Event(), threading.Event()
@@ -188,10 +188,16 @@ waiting.join()
 
 def test_locks_that_outlive_a_call_are_made_to_be_opened():
     made = re.compile(r"threading\.(Lock|RLock|Condition|Event|Semaphore)\(\)")
-    root = Path(situs.__file__).parent
+    root = Path(situs.__file__).parent / "_src"
     found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
     # Those of the work of single threads, which stays with them in the parent.
-    assert found == {"locks.py", "data/crew.py", "data/parallel.py", "execution/buffer.py", "execution/parallel.py"}
+    assert found == {
+        "base/locks.py",
+        "data/worker_pool.py",
+        "data/parallel.py",
+        "runtime/run/queue_buffer.py",
+        "runtime/run/threads.py",
+    }
 
 
 def test_a_child_of_a_program_that_used_torch_before(forking):

@@ -11,15 +11,8 @@ import situs as tf
 from situs._src.base.budget import policy
 from situs._src.base.budget.ledger import Account, LimitReached, accounts
 from situs._src.base.devices.logical import Device
-from situs._src.runtime.eager.counting import counted
-from situs._src.runtime.eager.shortage import (
-    HOLDERS_SHOWN,
-    bytes_asked,
-    exhausted,
-    holder_lines,
-    is_shortage,
-    size_text,
-)
+from situs._src.runtime.eager.allocations import counted
+from situs._src.runtime.eager.oom import HOLDERS_SHOWN, bytes_asked, exhausted, holder_lines, is_shortage, size_text
 from situs.errors import ResourceExhaustedError
 
 pytestmark = pytest.mark.virtual

@@ -8,8 +8,8 @@ import torch
 
 import situs as tf
 from situs._src.runtime.eager import execute
-from situs._src.runtime.execution import accumulate
-from situs._src.runtime.execution.held import Loop
+from situs._src.runtime.passes import accumulate
+from situs._src.runtime.run.control_flow import Loop
 
 
 @pytest.fixture(autouse=True)
@@ -182,7 +182,7 @@ def test_a_sum_that_grows_by_broadcasting_is_made_anew(verified):
 
 
 def test_plans_without_sums_stay_as_they_are():
-    from situs._src.runtime.execution.plan import Plan
+    from situs._src.runtime.plan.plan import Plan
 
     plan = Plan([], [0], [], 1, {})
     assert accumulate.accumulating(plan, 0) == (plan, [])

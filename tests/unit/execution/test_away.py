@@ -7,7 +7,7 @@ import torch
 
 from situs._src.base.devices.inventory import process
 from situs._src.runtime.eager.bridge import torch_device
-from situs._src.runtime.execution.away import Away, may_move, moved
+from situs._src.runtime.run.offload import Away, may_move, moved
 
 
 @pytest.fixture

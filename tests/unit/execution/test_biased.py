@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import situs.compat.v1 as tf
-from situs._src.runtime.execution.biased import with_biases
-from situs._src.runtime.execution.emit import emit
-from situs._src.runtime.execution.plan import slots_in
-from situs._src.runtime.execution.state import Run
+from situs._src.runtime.passes.fuse_bias import with_biases
+from situs._src.runtime.plan.plan import slots_in
+from situs._src.runtime.run.emit import emit
+from situs._src.runtime.run.state import Run
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 W = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from situs._src.runtime.execution.buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.run.queue_buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
+from situs._src.runtime.run.state import Run, State
 from situs.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
 from tests.conftest import STUCK
 

@@ -14,10 +14,10 @@ import pytest
 
 import situs as tf2
 import situs.compat.v1 as tf
-from situs._src.runtime.execution import capture, parts
+from situs._src.runtime.run import capture_regions, cuda_graph
 from situs._src.runtime.session.fetches import Fetches
 
-RUNS = capture.CAPTURED_AFTER + 15
+RUNS = cuda_graph.CAPTURED_AFTER + 15
 
 
 class Again:
@@ -54,8 +54,8 @@ def as_cards(pretending, graph):
 @pytest.fixture
 def pretending(monkeypatch, fast):
     """Lets virtual GPUs count as cards."""
-    monkeypatch.setattr(parts, "_on_card", lambda call: call.device.card is not None)
-    monkeypatch.setattr(capture, "Launches", Again)
+    monkeypatch.setattr(capture_regions, "_on_card", lambda call: call.device.card is not None)
+    monkeypatch.setattr(cuda_graph, "Launches", Again)
 
 
 def plan_of(*fetches, feeds=()):
@@ -69,7 +69,7 @@ def captured_in(session):
     return [program.captured for program in programs if program is not None]
 
 
-def chain(x, count=parts.SHORTEST):
+def chain(x, count=capture_regions.SHORTEST):
     for _ in range(count):
         x = tf.tanh(x)
     return x
@@ -80,8 +80,9 @@ def chain(x, count=parts.SHORTEST):
 
 def test_work_of_one_card_between_feeds_and_fetches(as_cards):
     x = tf.placeholder(tf.float32, [2])
-    found = parts.parts_of(plan_of(chain(x), feeds=[x]))
-    assert [len(found.before), len(found.arrivals), len(found.work), len(found.after)] == [0, 1, parts.SHORTEST, 1]
+    found = capture_regions.parts_of(plan_of(chain(x), feeds=[x]))
+    sizes = [len(found.before), len(found.arrivals), len(found.work), len(found.after)]
+    assert sizes == [0, 1, capture_regions.SHORTEST, 1]
     assert found.boundary != found.incoming == list(found.arrivals)
 
 
@@ -89,27 +90,27 @@ def test_a_feed_that_others_take_on_the_card_is_no_arrival(as_cards):
     x = tf.placeholder(tf.float32, [2])
     with tf.device("/gpu:0"):
         made = chain(x) + tf.random_poisson(x, [])
-    found = parts.parts_of(plan_of(made, feeds=[x]))
+    found = capture_regions.parts_of(plan_of(made, feeds=[x]))
     assert not found.arrivals
 
 
 def test_variables_are_brought_in(as_cards):
     v = tf.Variable([1.0, 2.0])
-    found = parts.parts_of(plan_of(chain(v * 2.0)))
+    found = capture_regions.parts_of(plan_of(chain(v * 2.0)))
     assert len(found.incoming) == 1
     assert found.reads == set(found.incoming)
 
 
 def test_what_the_work_changes_is_a_state_of_it(as_cards):
     v = tf.Variable([1.0, 2.0])
-    found = parts.parts_of(plan_of(v.assign(chain(v * 2.0))))
+    found = capture_regions.parts_of(plan_of(v.assign(chain(v * 2.0))))
     assert found.incoming == found.states
     assert not found.reads
 
 
 def test_random_numbers_and_feeds_are_made_before_the_work(as_cards):
     x = tf.placeholder(tf.float32, [2])
-    found = parts.parts_of(plan_of(chain(x) + tf.random_normal([2]), feeds=[x]))
+    found = capture_regions.parts_of(plan_of(chain(x) + tf.random_normal([2]), feeds=[x]))
     assert [call.node.type for call in found.before if call.node] == ["RandomStandardNormal"]
 
 
@@ -117,7 +118,7 @@ def test_sizes_of_what_the_work_makes_belong_to_it(as_cards):
     x = tf.placeholder(tf.float32, [None, 2])
     made = chain(x)
     rows = tf.shape(made)[0]
-    found = parts.parts_of(plan_of(tf.reshape(made, [2, rows]) / tf.cast(rows, tf.float32), feeds=[x]))
+    found = capture_regions.parts_of(plan_of(tf.reshape(made, [2, rows]) / tf.cast(rows, tf.float32), feeds=[x]))
     assert found.sizes
     assert {call.node.type for call in found.after if call.node} == set()
 
@@ -125,7 +126,7 @@ def test_sizes_of_what_the_work_makes_belong_to_it(as_cards):
 @pytest.mark.virtual
 def test_virtual_gpus_are_not_captured(graph):
     x = tf.placeholder(tf.float32, [2])
-    assert parts.parts_of(plan_of(chain(x), feeds=[x])) is None
+    assert capture_regions.parts_of(plan_of(chain(x), feeds=[x])) is None
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_virtual_gpus_are_not_captured(graph):
 )
 def test_what_is_not_captured(as_cards, build):
     x = tf.placeholder(tf.float32, [2])
-    assert parts.parts_of(plan_of(build(x), feeds=[x])) is None
+    assert capture_regions.parts_of(plan_of(build(x), feeds=[x])) is None
 
 
 def test_work_that_comes_back_to_the_card_is_not_captured(as_cards):
@@ -151,7 +152,7 @@ def test_work_that_comes_back_to_the_card_is_not_captured(as_cards):
         between = tf.tanh(first)
     with tf.device("/gpu:0"):
         last = chain(between)
-    assert parts.parts_of(plan_of(last, feeds=[x])) is None
+    assert capture_regions.parts_of(plan_of(last, feeds=[x])) is None
 
 
 # Training steps, captured and not.
@@ -266,7 +267,7 @@ def test_other_shapes_go_the_usual_way(as_cards):
             (batch,) = batches(1, rows)
             last = session.run([loss, step], {x: batch[0], y: batch[1]})[0]
         assert np.isfinite(last)
-        assert captured_in(session)[-1]._launches.replays == RUNS - capture.CAPTURED_AFTER + 1
+        assert captured_in(session)[-1]._launches.replays == RUNS - cuda_graph.CAPTURED_AFTER + 1
 
 
 def test_an_array_that_is_written_over_between_runs_is_fed_anew(as_cards):
@@ -277,7 +278,7 @@ def test_an_array_that_is_written_over_between_runs_is_fed_anew(as_cards):
         for number in range(RUNS):
             fed[:] = number
             right = fed
-            for _ in range(parts.SHORTEST):
+            for _ in range(capture_regions.SHORTEST):
                 right = np.tanh(right)
             np.testing.assert_allclose(session.run(made, {x: fed}), right, rtol=1e-5)
         assert captured_in(session)[0] is not None
@@ -298,7 +299,7 @@ def test_a_feed_is_held_once(as_cards, monkeypatch):
             return tf2.config.experimental.get_memory_info("GPU:0")["peak"]
 
     straight = peak()
-    monkeypatch.setattr(parts, "_arrivals", lambda calls, taken: {})
+    monkeypatch.setattr(capture_regions, "_arrivals", lambda calls, taken: {})
     assert peak() - straight == fed.nbytes
 
 
@@ -315,7 +316,7 @@ def test_two_captured_programs_share_variables(as_cards):
         for _ in range(2 * RUNS):
             session.run(step, fed)
             seen, again = session.run([loss, evaluated], fed)
-            for _ in range(parts.SHORTEST):
+            for _ in range(capture_regions.SHORTEST):
                 seen = np.tanh(seen)
             assert again == pytest.approx(seen, rel=1e-4)
         captures = [each for each in captured_in(session) if each is not None]

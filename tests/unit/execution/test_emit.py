@@ -8,9 +8,9 @@ import weakref
 import pytest
 
 from situs._src.base.devices.inventory import process
-from situs._src.runtime.execution.emit import emit
-from situs._src.runtime.execution.plan import Call, Literal, Plan, Slot
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot
+from situs._src.runtime.run.emit import emit
+from situs._src.runtime.run.state import Run, State
 
 RUN = Run(State())
 

@@ -7,10 +7,10 @@ import pytest
 import situs.compat.v1 as tf
 from situs._src.base.devices.inventory import process
 from situs._src.runtime.eager.bridge import host
-from situs._src.runtime.execution.engine import Engine
-from situs._src.runtime.execution.program import Program
-from situs._src.runtime.execution.state import Run, State
-from situs._src.runtime.execution.trace import Recorder
+from situs._src.runtime.run.engine import Engine
+from situs._src.runtime.run.program import Program
+from situs._src.runtime.run.state import Run, State
+from situs._src.runtime.run.trace import Recorder
 
 
 @pytest.fixture(autouse=True)

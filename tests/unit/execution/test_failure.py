@@ -11,7 +11,7 @@ import torch
 
 import situs.compat.v1 as tf
 from situs._src.ops.python_function import py_func
-from situs._src.runtime.execution import failure
+from situs._src.runtime.run import failure
 
 
 @pytest.fixture(params=["/cpu:0", "/gpu:1"])

@@ -9,13 +9,14 @@ import situs as tf2
 import situs.compat.v1 as tf
 from situs._src.base.devices.inventory import process
 from situs._src.ops.python_function import py_func
+from situs._src.runtime.abstract.forecast import forecast
+from situs._src.runtime.abstract.values import Fed
 from situs._src.runtime.eager.bridge import host
-from situs._src.runtime.execution import planner, swap
-from situs._src.runtime.execution.forecast import forecast
-from situs._src.runtime.execution.printer import plan_text
-from situs._src.runtime.execution.sketches import Fed
-from situs._src.runtime.execution.state import Run
-from situs._src.runtime.execution.trace import Recorder
+from situs._src.runtime.plan import planner
+from situs._src.runtime.plan.printer import plan_text
+from situs._src.runtime.run import swap
+from situs._src.runtime.run.state import Run
+from situs._src.runtime.run.trace import Recorder
 from situs._src.runtime.session.fetches import Fetches
 from situs._src.variables.apply_ops import apply_adam, apply_gradient_descent, apply_momentum
 from situs.errors import InvalidArgumentError, ResourceExhaustedError

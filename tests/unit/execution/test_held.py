@@ -7,8 +7,8 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs._src.ir.graph.function import graphs_of
-from situs._src.runtime.execution.emit import emit
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.run.emit import emit
+from situs._src.runtime.run.state import Run, State
 
 
 def branch(x):

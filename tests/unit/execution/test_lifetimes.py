@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import situs.compat.v1 as tf
-from situs._src.runtime.execution.lifetimes import Lifetimes
+from situs._src.runtime.plan.lifetimes import Lifetimes
 
 
 def test_values_end_with_their_last_use_and_unused_ones_at_once():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from situs._src.runtime.execution.paper import SMALL, Paper, is_known, sketch, sketch_of
+from situs._src.runtime.abstract.kernels import SMALL, Paper, is_known, sketch, sketch_of
 
 FLOATS = 4
 

@@ -11,9 +11,9 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs._src.ops.python_function import py_func
-from situs._src.runtime.execution import parallel
-from situs._src.runtime.execution.parallel import Pool, schedule
-from situs._src.runtime.execution.state import Run, State
+from situs._src.runtime.run import threads
+from situs._src.runtime.run.state import Run, State
+from situs._src.runtime.run.threads import Pool, schedule
 from tests.conftest import STUCK
 
 
@@ -129,7 +129,7 @@ def test_the_first_failure_ends_the_run(sess):
 def test_no_call_is_made_with_values_that_a_failed_run_has_let_go_of(sess, monkeypatch):
     seen, x = [], tf.placeholder(tf.float64, [])
     made = [function(lambda v: v, x * 2.0) for _ in range(2)]
-    running = parallel._Running(sess._prepare(made, {x: 1.0}).program.schedule, Run(State()), [None], None)
+    running = threads._Running(sess._prepare(made, {x: 1.0}).program.schedule, Run(State()), [None], None)
     number, call = next((n, c) for n, c in enumerate(running.schedule.plan.calls) if c.node is made[0].op)
     call.function = lambda *values: seen.append(values)
 
@@ -137,7 +137,7 @@ def test_no_call_is_made_with_values_that_a_failed_run_has_let_go_of(sess, monke
         running._fail(ValueError("another call"))
         return [None]  # what is left of its value
 
-    monkeypatch.setattr(parallel, "value_of", fails_meanwhile)
+    monkeypatch.setattr(threads, "value_of", fails_meanwhile)
     assert running._call(number) == []
     assert seen == []
     assert str(running.error) == "another call"

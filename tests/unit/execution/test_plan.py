@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 import situs.compat.v1 as tf
-from situs._src.runtime.execution.control import assignments_in
-from situs._src.runtime.execution.plan import Literal
+from situs._src.runtime.plan.control_flow import assignments_in
+from situs._src.runtime.plan.plan import Literal
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs._src.ops.python_function import py_func
-from situs._src.runtime.execution.prune import prune
+from situs._src.runtime.plan.prune import prune
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import situs.compat.v1 as tf
-from situs._src.runtime.execution.parallel import Pool, schedule
-from situs._src.runtime.execution.plan import slots_in
-from situs._src.runtime.execution.ready import BLOCKING, CHEAP, SLOW, Ready, rounds
+from situs._src.runtime.plan.plan import slots_in
+from situs._src.runtime.plan.ready import BLOCKING, CHEAP, SLOW, Ready, rounds
+from situs._src.runtime.run.threads import Pool, schedule
 
 
 @pytest.fixture

@@ -14,11 +14,13 @@ from situs._src.base.dtype import FLOATING, STRING, WIDE_UNSIGNED
 from situs._src.base.tree import flatten
 from situs._src.ir.registry.traits import ELEMENTWISE, FRESH
 from situs._src.ops.python_function import py_func
-from situs._src.runtime.execution import planner, program, reuse
-from situs._src.runtime.execution.parallel import Pool, schedule
-from situs._src.runtime.execution.program import SCRIPTED_AFTER
-from situs._src.runtime.execution.reuse import Over
-from situs._src.runtime.execution.script import SHORTEST, _text, scripted
+from situs._src.runtime.passes import reuse
+from situs._src.runtime.passes.reuse import Over
+from situs._src.runtime.plan import planner
+from situs._src.runtime.run import program
+from situs._src.runtime.run.program import SCRIPTED_AFTER
+from situs._src.runtime.run.threads import Pool, schedule
+from situs._src.runtime.run.torchscript import SHORTEST, _text, scripted
 from situs._src.runtime.session.fetches import Fetches
 from situs.extend import CPU, all_ops, find_op
 from tests.op_table import ROWS, Host
@@ -548,7 +550,7 @@ def test_a_product_that_it_waits_for_in_any_case_does_not_matter():
 
 
 def test_a_schedule_honours_the_waiting(monkeypatch):
-    monkeypatch.setattr("situs._src.runtime.execution.parallel.HEAVY", 0)
+    monkeypatch.setattr("situs._src.runtime.run.threads.HEAVY", 0)
     x = placeholder()
     y = tf.tanh(x)
     plan = planned([tf.exp(y), tf.abs(y), tf.sin(x)], [x])
@@ -646,9 +648,9 @@ def test_a_run_that_fails_is_made_again_from_what_it_was_given(fast):
 
 def test_what_is_made_again_is_right(fast, monkeypatch):
     """A run that fails once, as for want of memory, and not when its calls are made one by one."""
-    from situs._src.runtime.execution import script
+    from situs._src.runtime.run import torchscript
 
-    compiled = script._compiled
+    compiled = torchscript._compiled
 
     def failing(*arguments):
         function = compiled(*arguments)
@@ -659,7 +661,7 @@ def test_what_is_made_again_is_right(fast, monkeypatch):
 
         return run
 
-    monkeypatch.setattr(script, "_compiled", failing)
+    monkeypatch.setattr(torchscript, "_compiled", failing)
     x = placeholder()
     made = after_a_python_kernel(x)
     given = np.full(SHAPE, 3.0, np.float32)

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import situs.compat.v1 as tf
-from situs._src.runtime.execution.program import SCRIPTED_AFTER
-from situs._src.runtime.execution.script import SHORTEST, scripted
+from situs._src.runtime.run.program import SCRIPTED_AFTER
+from situs._src.runtime.run.torchscript import SHORTEST, scripted
 
 
 @pytest.fixture(autouse=True)

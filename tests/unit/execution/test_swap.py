@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import situs.compat.v1 as tf
 from situs._src.base.devices.inventory import process
 from situs._src.inspect.planning import plan, swap_to_host, swapped
-from situs._src.runtime.execution import away, swap
+from situs._src.runtime.run import offload, swap
 
 pytestmark = pytest.mark.virtual  # the limits of cards are not for tests to change
 
@@ -91,10 +91,10 @@ def test_a_graph_larger_than_its_gpu_runs_if_asked_and_fails_if_not(sess):
 
 def test_what_fits_is_not_moved(sess):
     x = row()
-    before = away.moved()
+    before = offload.moved()
     with swap_to_host(), room(5 * ROW):
         sess.run(tf.sin(tf.cos(x)) + 1.0, {x: VALUES})
-    assert away.moved() == before
+    assert offload.moved() == before
 
 
 def test_moves_are_counted(sess):
@@ -120,11 +120,11 @@ def test_what_is_needed_last_goes_first(sess):
     with tf.control_dependencies([b]):
         c = tf.negative(third)
     expected = sess.run([a, b, c], {x: VALUES})
-    before = away.moved()
+    before = offload.moved()
     with swap_to_host(), room(3 * ROW):  # the copy of x, and two of them
         made = sess.run([a, b, c], {x: VALUES})
     np.testing.assert_array_equal(made, expected)
-    assert away.moved().to_host - before.to_host <= 2 * ROW
+    assert offload.moved().to_host - before.to_host <= 2 * ROW
 
 
 def test_views_move_with_the_memory_they_share(sess):
@@ -413,10 +413,10 @@ def test_any_graph_gives_what_it_gives_with_all_the_memory_it_wants(recipe, size
         values = follow(recipe, [x, v])
         fetches = data.draw(st.lists(st.sampled_from(values[2:]), min_size=2, unique_by=id))
         sess.run(v.initializer)
-        expected, before = sess.run(fetches, {x: VALUES}), away.moved()
+        expected, before = sess.run(fetches, {x: VALUES}), offload.moved()
         with swap_to_host(), room((size - 1) * ROW) as found:  # `v` has a row already
             fits = all(device.fits for device in plan(fetches, {x: VALUES.shape}))
             made = sess.run(fetches, {x: VALUES})
             assert found.usage().peak <= found.limit
-        assert fits == (away.moved() == before)
+        assert fits == (offload.moved() == before)
     np.testing.assert_array_equal(made, expected)

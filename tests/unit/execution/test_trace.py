@@ -7,8 +7,8 @@ import time
 import pytest
 
 import situs.compat.v1 as tf
-from situs._src.runtime.execution.state import Run
-from situs._src.runtime.execution.trace import Recorder
+from situs._src.runtime.run.state import Run
+from situs._src.runtime.run.trace import Recorder
 
 
 @pytest.fixture

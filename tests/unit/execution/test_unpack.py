@@ -3,8 +3,8 @@
 import numpy as np
 
 import situs as tf
-from situs._src.runtime.execution import control
-from situs._src.runtime.execution.unpack import unpacked
+from situs._src.runtime.passes.unpack import unpacked
+from situs._src.runtime.plan import control_flow as control
 
 
 def test_what_a_turn_saved_is_read_in_one_call(monkeypatch):

@@ -13,7 +13,7 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.scope import build_into, here
 from situs._src.inspect.planned import MemoryPlan
 from situs._src.inspect.planning import plan, swap_to_host
-from situs._src.runtime.execution import swap
+from situs._src.runtime.run import swap
 
 FLOATS = 4
 

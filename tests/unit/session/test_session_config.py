@@ -12,7 +12,6 @@ from situs._src.base.budget import ledger, policy
 from situs._src.base.devices.inventory import Inventory
 from situs._src.base.settings import VirtualGpus
 from situs._src.ops.python_function import py_func
-from situs._src.runtime.eager import reserve
 from situs._src.runtime.session import config as session_config
 from tests.conftest import STUCK
 
@@ -133,7 +132,7 @@ def gpus(monkeypatch):
     monkeypatch.delenv("TF_FORCE_GPU_ALLOW_GROWTH", raising=False)
     inventory = Inventory()
     inventory.set_virtual_gpus(VirtualGpus(2, 2**30))
-    for module in (session_config, policy, reserve, ledger):
+    for module in (session_config, policy, cuda_memory, ledger):
         monkeypatch.setattr(module, "process", inventory)
     monkeypatch.setattr(policy, "current", policy.MemoryPolicy())
     monkeypatch.setattr(policy, "_in_force", {})

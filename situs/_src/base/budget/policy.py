@@ -7,7 +7,7 @@
 
 What the program asked for is `current`; what that means for one logical GPU is `of(device)`. A policy
 is settled when the devices are made; a session's options count until a GPU is first used.
-`runtime.eager.reserve` carries policies out on a real card, `base.budget.ledger` on a virtual one.
+`runtime.eager.cuda_memory` carries policies out on a real card, `base.budget.ledger` on a virtual one.
 """
 
 from __future__ import annotations

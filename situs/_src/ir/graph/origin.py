@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from types import CodeType, FrameType
 
-_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+_PACKAGE = str(Path(__file__).parents[3]) + os.sep  # situs, with its public modules
 _DEPTH = 4
 _ours: dict[str, bool] = {}  # by file
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situs._src.runtime.eager.counting import enter_variable
+from situs._src.runtime.eager.allocations import enter_variable
 from situs._src.variables.eager import Variable
 
 

@@ -23,8 +23,8 @@ from situs._src.base.dtype import DType
 from situs._src.base.errors import UnavailableError
 from situs._src.ir.graph.origin import Origin
 from situs._src.placement.candidates import Assignment
-from situs._src.runtime.eager.counting import counted
-from situs._src.runtime.eager.reserve import measured, reserve, reset_peak
+from situs._src.runtime.eager.allocations import counted
+from situs._src.runtime.eager.cuda_memory import measured, reserve, reset_peak
 
 TORCH_DTYPE: dict[DType, torch.dtype] = {
     dt.bool: torch.bool,

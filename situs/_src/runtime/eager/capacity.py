@@ -18,8 +18,8 @@ from situs._src.base.shapes import brackets
 from situs._src.ir.registry.op import Attrs, Op
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.binding import BoundInputs
+from situs._src.runtime.eager.oom import size_text
 from situs._src.runtime.eager.rules import results, size_of
-from situs._src.runtime.eager.shortage import size_text
 from situs._src.runtime.eager.tensor import EagerTensor
 
 _INTEGERS = frozenset({int})

@@ -24,9 +24,9 @@ from situs._src.base.errors import ArgumentError, ConversionError, DTypeError, R
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import deeper
+from situs._src.runtime.eager.allocations import counted, on_release
 from situs._src.runtime.eager.bridge import Place, Value, host, place, torch_device
-from situs._src.runtime.eager.counting import counted, on_release
-from situs._src.runtime.eager.shortage import exhausted, is_shortage
+from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
 
 PYTHON_NUMBERS = (builtins.bool, int, float, complex)

@@ -35,6 +35,7 @@ from situs._src.ir.registry.signature import ANY, HOST, TENSOR
 from situs._src.placement import explain, options
 from situs._src.placement.candidates import Assignment, assign
 from situs._src.runtime.eager import policy
+from situs._src.runtime.eager.allocations import counted
 from situs._src.runtime.eager.binding import BoundInputs, bind, host_value, is_host_value
 from situs._src.runtime.eager.bridge import (
     STRINGS,
@@ -50,7 +51,6 @@ from situs._src.runtime.eager.bridge import (
 )
 from situs._src.runtime.eager.capacity import check_fits, may_be_large
 from situs._src.runtime.eager.cell import holder
-from situs._src.runtime.eager.counting import counted
 from situs._src.runtime.eager.failure import translate
 from situs._src.runtime.eager.tensor import EagerTensor, wrap
 from situs._src.runtime.eager.verify import verify_dtypes, verify_shapes

@@ -27,8 +27,8 @@ from situs._src.ir.registry.op import Attrs, Op, infer_shapes
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.binding import BoundInputs
 from situs._src.runtime.eager.bridge import lost_card
+from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.eager.rules import results, rule_inputs, size_of
-from situs._src.runtime.eager.shortage import exhausted, is_shortage
 from situs._src.runtime.eager.tensor import EagerTensor
 
 

@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 import torch
 
 from situs._src.base import locks
+from situs._src.runtime.eager.allocations import SHORTAGES, counted, enter_variable, make_room
 from situs._src.runtime.eager.cell import Cell
-from situs._src.runtime.eager.counting import SHORTAGES, counted, enter_variable, make_room
 
 T = TypeVar("T")
 Write = Callable[[list[torch.Tensor]], None]

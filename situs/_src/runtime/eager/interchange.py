@@ -14,9 +14,9 @@ import torch.utils.dlpack
 from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.runtime.eager.allocations import enter
 from situs._src.runtime.eager.bridge import FROM_TORCH, cuda_uuid, host, place
 from situs._src.runtime.eager.capsule import runs_backwards
-from situs._src.runtime.eager.counting import enter
 from situs._src.runtime.eager.tensor import EagerTensor, wrap
 
 

@@ -30,7 +30,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.origin import Origin
 from situs._src.placement.candidates import LOCAL, Assignment, unknown_device_text
 from situs._src.runtime.eager.bridge import STRINGS, TORCH_DTYPE, Place, Value, copier, host, place
-from situs._src.runtime.eager.shortage import exhausted, is_shortage
+from situs._src.runtime.eager.oom import exhausted, is_shortage
 
 
 class EagerTensor(Tensor):

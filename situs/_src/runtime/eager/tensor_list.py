@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from situs._src.base import locks
-from situs._src.runtime.eager.counting import beside
+from situs._src.runtime.eager.allocations import beside
 
 
 class TensorList:

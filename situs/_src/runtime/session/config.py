@@ -20,8 +20,8 @@ from situs._src.base.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDev
 from situs._src.base.devices.physical import PhysicalDevice
 from situs._src.base.devices.spec import DeviceSpec, parse_spec
 from situs._src.base.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
-from situs._src.runtime.eager.reserve import in_use
-from situs._src.runtime.execution.parallel import Pool, shared_pool
+from situs._src.runtime.eager.cuda_memory import in_use
+from situs._src.runtime.run.threads import Pool, shared_pool
 
 if TYPE_CHECKING:
     from situs._src.base.proto.config import ConfigProto

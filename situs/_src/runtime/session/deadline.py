@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from situs._src.base.errors import CancelledError, DeadlineExceededError
-from situs._src.runtime.execution.ending import wait_at_exit
-from situs._src.runtime.execution.state import Run
+from situs._src.runtime.run.state import Run
+from situs._src.runtime.run.thread_exit import wait_at_exit
 
 
 def within(limit_ms: int, run: Run, work: Callable[[], Any]) -> Any:

@@ -14,9 +14,9 @@ from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.runtime.eager.bridge import Value, copier, home_of, host
 from situs._src.runtime.eager.cell import Cell
-from situs._src.runtime.execution.engine import Engine
-from situs._src.runtime.execution.prune import producers, prune
-from situs._src.runtime.execution.state import Run
+from situs._src.runtime.plan.prune import producers, prune
+from situs._src.runtime.run.engine import Engine
+from situs._src.runtime.run.state import Run
 from situs._src.runtime.session.fetches import Fetches
 
 

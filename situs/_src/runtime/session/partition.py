@@ -18,7 +18,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.runtime.eager.bridge import host
-from situs._src.runtime.execution.plan import Plan
+from situs._src.runtime.plan.plan import Plan
 
 if TYPE_CHECKING:
     from situs._src.base.proto.stats import RunMetadata

@@ -11,7 +11,7 @@ from typing import Any
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.runtime.eager.bridge import Value
 from situs._src.runtime.eager.tensor import to_client
-from situs._src.runtime.execution.program import Program
+from situs._src.runtime.run.program import Program
 from situs._src.runtime.session.feeds import feed_value
 from situs._src.runtime.session.fetches import Fetches
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.runtime.execution.plan import Call, Plan
-from situs._src.runtime.execution.trace import Event, Recorder
+from situs._src.runtime.plan.plan import Call, Plan
+from situs._src.runtime.run.trace import Event, Recorder
 
 if TYPE_CHECKING:
     from situs._src.base.proto.stats import RunMetadata

@@ -2,7 +2,7 @@
 
     run(fetches, feed_dict)
       key        what is fetched and fed          -> a prepared run, kept
-      prepare    prune, place, plan               -> a Program (situs._src.runtime.execution)
+      prepare    prune, place, plan               -> a Program (`runtime.run.program`)
       run        feeds to values, the program, values to NumPy
 
 Many threads may run one session: a run works on values of its own, and variables are guarded one by one.
@@ -28,10 +28,10 @@ from situs._src.placement.log import print_device_mapping
 from situs._src.placement.placer import Placement
 from situs._src.runtime.eager.bridge import Value, host
 from situs._src.runtime.eager.tensor import to_client
-from situs._src.runtime.execution.engine import Engine
-from situs._src.runtime.execution.program import Program
-from situs._src.runtime.execution.state import Run, State
-from situs._src.runtime.execution.trace import Recorder
+from situs._src.runtime.run.engine import Engine
+from situs._src.runtime.run.program import Program
+from situs._src.runtime.run.state import Run, State
+from situs._src.runtime.run.trace import Recorder
 from situs._src.runtime.session.config import memory_is_settled, read_config
 from situs._src.runtime.session.deadline import within
 from situs._src.runtime.session.feeds import as_mapping, feed_tensors, feed_value, flattened

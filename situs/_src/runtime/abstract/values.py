@@ -1,0 +1,209 @@
+"""What is known of values before they are there: shapes, layouts, and the memory they will lie in.
+
+A *sketch* stands for a value, a *block* for a piece of one device's memory. Values that share a block are views of
+each other. The cell of a variable is a *box*, whose content changes when something is assigned.
+
+    fed        Sketch [128,784]    Block a, on the host
+    copied     Sketch [128,784]    Block b, on GPU:0, 401,408 bytes
+    reshaped   Sketch [100352]     Block b
+
+What is known of sizes only when elements are there has no block, and is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from situs._src.base.devices.logical import Device
+from situs._src.base.dtype import DType, string
+from situs._src.base.shapes import TensorShape
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.origin import Origin
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.runtime.abstract.kernels import is_known, sketch, sketch_of
+from situs._src.runtime.eager.bridge import FROM_TORCH, TORCH_DTYPE
+from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.plan.plan import Literal
+
+Constants = Mapping[tuple[Operation, Device], Literal]
+
+
+@dataclass(eq=False)
+class Block:
+    """A piece of memory: where it lies, how large it is, and what made it."""
+
+    device: Device
+    size: int
+    name: str
+    op: str
+    made_at: Origin = ()
+    is_there: bool = False  # now, before the run
+
+
+@dataclass(eq=False)
+class Box:
+    """The cell of a variable: what is in it now, if anything is."""
+
+    name: str
+    device: Device
+    shape: TensorShape
+    dtype: DType
+    made_at: Origin = ()
+    content: Sketch | None = None
+    first: Block | None = None  # what it holds before the run
+
+
+@dataclass(eq=False)
+class Sketch:
+    """What is known of a value: its shape, what it looks like in memory, and which memory that is."""
+
+    shape: TensorShape
+    dtype: DType
+    value: torch.Tensor | None = None  # on paper; None where not all is known, and for strings
+    block: Block | None = None
+    box: Box | None = None  # the value is the cell of a variable
+    items: tuple[Sketch, ...] = ()  # the value is a list of these
+
+    @property
+    def size(self) -> int:
+        """The bytes of its memory, as far as they are known."""
+        return 0 if self.block is None else self.block.size
+
+    def blocks(self) -> list[Block]:
+        """All memory that it keeps."""
+        own = [] if self.block is None else [self.block]
+        return own + [block for item in self.items for block in item.blocks()]
+
+    @property
+    def is_resource(self) -> bool:
+        """Whether it is something else than numbers: a queue, a list of rows, strings."""
+        return self.dtype not in TORCH_DTYPE
+
+    def without_elements(self) -> Sketch:
+        """The same of which no element is known."""
+        if self.value is None or not is_known(self.value):
+            return self
+        return Sketch(self.shape, self.dtype, sketch(self.shape, self.value.dtype), self.block)
+
+
+def in_box(box: Box) -> Sketch:
+    """The cell of a variable, as a value."""
+    return Sketch(box.shape, box.dtype, box=box)
+
+
+@dataclass(frozen=True)
+class Fed:
+    """What is known of a value that comes in; `value` is there if it is small, and steers shapes."""
+
+    tensor: SymbolicTensor
+    device: Device
+    shape: TensorShape
+    value: torch.Tensor | None = None
+
+
+class Sketches:
+    """The blocks and boxes of one forecast, and what stays unknown.
+
+    Args:
+        constants: The constants that were put on devices.
+        find: The cell of a variable of the session, by name; None if there is none yet.
+    """
+
+    def __init__(self, constants: Constants, find: Callable[[str], Cell | None]) -> None:
+        self.unknown: dict[tuple[Device, str], None] = {}  # what is not counted, by device
+        self.boxes: dict[Any, Box] = {}  # by cell, or by name before there is one
+        self.constants: list[Block] = []
+        self._find = find
+        self._blocks: dict[int, tuple[Block, Any]] = {}  # by storage, with what keeps it alive
+        self._literals: dict[int, Sketch] = {}
+        for (node, device), literal in constants.items():
+            self._add_constant(literal, device, node.name, node.made_at)
+
+    # Values.
+
+    def made(self, value: torch.Tensor, device: Device, name: str, op: str, made_at: Origin) -> Sketch:
+        """A value that a call made on a device: in memory of its own, or in that of another value there."""
+        storage = value.untyped_storage()
+        found = self._blocks.get(storage._cdata)
+        if found is None or found[0].device is not device:
+            return self.inside(value, Block(device, storage.nbytes(), name, op, made_at))
+        return self.inside(value, found[0])
+
+    def inside(self, value: torch.Tensor, block: Block) -> Sketch:
+        """A value that lies in a block."""
+        self._blocks[value.untyped_storage()._cdata] = block, value
+        return Sketch(TensorShape(value.shape), FROM_TORCH[value.dtype], value, block)
+
+    def unsized(self, shape: TensorShape, dtype: DType, device: Device, what: str) -> Sketch:
+        """A value of which not enough is known. Strings and resources are on the host, and nobody counts them."""
+        if dtype in TORCH_DTYPE:
+            self.unknown[device, what] = None
+        return Sketch(shape, dtype)
+
+    def came(self, fed: Fed) -> Sketch:
+        """A value that comes in; in the place of a variable, it comes in a cell."""
+        tensor, device = fed.tensor, fed.device
+        if fed.value is None and (not fed.shape.is_fully_defined() or tensor.dtype not in TORCH_DTYPE):
+            made = self.unsized(fed.shape, tensor.dtype, device, f"the size of '{tensor.name}', which is fed")
+        else:
+            value = sketch(fed.shape, TORCH_DTYPE[tensor.dtype]) if fed.value is None else fed.value
+            made = self.made(value, device, tensor.op.name, tensor.op.type, tensor.op.made_at)
+        if not tensor.is_ref:
+            return made
+        return in_box(Box(tensor.op.name, device, tensor.shape, tensor.dtype, tensor.op.made_at, made, made.block))
+
+    # Constants.
+
+    def literal(self, literal: Literal, device: Device) -> Sketch:
+        """A constant; where the plan has none on record, it lies where it is used."""
+        if id(literal) not in self._literals:
+            self._add_constant(literal, device)
+        return self._literals.get(id(literal)) or Sketch(TensorShape(literal.value.shape), string)
+
+    def _add_constant(self, literal: Literal, device: Device, name: str = "", made_at: Origin = ()) -> None:
+        if not isinstance(literal.value, torch.Tensor):
+            return
+        storage = literal.value.untyped_storage()
+        if storage._cdata not in self._blocks:
+            block = Block(device, storage.nbytes(), name, "Const", made_at, is_there=True)
+            self._blocks[storage._cdata] = block, storage
+            self.constants.append(block)
+        self._literals[id(literal)] = self.inside(sketch_of(literal.value), self._blocks[storage._cdata][0])
+
+    # Variables.
+
+    def box(self, node: Operation, device: Device) -> Box:
+        """The cell behind a ``Variable``."""
+        cell = node.attrs["cell"] or self._find(node.attrs["shared_name"])
+        key = node.attrs["shared_name"] if cell is None else cell
+        if key not in self.boxes:
+            found = Box(node.name, device, node.attrs["shape"], node.types["dtype"], node.made_at)
+            self.boxes[key] = found if cell is None else self._filled(cell, found)
+        return self.boxes[key]
+
+    def hold(self, cell: Cell) -> None:
+        """Counts a cell that no call has to do with."""
+        if cell not in self.boxes:
+            self.boxes[cell] = self._filled(cell, Box(cell.name, cell.place.device, cell.shape, cell.dtype))
+
+    def _filled(self, cell: Cell, box: Box) -> Box:
+        if isinstance(cell.value, torch.Tensor):
+            storage = cell.value.untyped_storage()
+            if storage._cdata not in self._blocks:
+                block = Block(cell.place.device, storage.nbytes(), box.name, "Variable", box.made_at, is_there=True)
+                self._blocks[storage._cdata] = block, storage
+            box.first = self._blocks[storage._cdata][0]
+            box.content = self.inside(sketch_of(cell.value), box.first)
+        return box
+
+    def content(self, box: Box) -> Sketch:
+        """What a variable holds; one that has not been initialized, what its shape says."""
+        if box.content is None and box.shape.is_fully_defined() and box.dtype in TORCH_DTYPE:
+            value = sketch(box.shape, TORCH_DTYPE[box.dtype])
+            box.content = self.made(value, box.device, box.name, "Variable", box.made_at)
+            box.first = box.content.block
+        return box.content or self.unsized(box.shape, box.dtype, box.device, f"the size of variable '{box.name}'")

@@ -1,0 +1,182 @@
+"""Branches, loops and calls of functions: planning operations that hold graphs.
+
+Each graph they hold is placed and planned like any other, with the captured tensors as what comes in, and
+becomes a function of its own. A branch or a loop is then a call like any other: `runtime.run.control_flow` asks for the
+truth of a scalar on the host and calls those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from situs._src.base.devices.logical import Device
+from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.placement.candidates import Assignment
+from situs._src.runtime.eager.bridge import home_of, host
+from situs._src.runtime.eager.execute import verifying
+from situs._src.runtime.passes.accumulate import accumulating
+from situs._src.runtime.passes.unpack import unpacked
+from situs._src.runtime.plan.plan import Plan, Source
+from situs._src.runtime.plan.transfer import transfer
+from situs._src.runtime.run.control_flow import Branch, FunctionCall, Held, Loop, Part
+from situs._src.runtime.run.emit import emit
+from situs._src.runtime.run.verify import checking
+
+if TYPE_CHECKING:
+    from situs._src.runtime.plan.planner import Builder
+
+
+def prepare(node: Operation, assignment: Assignment, builder: Builder) -> tuple[Held, bool, list[Source]]:
+    """The function of an operation that holds graphs, that it takes the run, and its inputs."""
+    holder = _Holder(node, assignment.device, builder)
+    held = {"If": holder.branch, "While": holder.loop}.get(node.type, holder.call)()
+    return held, True, _inputs(node, builder)
+
+
+def assignments_in(plan: Plan) -> Iterable[Assignment]:
+    """Where everything in a plan goes, what is in branches, loops and called functions included."""
+    for call in plan.calls:
+        if call.node is not None:
+            yield plan.assignments[call.node]
+        if isinstance(call.function, Held):
+            yield from call.function.assignments
+
+
+def _inputs(node: Operation, builder: Builder) -> list[Source]:
+    """Predicates are read on the host; arguments, loop variables and captured tensors come as they are, where they are.
+
+    Captured variables come as their cells, so that a branch or a turn of a loop sees what was assigned before it.
+    """
+    first, captured = node.args
+    if node.type == "If":
+        sources = [builder.value(first, host())]
+    else:
+        sources = [builder.value(tensor, builder.homes[tensor]) for tensor in first]
+    for tensor in captured:
+        is_state = _is_state(tensor, builder)
+        sources.append(builder.cell(tensor) if is_state else builder.value(tensor, builder.homes[tensor]))
+    return sources
+
+
+def _is_state(tensor: SymbolicTensor, builder: Builder) -> bool:
+    return tensor.is_ref or tensor in builder.views
+
+
+class _Holder:
+    """An operation that holds graphs, while its function is made."""
+
+    def __init__(self, node: Operation, device: Device, builder: Builder) -> None:
+        self.node = node
+        self.device = device
+        self.builder = builder
+        self.assignments: list[Assignment] = []
+
+    def branch(self) -> Held:
+        """What takes the predicate, and what both branches use."""
+        outside = self.node.args[1]
+        residuals = zip(*self.node.residuals, strict=True) if self.node.residuals else ((), ())
+        pairs = zip(("then_branch", "else_branch"), residuals, strict=True)
+        parts = [self._part(self.node.attrs[name], [], outside, residuals=further) for name, further in pairs]
+        return Branch(self.node, parts, self.assignments)
+
+    def call(self) -> Held:
+        """What takes the arguments, and what else the called function uses."""
+        arguments, outside = self.node.args
+        homes = [self.builder.homes[tensor] for tensor in arguments]
+        residuals = [tensor for (tensor,) in self.node.residuals]
+        part = self._part(self.node.attrs["f"], homes, outside, residuals=residuals)
+        return FunctionCall(self.node, [part], self.assignments)
+
+    def loop(self) -> Held:
+        """What takes the first values of the loop variables, and what else the loop uses."""
+        node = self.node
+        states, outside = node.args
+        homes = [self.builder.homes[tensor] for tensor in states]
+        test = self._part(node.attrs["cond"], homes, outside, [host()])
+        saves = len(node.outputs) > len(
+            states
+        )  # a gradient needs values from inside: see situs._src.autodiff.residuals
+        residuals = [tensor for (tensor,) in node.residuals] if saves else None
+        step, sums = self._step(node.attrs["body"], homes, outside, residuals)
+        moves = [self._move(tensor, home) for tensor, home in zip(states, homes, strict=True)]
+        return Loop(node, [test, step], self.assignments, moves, saves, sums)
+
+    def _step(
+        self,
+        graph: FunctionGraph,
+        homes: Sequence[Device],
+        outside: Sequence[SymbolicTensor],
+        saved: Sequence[SymbolicTensor] | None,
+    ) -> tuple[Part, list[int]]:
+        """What one iteration of a loop does, and which of the loop variables are sums that it adds to in place."""
+        step = self._part(graph, homes, outside, homes, saved=saved)
+        plan, sums = accumulating(step.plan, len(homes), parts=not verifying())
+        quick = unpacked(plan)
+        if quick is step.plan:
+            return step, sums
+        return replace(step, plan=plan, function=emit(quick, checking(quick) if verifying() else None).function), sums
+
+    def _move(self, tensor: SymbolicTensor, home: Device) -> Callable[[Any], Any] | None:
+        """How a loop variable gets from where it is during the loop to where the results of the loop are."""
+        return transfer(home, self.device, tensor.dtype)
+
+    def _part(
+        self,
+        graph: FunctionGraph,
+        homes: Sequence[Device],
+        outside: Sequence[SymbolicTensor],
+        targets: Sequence[Device] | None = None,
+        residuals: Sequence[SymbolicTensor] = (),
+        saved: Sequence[SymbolicTensor] | None = None,
+    ) -> Part:
+        """A graph as a function of its arguments and of some of what comes from outside.
+
+        Args:
+            graph: The graph.
+            homes: Where its arguments are.
+            outside: What the operation takes from outside.
+            targets: Where its results are wanted; on the device of the operation by default.
+            residuals: What it gives for a gradient after its results.
+            saved: What an iteration saves for a gradient, each where it is; None if nothing is asked for.
+        """
+        number = {id(tensor): place for place, tensor in enumerate(outside)}  # == is an op in a tf.function
+        order = [number[id(tensor)] for tensor in graph.captures]
+        inside = list(zip(graph.arguments, homes, strict=True))
+        inside += [(graph.captures[tensor], self.builder.homes[tensor]) for tensor in graph.captures]
+        states = [tensor for tensor in graph.captures if _is_state(tensor, self.builder)]
+        roots = {graph.captures[tensor]: self.builder.root(tensor) for tensor in states}
+        given = [*graph.results, *residuals]
+        results = list(zip(given, [self.device] * len(given) if targets is None else targets, strict=True))
+        plan = self._plan(graph, inside, results, roots, saved or ())
+        function = emit(plan, checking(plan) if verifying() else None).function
+        return Part(plan, function, order, None if saved is None else len(results))
+
+    def _plan(
+        self,
+        graph: FunctionGraph,
+        inside: Sequence[tuple[SymbolicTensor, Device]],
+        results: Sequence[tuple[SymbolicTensor, Device]],
+        roots: dict[SymbolicTensor, SymbolicTensor],
+        saved: Iterable[SymbolicTensor],
+    ) -> Plan:
+        planner = self.builder.planner
+        placement = planner.place_inner(graph, {tensor.op: where for tensor, where in inside})
+        homes = dict(inside)
+        stay = [(tensor, homes.get(tensor) or home_of(placement[tensor.op])) for tensor in saved]
+        plan = planner.plan(placement, inside, [*results, *stay], effects_of(graph), roots)
+        self.assignments += assignments_in(plan)
+        return plan
+
+
+def effects_of(graph: FunctionGraph) -> list[Operation]:
+    """The operations that run though no result needs them.
+
+    In a ``tf.function``, everything with a side effect; in a graph of TensorFlow 1, what the function returned.
+    """
+    if graph.runs_effects:
+        return [node for node in graph.operations if node.op_def.stateful]
+    return graph.run_anyway

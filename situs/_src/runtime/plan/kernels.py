@@ -1,0 +1,153 @@
+"""From an operation and its kernel to a function of values alone.
+
+Attributes, dtypes and the device are bound once, when the plan is made. An op may know a quicker form for
+what is known of its inputs (`Kernel.lower`): a matrix product of rank 2 is ``torch.mm`` itself.
+
+State is handled here, so that the kernels of assignments stay functions from values to a value:
+
+    AssignAdd(ref, delta)     cell -> kernel(cell.read(), delta) -> cell
+
+A function that changes a variable has another one beside it, ``on_memory``, which takes a tensor in the place of the
+cell and writes into it: that is what can be captured (`runtime.run.cuda_graph`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from situs._src.base.devices.logical import Device
+from situs._src.base.errors import InvalidArgumentError
+from situs._src.base.mixing import UNPREDICTABLE, mix, unpredictable
+from situs._src.base.shapes import TensorShape, brackets
+from situs._src.ir.graph.node import Operation, tensors_in
+from situs._src.placement.candidates import Assignment
+from situs._src.runtime.eager.allocations import counted, enter_variable
+from situs._src.runtime.eager.binding import BoundInputs
+from situs._src.runtime.eager.bridge import Value, place_of, torch_device
+from situs._src.runtime.eager.capacity import check_fits, may_be_large
+from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.eager.tensor import wrap
+from situs._src.runtime.eager.verify import dtype_of
+from situs._src.runtime.run.state import Run
+
+Function = Callable[..., Any]
+
+
+def function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
+    """The function that computes an operation's results from its values.
+
+    Returns:
+        The function, and whether it takes the `Run` as its first argument.
+    """
+    function, takes_run = _function_of(node, assignment)
+    return (_fitting(function, takes_run, node, assignment) if _has_computed_sizes(node) else function), takes_run
+
+
+def _has_computed_sizes(node: Operation) -> bool:
+    if not node.op_def.host_inputs_are_sizes:
+        return False
+    pairs = zip(node.op_def.inputs, node.args, strict=True)
+    return any(arg.is_host and bool(tensors_in((value,))) for arg, value in pairs)
+
+
+def _fitting(function: Function, takes_run: bool, node: Operation, assignment: Assignment) -> Function:
+    """A function that refuses sizes, computed in the run, that no memory can hold: asking may end the process."""
+
+    def run(*values: Any) -> Any:
+        given = values[1:] if takes_run else values
+        if may_be_large(given):
+            check_fits(node.op_def, bound_inputs(node, given, assignment.device), node.attrs, assignment)
+        return function(*values)
+
+    return run
+
+
+def bound_inputs(node: Operation, values: Iterable[Any], device: Device) -> BoundInputs:
+    """What a call on a device is given, as eager code has it: tensors in the place of a kernel's values."""
+    return BoundInputs(tuple(_as_tensor(value, device) for value in values), dict(node.types))
+
+
+def _as_tensor(value: Any, device: Device) -> Any:
+    if isinstance(value, list):
+        return [_as_tensor(item, device) for item in value]
+    if isinstance(value, Cell):
+        return wrap(value, value.place)  # for its shape and dtype
+    return value if dtype_of(value) is None else wrap(value, place_of(device, value))
+
+
+def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
+    kernel = assignment.kernel
+    lowered = None if kernel.lower is None else kernel.lower(*node.args, **node.attrs)
+    if lowered is not None:
+        return _counted(lowered, node, assignment), False
+    on_cells = getattr(kernel.function, "on_cells", None)
+    if on_cells is not None:  # it writes into what variables hold: see situs._src.runtime.eager.in_place
+        return on_cells(node.attrs), False
+    bound = dict(node.attrs)
+    if kernel.takes_device:
+        bound["device"] = torch_device(assignment.device)
+    function = kernel.function if kernel.takes_run else _counted(kernel.function, node, assignment)
+    if node.op_def.updates:
+        return _updating(partial(function, **bound) if bound else function, node), False
+    if node.op_def.stateful and "seed" in bound:
+        return _drawing(function, bound, node), True
+    if kernel.takes_run:
+        if "where" in inspect.signature(function).parameters:
+            bound["where"] = assignment.device
+        return _with_run(function, bound), True
+    return (partial(function, **bound) if bound else function), False
+
+
+def _counted(function: Function, node: Operation, assignment: Assignment) -> Function:
+    """A kernel whose results the ledger knows of.
+
+    Where an allocator keeps the totals, only what stays after the run has to be listed: the values of variables.
+    """
+    account = assignment.device.account
+    if account is None or assignment.kernel.host_output or not (account.enters_all or node.op_def.updates):
+        return function
+    return counted(function, assignment.device, node.type, node.made_at, node.op_def.stateful)
+
+
+def _with_run(function: Function, bound: dict[str, Any]) -> Function:
+    return lambda run, *values: function(*values, run=run, **bound)
+
+
+def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Function:
+    """A random kernel: the operation's seed, mixed with how often it has drawn in this session."""
+    seed = bound.pop("seed")
+
+    def draw(run: Run, *values: Value) -> Any:
+        drawn = unpredictable() if seed == UNPREDICTABLE else mix((seed, run.state.next_draw(node)))
+        return function(*values, seed=drawn, **bound)
+
+    return draw
+
+
+def _updating(function: Function, node: Operation) -> Function:
+    overwrites = node.op_def.overwrites
+
+    def update(cell: Cell, *values: Value) -> Cell:
+        with cell.lock:
+            old = cell.value if overwrites else cell.read()
+            new = function(old, *values)
+            if overwrites:
+                if node.attrs.get("validate_shape", True):
+                    cell.check(new)
+            elif new.shape != old.shape:
+                raise InvalidArgumentError(
+                    f"{node.type} of shape {brackets(TensorShape(values[-1].shape))} to variable '{cell.name}' of "
+                    f"shape {brackets(TensorShape(old.shape))}: the shapes must be the same."
+                )
+            cell.value, cell.away = new, None
+        enter_variable(new, cell.place.device, cell.name)
+        return cell
+
+    def on_memory(old: Value, *values: Value) -> Value:
+        return old.copy_(function(old, *values))
+
+    update.on_memory = on_memory  # type: ignore[attr-defined]
+    return update

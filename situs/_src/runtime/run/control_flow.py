@@ -1,0 +1,175 @@
+"""What a branch, a loop or a call of a function does in a run, made of the plans of the graphs that it holds.
+
+    Branch(predicate, ...)    then, otherwise     one of the two
+    Loop(state, ...)          test, step          until the test is false
+    FunctionCall(...)         inside              once
+
+Each is called like a kernel, with the run first. Made `again`, it does the same with its plans run in another way:
+on paper, to foretell what they hold, or swapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import torch
+
+from situs._src.base.errors import InvalidArgumentError
+from situs._src.ir.graph.node import Operation
+from situs._src.placement.candidates import Assignment
+from situs._src.runtime.eager.tensor import to_numpy_value
+from situs._src.runtime.eager.tensor_list import TensorList
+from situs._src.runtime.passes.accumulate import own
+from situs._src.runtime.plan.plan import Plan
+from situs._src.runtime.run.state import Run
+
+Function = Callable[..., tuple[Any, ...]]
+Move = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A graph that an operation holds: its plan, as a function.
+
+    Attributes:
+        plan: The plan.
+        function: The plan as a function of the run, the graph's arguments, and some of what comes from outside.
+        order: Which of that, by number.
+        results: How many values it returns; what follows them is saved, in one list; None if nothing is.
+    """
+
+    plan: Plan
+    function: Function
+    order: list[int]
+    results: int | None = None
+
+    def called(self) -> Function:
+        """The function, with what is saved as its last result."""
+        return self.function if self.results is None else _saving(self.function, self.results)
+
+    def again(self, make: Callable[[Plan], Function]) -> Part:
+        """The part with its plan run as `make` says."""
+        return replace(self, function=make(self.plan))
+
+
+def _saving(function: Function, count: int) -> Function:
+    def saving(*values: Any) -> tuple[Any, ...]:
+        made = function(*values)
+        return (*made[:count], TensorList(made[count:]))
+
+    return saving
+
+
+class Held:
+    """What an operation that holds graphs does.
+
+    Args:
+        node: The operation.
+        parts: The graphs.
+        assignments: Where everything in them goes.
+    """
+
+    def __init__(self, node: Operation, parts: Sequence[Part], assignments: Sequence[Assignment]) -> None:
+        self.node = node
+        self.parts = list(parts)
+        self.assignments = assignments
+        self._functions = [part.called() for part in self.parts]
+
+    def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
+        """Does it, with the inputs of the operation."""
+        raise NotImplementedError
+
+    def again(self, make: Callable[[Plan], Function], copying: Callable[[Move], Move]) -> Self:
+        """The same with its plans run as `make` says, and what it copies copied as `copying` says."""
+        return type(self)(self.node, [part.again(make) for part in self.parts], self.assignments)
+
+
+class Branch(Held):
+    """One of two graphs, as the truth of a scalar says."""
+
+    def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
+        """The results of the graph that was chosen."""
+        number = 0 if truth(values[0], self.node) else 1
+        return self._functions[number](run, *[values[1 + place] for place in self.parts[number].order])
+
+
+class FunctionCall(Held):
+    """A graph called as it is."""
+
+    def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
+        """The results of the graph."""
+        count = len(self.node.args[0])
+        rest = [values[count + place] for place in self.parts[0].order]
+        return self._functions[0](run, *values[:count], *rest)
+
+
+class Loop(Held):
+    """A graph run over and over, as long as another one says so.
+
+    Args:
+        node: The operation.
+        parts: The test and the step.
+        assignments: Where everything in them goes.
+        moves: How each loop variable gets to where the results of the loop are; None where it is there.
+        saves: Whether the step returns one value more, to be saved of every iteration.
+        sums: Which of the loop variables the step adds to in place: see `runtime.passes.accumulate`.
+    """
+
+    def __init__(
+        self,
+        node: Operation,
+        parts: Sequence[Part],
+        assignments: Sequence[Assignment],
+        moves: Sequence[Move | None] = (),
+        saves: bool = False,
+        sums: Sequence[int] = (),
+    ) -> None:
+        super().__init__(node, parts, assignments)
+        self.moves = list(moves)
+        self.saves = saves
+        self.sums = sums
+
+    def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
+        """What the loop variables end with, and what was saved."""
+        count = len(self.node.args[0])
+        state, rest = values[:count], values[count:]
+        del values
+        if self.sums:
+            state = own(state, self.sums)
+        test, step = self._functions
+        history: list[Any] = []
+        for_test, for_step = ([rest[place] for place in part.order] for part in self.parts)
+        node, saves, check = self.node, self.saves, run.check
+        while truth(test(run, *state, *for_test)[0], node):
+            check()
+            state = step(run, *state, *for_step)
+            if saves:
+                history.append(state[-1])
+                state = state[:-1]
+        if any(self.moves):
+            state = tuple([v if move is None else move(v) for move, v in zip(self.moves, state, strict=True)])
+        return (*state, TensorList(history)) if self.saves else state
+
+    def again(self, make: Callable[[Plan], Function], copying: Callable[[Move], Move]) -> Self:
+        """The same with its plans run as `make` says, and what it copies copied as `copying` says."""
+        moves = [None if move is None else copying(move) for move in self.moves]
+        parts = [part.again(make) for part in self.parts]
+        return type(self)(self.node, parts, self.assignments, moves, self.saves, self.sums)
+
+
+def truth(value: Any, node: Operation) -> bool:
+    """The truth of a scalar.
+
+    Raises:
+        InvalidArgumentError: it is no scalar.
+    """
+    if type(value) is torch.Tensor and value.numel() == 1:
+        return bool(value)
+    array = to_numpy_value(value)
+    if array.size != 1:
+        raise InvalidArgumentError(
+            f"The predicate of {node.type} '{node.name}' must be a scalar, got shape {list(array.shape)}."
+        )
+    return bool(array.item())

@@ -1,0 +1,303 @@
+"""Programs as CUDA graphs: all launches of a run recorded once, and ordered again in one go.
+
+Ordering a small kernel takes longer than running it. When a program has run a few times with the same shapes and has
+the parts of `runtime.run.capture_regions`, the launches of its work are captured:
+
+    feeds  --copy-->  buffers  --replay-->  results  --copy-->  fetches
+                       variables in place
+
+A feed is copied from the host straight into its buffer, and takes no other memory on the card.
+
+The memory of a variable is captured as it is, without a buffer: what the work reads, and what it changes. It is
+nevertheless the variable's own, and a capture holds it weakly. If a variable has got other memory since, or somebody
+holds its value while the work would change it, the run goes the usual way and the program is captured once more; a
+variable that the work only reads gets a buffer then, and its value is copied in.
+
+What depends on the run (random numbers, the next batch) is made before the replay. A program whose capture fails goes
+on as before. One thread replays at a time; another that comes meanwhile runs the program the usual way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+from weakref import ref
+
+import torch
+
+from situs._src.base import locks
+from situs._src.runtime.eager.allocations import enter
+from situs._src.runtime.eager.bridge import torch_device
+from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.eager.in_place import shared_ones, with_values
+from situs._src.runtime.passes.fuse_bias import with_biases
+from situs._src.runtime.plan.plan import Call, Plan, Slot, slots_in
+from situs._src.runtime.run.capture_regions import Parts, kept_views, parts_of
+from situs._src.runtime.run.emit import emit
+from situs._src.runtime.run.state import Run
+from situs._src.runtime.run.stream_capture import Launches
+
+CAPTURED_AFTER = 20  # runs
+AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
+MOST = 8  # captures of one program
+FEW = 16  # elements
+
+Function = Callable[..., tuple[Any, ...]]
+
+
+class CapturedProgram:
+    """A program that is captured when it has run a few times, and then replayed.
+
+    Args:
+        plan: The plan.
+        parts: Its parts.
+    """
+
+    def __init__(self, plan: Plan, parts: Parts) -> None:
+        self._plan = plan
+        self._parts = parts
+        self._runs = 0
+        self._captures = 0
+        self._changing: set[int] = set()  # slots of variables that are known to change: they are copied in, like feeds
+        self._lock = locks.lock()
+        self._functions: tuple[Function, Function] | None = None
+        self.captured: Captured | None = None
+
+    def run(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Runs the program and returns what it fetches; None, and nothing has happened, if it should go the usual way.
+
+        That is so in the first runs, when captures have failed, and for other shapes than it was captured for.
+        """
+        captured = self.captured
+        if captured is None and not self._is_time():
+            return None
+        if captured is not None and captured.shapes != shapes_of(values):
+            return None
+        bring, go_on = self._emitted()
+        brought = bring(run, *values)
+        made = self._replayed(run, values, brought)
+        return go_on(run, *brought) if made is None else made
+
+    def _is_time(self) -> bool:
+        self._runs += 1
+        return self._runs > CAPTURED_AFTER and self._captures < MOST
+
+    def _emitted(self) -> tuple[Function, Function]:
+        """What brings values, and what goes on from there in the usual way."""
+        if self._functions is None:
+            plan, parts = self._plan, self._parts
+            boundary = parts.boundary
+            bring = replace(plan, calls=parts.before, outputs=[Slot(slot) for slot in boundary])
+            rest = [call for call in plan.calls if call not in parts.before]
+            self._functions = emit(bring).function, emit(replace(plan, calls=rest, inputs=boundary)).function
+        return self._functions
+
+    def _replayed(self, run: Run, values: Sequence[Any], brought: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The results of a captured run; None if it cannot be one."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if self.captured is None:
+                self._capture(values, brought)
+            if self.captured is None:
+                return None
+            return self.captured.run(run, brought)
+        except OutdatedCapture as outdated:
+            self._changing |= outdated.changed
+            self.captured, self._runs = None, CAPTURED_AFTER - AGAIN_AFTER
+            return None
+        finally:
+            self._lock.release()
+
+    def _capture(self, values: Sequence[Any], brought: Sequence[Any]) -> None:
+        self._captures += 1
+        try:
+            self.captured = Captured(self._plan, self._parts, shapes_of(values), brought, self._changing)
+        except Exception as error:  # a kernel that looks at its results, for instance
+            logging.getLogger("situs").debug("A program was not captured as a CUDA graph: %s", error)
+            self._captures = MOST
+
+
+def capturing(plan: Plan) -> CapturedProgram | None:
+    """A program that is captured, for a plan that can be."""
+    parts = parts_of(plan)
+    return None if parts is None else CapturedProgram(plan, parts)
+
+
+class OutdatedCapture(Exception):  # noqa: N818 -- it never leaves the program
+    """A variable has other memory now than was captured, or somebody holds it who must not see it change."""
+
+    def __init__(self, changed: set[int]) -> None:
+        super().__init__()
+        self.changed = changed
+
+
+class Captured:
+    """A program captured for some shapes.
+
+    Args:
+        plan: The plan.
+        parts: Its parts.
+        shapes: The shapes of what is fed.
+        brought: The values at the boundary of the parts, in the run that is under way.
+        changing: The slots among them that are values of variables and need buffers.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        parts: Parts,
+        shapes: tuple[Any, ...],
+        brought: Sequence[Any],
+        changing: set[int],
+    ) -> None:
+        self.shapes = shapes
+        self._parts = parts
+        self._device = torch_device(parts.device)
+        self._account = parts.device.account
+        self._launches = Launches(self._device)
+        results = _results(plan, parts)
+        copied = kept_views(parts, set(results))
+        work = with_biases([self._on_memory(call, copied) for call in parts.work], results)
+        self._work = emit(
+            replace(plan, calls=work, inputs=parts.incoming, outputs=[Slot(slot) for slot in results])
+        ).function
+        passed = sorted(set(parts.boundary) & _wanted(plan, parts))
+        self._passed = [parts.boundary.index(slot) for slot in passed]
+        self._fetch = emit(replace(plan, calls=parts.after, inputs=[*results, *passed])).function
+        self._take(brought, changing | copied)
+        self._changes = False  # whether what would change variables does so
+        self._results = self._record()
+
+    # What comes in.
+
+    def _take(self, brought: Sequence[Any], buffered: set[int]) -> None:
+        """Takes what comes in: cells, values of variables as they are, and buffers for all else."""
+        parts = self._parts
+        where = {slot: number for number, slot in enumerate(parts.boundary)}
+        self._states = [where[slot] for slot in parts.states]
+        self._state_slots = parts.states
+        self._borrowed = [(slot, where[slot]) for slot in sorted(parts.reads - buffered)]
+        self._lent = [ref(brought[number]) for _, number in self._borrowed]
+        given = set(parts.states) | parts.reads - buffered
+        copied = [slot for slot in parts.incoming if slot not in given]
+        self._copied = [where[self._source(slot)] for slot in copied]
+        self._buffers = [self._buffer(slot, brought[number]) for slot, number in zip(copied, self._copied, strict=True)]
+        self._seen: list[Any] = [None] * len(copied)
+        self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
+        cells: list[Cell] = [brought[number] for number in self._states]
+        self._homes = [ref(cell.read()) for cell in cells]
+
+    def _source(self, slot: int) -> int:
+        """The slot of what is copied into a buffer of the work."""
+        arrival = self._parts.arrivals.get(slot)
+        return slot if arrival is None else slots_in(arrival.inputs)[0]
+
+    def _buffer(self, slot: int, value: Any) -> torch.Tensor:
+        arrival = self._parts.arrivals.get(slot)
+        made = value if arrival is None else arrival.function(value)
+        if not self._is_here(made):
+            raise TypeError("something that comes in does not lie on the card")
+        return self._entered(made.clone()) if arrival is None else made  # what arrives is nobody else's
+
+    def _incoming(self) -> list[Any]:
+        """What the work is given, in the order of its inputs."""
+        named = dict(zip(self._state_slots, self._homes, strict=True))
+        named.update(zip((slot for slot, _ in self._borrowed), self._lent, strict=True))
+        buffers = iter(self._buffers)
+        return [named[slot]() if slot in named else next(buffers) for slot in self._parts.incoming]
+
+    # The work.
+
+    def _on_memory(self, call: Call, copied: set[int]) -> Call:
+        """A call of the work as it is captured: it takes the memory of variables in the place of their cells."""
+        if call.reads is not None:
+            return replace(call, function=torch.clone if call.outputs[0] in copied else _itself)
+        if call.copies is not None:
+            return replace(call, function=self._filled)
+        function = getattr(call.function, "on_memory", None)
+        return call if function is None else replace(call, function=self._when_it_counts(function))
+
+    def _when_it_counts(self, function: Function) -> Callable[..., Any]:
+        return lambda *values: function(*values) if self._changes else values[0]
+
+    def _filled(self, value: torch.Tensor) -> torch.Tensor:
+        """A few numbers, known from shapes, on the card: they become part of the launches."""
+        if value.numel() > FEW:
+            raise TypeError("too many numbers to bring to the card while capturing")
+        made = torch.empty(value.shape, dtype=value.dtype, device=self._device)
+        for place, number in zip(made.view(-1), value.reshape(-1).tolist(), strict=True):
+            place.fill_(number)
+        return made
+
+    def _record(self) -> tuple[Any, ...]:
+        self._launches.prepare(lambda: self._work(None, *self._incoming()))
+        self._changes = True
+        return self._launches.record(lambda: self._work(None, *self._incoming()))
+
+    # Running it.
+
+    def run(self, run: Run, brought: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Replays the launches and returns what is fetched; None if something has another shape than it had.
+
+        Raises:
+            OutdatedCapture: a variable has other memory than was captured, or its value is held by somebody.
+        """
+        fed = [brought[number] for number in self._copied]
+        if shapes_of(fed) != shapes_of(self._buffers):
+            return None
+        pairs = zip(self._borrowed, self._lent, strict=True)
+        changed = {slot for (slot, number), lent in pairs if lent() is not brought[number]}
+        if changed:
+            raise OutdatedCapture(changed)
+        self._copy_in(fed)
+        if self._states:
+            with_values([brought[number] for number in self._states], self._replay_on)
+        else:
+            self._launches.replay()
+        made = self._fetch(run, *self._results, *(brought[number] for number in self._passed))
+        return tuple([self._own(value) for value in made])
+
+    def _copy_in(self, fed: list[Any]) -> None:
+        """Fills the buffers; what is there already is not copied again, unless its memory may have changed."""
+        for place, value in enumerate(fed):
+            if value is not self._seen[place]:
+                self._buffers[place].copy_(value, non_blocking=True)
+                if not self._may_change[place]:
+                    self._seen[place] = value
+
+    def _replay_on(self, values: list[Any]) -> None:
+        """Replays the launches, which change these values of variables, if they are what was captured and unshared."""
+        if not all(home() is value for home, value in zip(self._homes, values, strict=True)) or shared_ones(values):
+            raise OutdatedCapture(set())
+        self._launches.replay()
+
+    def _own(self, value: Any) -> Any:
+        """What stays on the card is copied: the next replay writes into the buffers."""
+        return self._entered(value.clone()) if self._is_here(value) else value
+
+    def _is_here(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and value.device == self._device
+
+    def _entered(self, value: torch.Tensor) -> torch.Tensor:
+        return value if self._account is None else enter(value, self._account, "CUDA graph")
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _wanted(plan: Plan, parts: Parts) -> set[int]:
+    """The slots that are returned, or that something after the work takes."""
+    return set(slots_in(plan.outputs)) | {slot for call in parts.after for slot in slots_in(call.inputs)}
+
+
+def _results(plan: Plan, parts: Parts) -> list[int]:
+    return sorted({slot for call in parts.work for slot in call.outputs} & _wanted(plan, parts))
+
+
+def shapes_of(values: Sequence[Any]) -> tuple[Any, ...]:
+    """The shapes of the values that come in."""
+    return tuple([value.shape for value in values])

@@ -1,0 +1,140 @@
+"""The engine: one set of devices and options, and the placements and programs made for them.
+
+A session has one for its graph; so has each ``tf.function``. What was placed stays placed: when the graph has
+grown, the whole of it is placed again, but operations with state keep the device they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from situs._src.base import locks
+from situs._src.base.devices.logical import Device
+from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.placement.placer import Placement, place
+from situs._src.runtime.plan.plan import Literal, Placed
+from situs._src.runtime.plan.planner import Planner
+from situs._src.runtime.plan.prune import producers, prune
+from situs._src.runtime.run.program import Program
+from situs._src.runtime.run.threads import Pool
+
+
+class Engine:
+    """Places the operations of a graph and makes programs of them.
+
+    Args:
+        graph: The graph.
+        devices: The devices to use, best first.
+        soft: Whether another device may be taken where the requested one cannot be.
+        log: Whether to print where each operation goes.
+        pool: The threads for work that can overlap; None to run everything in the caller's thread.
+        default: The device for operations that ask for none, if it can run them.
+        pruned: Whether to place only what a run needs, rather than the whole graph.
+        swaps: Whether runs may move values to the host that do not fit on a GPU.
+        fixed: Operations whose devices are given, such as the arguments of a function.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        devices: Sequence[Device],
+        *,
+        soft: bool = False,
+        log: bool = False,
+        pool: Pool | None = None,
+        default: Device | None = None,
+        pruned: bool = False,
+        swaps: bool = False,
+        fixed: Mapping[Operation, Device] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.devices = devices
+        self.soft = soft
+        self.log = log
+        self.pool = pool
+        self.default = default
+        self.pruned = pruned
+        self.swaps = swaps
+        self._lock = locks.rlock()
+        self._fixed = dict(fixed or {})
+        self._placed: dict[Operation, Device] = {}
+        self._requested: dict[Operation, str] = {}  # what was asked for when an operation was placed first
+        self._placement: Placement | None = None
+        self.version = -1  # how much of the graph has been placed
+        self._planner = Planner(self._place_inner)
+
+    @property
+    def constants(self) -> Mapping[tuple[Operation, Device], Literal]:
+        """The constants that were put on devices, for all plans together."""
+        return self._planner.constants
+
+    def placement(self) -> Placement:
+        """Where every operation of the graph goes, and why."""
+        with self._lock:
+            if self._placement is None or self.version != self.graph.version:
+                operations = self.graph.operations
+                self._placement = self._place(operations)
+                self.version = self.graph.placed = len(operations)
+            return self._placement
+
+    def follow(self) -> None:
+        """Places what was added to the graph since; nothing, where only what a run needs is placed.
+
+        Raises:
+            InvalidArgumentError: something cannot be placed. No run goes on before that is cured, as in TensorFlow.
+        """
+        if self.pruned:
+            self.version = self.graph.placed = self.graph.version
+        else:
+            self.placement()
+
+    def program(
+        self,
+        feeds: Sequence[tuple[SymbolicTensor, Device]],
+        fetches: Sequence[tuple[SymbolicTensor, Device]],
+        targets: Iterable[Operation] = (),
+        roots: Mapping[SymbolicTensor, SymbolicTensor] | None = None,
+    ) -> Program:
+        """A program that computes `fetches` and runs `targets`, given `feeds`; `Planner.plan` says what `roots` are."""
+        targets = list(targets)
+        with self._lock:
+            placement = self.placement_for(feeds, fetches, targets)
+            return Program(self._planner.plan(placement, feeds, fetches, targets, roots), self.pool, self.swaps)
+
+    def placement_for(
+        self,
+        feeds: Iterable[tuple[SymbolicTensor, Device]],
+        fetches: Iterable[tuple[SymbolicTensor, Device]],
+        targets: Iterable[Operation],
+    ) -> Placed:
+        """Where everything that such a run needs goes."""
+        if not self.pruned:
+            return self.placement()
+        fed = {tensor for tensor, _ in feeds}
+        return self._place(prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed))
+
+    def close(self) -> None:
+        """Lets go of the constants that were put on devices; what runs now keeps its own."""
+        with self._lock:
+            self._planner.constants = {}
+
+    def _place(self, operations: Sequence[Operation]) -> Placement:
+        fixed = {node: device for node, device in self._placed.items() if self._stays(node)} | self._fixed
+        placement = self._placed_with(operations, fixed)
+        for node in operations:
+            self._placed[node] = placement.device_of(node)
+            self._requested.setdefault(node, node.device)
+        return placement
+
+    def _stays(self, node: Operation) -> bool:
+        """Whether an operation keeps its device: it has state there, or was asked to move when it was too late."""
+        return node.op_def.stateful or self._requested[node] != node.device
+
+    def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device]) -> Placement:
+        return self._placed_with(graph.operations, fixed)
+
+    def _placed_with(self, operations: Sequence[Operation], fixed: dict[Operation, Device]) -> Placement:
+        return place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)

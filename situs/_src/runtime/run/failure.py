@@ -1,0 +1,96 @@
+"""A failure inside a plan, in terms of the graph: which operation it was, and who made it.
+
+The line of the emitted code on which the exception passed says which call failed. The values of its inputs
+are still in the frame, so the same explanation is given as in eager code.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+from weakref import finalize
+
+from situs._src.base.errors import OpError, SitusError
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.origin import line_of, text_of
+from situs._src.runtime.eager.failure import translate
+from situs._src.runtime.eager.oom import exhausted, is_shortage
+from situs._src.runtime.plan.kernels import bound_inputs
+from situs._src.runtime.plan.plan import FIRST_LINE, Call, Plan, slots_in
+
+_plans: dict[int, tuple[Plan, list[list[str]]]] = {}  # by the id of the code: plans alike have equal codes
+
+
+def register(code: CodeType, plan: Plan, arguments: list[list[str]]) -> None:
+    """Remembers which plan some code was emitted from, with the text of each call's arguments."""
+    _plans[id(code)] = plan, arguments
+    finalize(code, _plans.pop, id(code), None).atexit = False
+
+
+def explained(error: Exception) -> Exception:
+    """The error to raise in place of one that came out of the code of a plan."""
+    found = _innermost(error.__traceback__)
+    if found is None:
+        return error
+    frame, line = found
+    plan, arguments = _plans[id(frame.f_code)]
+    number = line - FIRST_LINE
+    if number >= len(plan.calls):
+        return error  # it was not in a call
+    values = [eval(text, frame.f_globals, frame.f_locals) for text in arguments[number]]
+    return in_call(error, plan, number, values)
+
+
+def in_call(error: Exception, plan: Plan, number: int, values: list[Any]) -> Exception:
+    """The error to raise in place of one that a call of a plan raised when it was given these values."""
+    call = plan.calls[number]
+    if call.node is not None and not isinstance(error, SitusError):
+        error = _translated(error, call.node, plan, call, values)
+    elif is_shortage(error):
+        error = exhausted(error, call.device, "Copy", values[0] if call.reads is None else None)
+    node = call.node or _node_of(plan, number)
+    return error if node is None else in_node(error, node)
+
+
+def in_node(error: Exception, node: Operation) -> Exception:
+    """The error, naming the operation that failed and the user's line that made it."""
+    if isinstance(error, OpError) and error.op is None:
+        error = error.in_op()
+        where = line_of(node.made_at)
+        error.message = (
+            f"{error.message}\n\t [[{{{{node {node.name}}}}}]]"
+            + (f" (made at {where})" if where else "")
+            + (f"\n\nOperation '{node.name}' was made at:\n{text_of(node.made_at)}".rstrip() if where else "")
+        )
+        error.args = (error.message,)
+        error.op = node
+        error.node_def = node
+    return error
+
+
+def _innermost(trace: TracebackType | None) -> tuple[FrameType, int] | None:
+    found = None
+    while trace is not None:
+        if id(trace.tb_frame.f_code) in _plans:
+            found = trace.tb_frame, trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+def _node_of(plan: Plan, number: int) -> Operation | None:
+    """The operation that a copy, or the reading of a variable, was made for."""
+    if plan.calls[number].reads is not None:
+        return plan.calls[number].reads
+    made = set(plan.calls[number].outputs)
+    for call in plan.calls[number + 1 :]:
+        if call.node is not None and made & set(slots_in(call.inputs)):
+            return call.node
+    copied = plan.calls[number].copies
+    return None if copied is None else copied.op
+
+
+def _translated(error: Exception, node: Operation, plan: Plan, call: Call, values: list[Any]) -> Exception:
+    if len(values) != len(node.op_def.inputs):
+        return error
+    bound = bound_inputs(node, values, call.device)
+    return translate(error, node.op_def, bound, node.attrs, plan.assignments[node])

@@ -1,0 +1,134 @@
+"""Programs: plans made ready to run, in the way that suits them.
+
+A plan whose calls follow each other runs as straight-line code in the caller's thread. One with work that can
+go on side by side (several devices, slow or waiting operations) runs on a pool of threads. Runs that are traced,
+verified or limited in time use code of their own, so that the others pay nothing for it; so do runs that may move
+values to the host (`runtime.run.swap`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from situs._src.base import locks
+from situs._src.runtime.eager import heap
+from situs._src.runtime.eager.bridge import torch_device
+from situs._src.runtime.eager.execute import verifying
+from situs._src.runtime.plan.plan import Plan
+from situs._src.runtime.run import swap, threads
+from situs._src.runtime.run.cuda_graph import capturing
+from situs._src.runtime.run.emit import Function, emit
+from situs._src.runtime.run.failure import explained
+from situs._src.runtime.run.state import Run
+from situs._src.runtime.run.torchscript import scripted
+from situs._src.runtime.run.trace import Recorder
+from situs._src.runtime.run.verify import checking
+
+SCRIPTED_AFTER = 10  # runs
+
+
+class Program:
+    """A plan that can run, any number of times and in any number of threads.
+
+    Args:
+        plan: The plan.
+        pool: The threads for work that can overlap; None to run everything in the caller's thread.
+        swaps: Whether values may be moved to the host if they do not fit on a GPU, though not all graphs may do so.
+    """
+
+    def __init__(self, plan: Plan, pool: threads.Pool | None, swaps: bool = False) -> None:
+        self.plan = plan
+        self._swaps = swaps
+        self.schedule = None if pool is None else threads.schedule(plan, pool)
+        if not all(call.device.is_card for call in plan.calls):
+            heap.keep()
+        self._lock = locks.lock()
+        self._emitted: Function | None = None
+        self._asking: Function | None = None
+        self._is_final = False  # the function will not be made again
+        self._runs = 0
+        self._capturing = None if verifying() else capturing(plan)
+
+    def run(
+        self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
+    ) -> tuple[Any, ...]:
+        """Runs the plan and returns what it fetches.
+
+        Args:
+            run: The run.
+            values: What is fed.
+            recorder: What to note each call with.
+            stoppable: Whether the run may be told to stop, so that no call begins after that.
+
+        Raises:
+            OpError: a call failed; the error names the operation and the user's line that made it.
+        """
+        try:
+            with torch._C._AutoDispatchBelowAutograd():  # nothing here is recorded for PyTorch's own gradients
+                if (swap.switch.on or self._swaps) and self._can_swap:
+                    results = swap.run_swapping(self.plan, run, values, recorder)
+                elif self.schedule is not None:
+                    results = self.schedule.run(run, values, recorder)
+                elif stoppable:
+                    results = self._stoppable(recorder)(run, *values)
+                elif recorder is not None:
+                    results = emit(self.plan, recorder.around).function(run, *values)
+                else:
+                    captured = None if self._capturing is None else self._capturing.run(run, values)
+                    results = self._function()(run, *values) if captured is None else captured
+                if not results:
+                    self._wait()
+                return results
+        except Exception as error:
+            raise _alone(explained(error), error) from None
+
+    def _stoppable(self, recorder: Recorder | None) -> Function:
+        """The plan as a function that asks before each call whether to go on."""
+        if recorder is not None:
+            return emit(self.plan, recorder.around, stoppable=True).function
+        if self._asking is None:
+            self._asking = emit(self.plan, stoppable=True).function
+        return self._asking
+
+    @cached_property
+    def _can_swap(self) -> bool:
+        return swap.can_swap(self.plan)
+
+    def _wait(self) -> None:
+        """Waits for the cards: a run that fetches nothing is over when its work is, as one that fetches."""
+        for card in self._cards:
+            torch.cuda.current_stream(card).synchronize()
+
+    @cached_property
+    def _cards(self) -> list[torch.device]:
+        return [torch_device(device) for device in {call.device for call in self.plan.calls} if device.is_card]
+
+    def _function(self) -> Function:
+        """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""
+        self._runs += 1
+        if self._emitted is None or (self._runs >= SCRIPTED_AFTER and not self._is_final):
+            with self._lock:
+                self._emit()
+        assert self._emitted is not None
+        return self._emitted
+
+    def _emit(self) -> None:
+        if self._emitted is None:
+            checks = verifying() and self.plan.as_known
+            self._emitted = emit(self.plan, checking(self.plan) if checks else None).function
+        if self._runs >= SCRIPTED_AFTER and not self._is_final:
+            self._is_final = True
+            plan = self.plan if verifying() else scripted(self.plan)
+            if plan is not self.plan:
+                self._emitted = emit(plan).function
+
+
+def _alone(failure: Exception, error: Exception) -> Exception:
+    """The failure to raise in place of an error, which no longer holds the values of the run in its frames."""
+    if failure is not error:
+        error.__traceback__ = failure.__traceback__ = None
+    return failure

@@ -1,0 +1,274 @@
+"""Running calls side by side.
+
+A call is made when what it waits for is over: cheap ones at once on the same thread, slow ones are handed to the pool,
+as in TensorFlow's executor (`runtime.plan.ready` has the rules). A plan is worth it only if two slow calls can
+overlap.
+
+*Slow* is what waits or sleeps (Python functions, queues) and arithmetic of more than a few million steps on the
+CPU's cores, virtual GPUs among them. What a card computes is never slow: it is ordered and goes on by itself. A call
+that may wait for another run (a queue) gets a thread of its own, so that waiting never uses up the pool.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn
+from weakref import WeakSet
+
+import torch
+
+from situs._src.base import locks
+from situs._src.base.errors import CancelledError, UnknownError
+from situs._src.ir.graph.function import operations_in
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.registry.traits import BLOCKS, CALLS_PYTHON, PRODUCT
+from situs._src.runtime.plan.plan import Call, Plan, makers, slots_in, waits_for
+from situs._src.runtime.plan.ready import BLOCKING, CHEAP, SLOW, Ready, Work, rounds
+from situs._src.runtime.run.emit import value_of
+from situs._src.runtime.run.failure import explained, in_call
+from situs._src.runtime.run.state import Run
+from situs._src.runtime.run.trace import Recorder
+
+HEAVY = 4_000_000  # multiplications: about a millisecond of one core
+
+
+_thread = threading.local()
+
+
+def _mark_worker() -> None:
+    _thread.is_worker = True
+
+
+class Pool:
+    """The threads that run slow calls. `size` 0 means one for each core; a shared pool outlives its sessions."""
+
+    def __init__(self, size: int = 0, shared: bool = False) -> None:
+        self.shared = shared
+        self.size = size or torch.get_num_threads()
+        self.start()
+        _pools.add(self)
+
+    def start(self) -> None:
+        """Takes new threads: the first ones, or those of a child process, which has none of its parent's."""
+        self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="situs-inter-op", initializer=_mark_worker)
+
+    def submit(self, work: Any, *arguments: Any) -> None:
+        """Runs some work as soon as a thread is free."""
+        self._executor.submit(work, *arguments)
+
+    def close(self) -> None:
+        """Lets the threads of a session's own pool end when their work is done."""
+        if not self.shared:
+            self._executor.shutdown(wait=False)
+
+
+_pools: WeakSet[Pool] = WeakSet()
+
+
+def _start_all() -> None:
+    for pool in list(_pools):
+        pool.start()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_all)
+_shared: Pool | None = None
+_lock = locks.lock()
+
+
+def shared_pool(size: int = 0) -> Pool:
+    """The threads of the process; their number is settled by whoever asks first."""
+    global _shared
+    with _lock:
+        if _shared is None:
+            _shared = Pool(size, shared=True)
+        return _shared
+
+
+def schedule(plan: Plan, pool: Pool) -> Schedule | None:
+    """How to run a plan on a pool; None if its calls may as well follow each other."""
+    products = (call for call in plan.calls if call.node is not None and PRODUCT in call.node.op_def.traits)
+    several = len({call.device for call in products}) > 1
+    unknown = HEAVY + 1 if several else 0  # on one device, small products are the more likely ones
+    kinds = [_kind(call, unknown) for call in plan.calls]
+    maker = makers(plan.calls)
+    dependencies = [waits_for(call, maker) for call in plan.calls]
+    if not _overlap(kinds, dependencies):
+        return None
+    return Schedule(plan, pool, Ready(kinds, dependencies))
+
+
+def _kind(call: Call, unknown: int) -> str:
+    """What to do with a call; `unknown` is the work of one whose shapes are not known."""
+    if call.node is None:
+        return CHEAP
+    inside = list(operations_in(call.node))
+    if any(BLOCKS in node.op_def.traits for node in inside):
+        return BLOCKING
+    if any(CALLS_PYTHON in node.op_def.traits for node in inside):
+        return SLOW
+    if call.device.is_card:
+        return CHEAP
+    return SLOW if max(_work(node, unknown) for node in inside) > HEAVY else CHEAP
+
+
+def _work(node: Operation, unknown: int) -> int:
+    """Roughly how many multiplications an operation takes, from what is known of shapes."""
+    rule = node.op_def.work_rule
+    if rule is not None:
+        work = rule(node)
+        return unknown if work is None else work
+    sizes = (tensor.shape.num_elements() for tensor in (*node.inputs, *node.outputs))
+    return max((size or 0 for size in sizes), default=0)
+
+
+def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:
+    """Whether two slow calls do not depend on each other: some chain of them is shorter than their number."""
+    if any(kind == BLOCKING and _beside(number, dependencies) for number, kind in enumerate(kinds)):
+        return True  # what may wait for ever must not hold up what does not depend on it
+    depth: list[int] = []
+    for kind, first in zip(kinds, dependencies, strict=True):
+        depth.append(max((depth[i] for i in first), default=0) + (kind != CHEAP))
+    return max(depth, default=0) < sum(kind != CHEAP for kind in kinds)
+
+
+def _beside(number: int, dependencies: list[set[int]]) -> bool:
+    """Whether some call after this one does not wait for it."""
+    after = {number}
+    for other in range(number + 1, len(dependencies)):
+        if not dependencies[other] & after:
+            return True
+        after.add(other)
+    return False
+
+
+class Schedule:
+    """A plan, and who waits for whom in it."""
+
+    def __init__(self, plan: Plan, pool: Pool, ready: Ready) -> None:
+        self.plan = plan
+        self.pool = pool
+        self.ready = ready  # of a run that has not begun
+        self.uses = _use_counts(plan)
+
+    def rounds(self) -> list[list[int]]:
+        """The calls in the order in which they run, as far as that is known; those in one list run side by side."""
+        return rounds(self.ready.again(), self.pool.size)
+
+    def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
+        """Runs the plan and returns what it fetches."""
+        return _Running(self, run, values, recorder).finish()
+
+
+def _use_counts(plan: Plan) -> list[int]:
+    uses = [0] * plan.slots
+    for call in plan.calls:
+        for slot in slots_in(call.inputs):
+            uses[slot] += 1
+    for slot in slots_in(plan.outputs):
+        uses[slot] += 1
+    return uses
+
+
+class _Running:
+    """One run of a schedule."""
+
+    def __init__(self, schedule: Schedule, run: Run, values: Sequence[Any], recorder: Recorder | None) -> None:
+        self.schedule = schedule
+        self.run = run
+        self.recorder = recorder
+        self.values: list[Any] = [None] * schedule.plan.slots
+        for slot, value in zip(schedule.plan.inputs, values, strict=True):
+            self.values[slot] = value
+        self.ready = schedule.ready.again()
+        self.uses = list(schedule.uses)
+        self.lock = threading.Lock()
+        self.over = threading.Event()
+        self.failed = False
+        self.error: Exception | None = None  # until it is raised
+        # A run inside a run (a Python function that runs the session) waits in a worker: the others may do the same.
+        self.is_nested = getattr(_thread, "is_worker", False)
+
+    def finish(self) -> tuple[Any, ...]:
+        """Starts what is ready, waits for the end and returns what is fetched."""
+        self._start(self.ready.first())
+        if self.ready.left:
+            try:
+                self.over.wait()
+            except BaseException:  # interrupted at the keyboard: what has not begun must not happen any more
+                self.run.stop(CancelledError("The run was interrupted."))
+                raise
+        if self.failed:
+            self._raise()
+        return tuple(value_of(source, self.values) for source in self.schedule.plan.outputs)
+
+    def _raise(self) -> NoReturn:
+        """Raises the failure and keeps nothing of it: it holds frames, these hold this run, and both hold values."""
+        error, self.error = self.error, None
+        self.values = [None] * len(self.values)
+        try:
+            raise error or CancelledError("The run failed.")
+        finally:
+            del error
+
+    def _start(self, pieces: list[Work]) -> None:
+        """Hands pieces of work to the pool; one that may wait for another run gets a thread of its own."""
+        for numbers in pieces:
+            if self.is_nested or self.ready.kinds[numbers[0]] == BLOCKING:
+                threading.Thread(target=self._work, args=(numbers,), daemon=True).start()
+            else:
+                self.schedule.pool.submit(self._work, numbers)
+
+    def _work(self, numbers: list[int]) -> None:
+        try:
+            self._work_through(deque(numbers))
+        except BaseException as error:  # whoever waits for the end of the run must hear of it
+            self._fail(UnknownError(f"{type(error).__name__}: {error}"))
+
+    def _work_through(self, todo: deque[int]) -> None:
+        with torch._C._AutoDispatchBelowAutograd():
+            while todo and not self.failed:
+                self._start(self.ready.go_on(todo, self._call(todo.popleft())))
+
+    def _call(self, number: int) -> list[int]:
+        """Makes one call and returns those that are ready now."""
+        call = self.schedule.plan.calls[number]
+        arguments: list[Any] = []
+        try:
+            start = time.time_ns()
+            arguments = [value_of(source, self.values) for source in call.inputs]
+            self.run.check()  # only now: a run that has failed lets go of its values
+            made = call.function(self.run, *arguments) if call.takes_run else call.function(*arguments)
+            if self.recorder is not None:
+                self.recorder.note(call, start, made)
+        except BaseException as raised:
+            error = raised if isinstance(raised, Exception) else UnknownError(f"{type(raised).__name__}: {raised}")
+            self._fail(in_call(explained(error), self.schedule.plan, number, arguments))
+            return []
+        return self._done(number, call, made)
+
+    def _done(self, number: int, call: Call, made: Any) -> list[int]:
+        with self.lock:
+            for slot, value in zip(call.outputs, (made,) if call.single else made, strict=True):
+                self.values[slot] = value if self.uses[slot] else None
+            for slot in slots_in(call.inputs):
+                self.uses[slot] -= 1
+                if not self.uses[slot]:
+                    self.values[slot] = None
+            ready = self.ready.end(number)
+            if not self.ready.left:
+                self.over.set()
+        return ready
+
+    def _fail(self, failure: Exception) -> None:
+        """The first failure ends the run; calls that have begun are told to give up."""
+        with self.lock:
+            if not self.failed:
+                self.failed, self.error = True, failure
+        self.run.stop(failure)
+        self.over.set()
