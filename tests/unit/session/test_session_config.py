@@ -12,6 +12,7 @@ from situs._src.base.budget import ledger, policy
 from situs._src.base.devices.inventory import Inventory
 from situs._src.base.settings import VirtualGpus
 from situs._src.ops.python_function import py_func
+from situs._src.runtime.eager import cuda_memory
 from situs._src.runtime.session import config as session_config
 from tests.conftest import STUCK
 
