@@ -67,7 +67,7 @@ def plain_session(session: Any) -> BaseSession:
     """The session itself, out of what may be wrapped around it; the default one for None.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not one.
     """
     found = get_default_session() if session is None else session
     for _ in range(10):  # a monitored session is a session in a session in ...

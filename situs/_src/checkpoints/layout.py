@@ -30,7 +30,7 @@ def prefix_path(prefix: Any) -> Path:
     text = without_scheme(as_text(prefix))
     if not text or text.endswith("/") or Path(text).name in ("", ".", ".."):
         raise InvalidArgumentError(
-            f"A checkpoint needs a name: {as_text(prefix)!r} is none. Give a path such as 'run/model.ckpt'."
+            f"A checkpoint needs a name: {as_text(prefix)!r} has none. Give a path such as 'run/model.ckpt'."
         )
     return Path(text)
 

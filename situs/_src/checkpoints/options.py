@@ -101,7 +101,7 @@ def as_options(options: Any) -> CheckpointOptions:
     """The options that a program gave; those that nobody asked for, if it gave none.
 
     Raises:
-        DTypeError: these are none.
+        DTypeError: these are not options.
     """
     if options is None:
         return CheckpointOptions()

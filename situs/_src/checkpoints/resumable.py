@@ -27,7 +27,7 @@ class Resumable(abc.ABC):
 
         Raises:
             InvalidArgumentError: it is one of another kind of object.
-            DataLossError: it is none.
+            DataLossError: it is not one.
         """
 
     @abc.abstractmethod

@@ -33,7 +33,7 @@ def _delete_draft(draft: Path, number: int) -> None:
             index = Index.from_bytes(os.pread(number, LARGEST, 0), draft)
             prefix = draft.parent / index.name
             shards = [shard_path(prefix, shard.file) for shard in index.shards]
-            if prefix.parent == draft.parent and not delete_unused(prefix, shards):  # else it is none of ours
+            if prefix.parent == draft.parent and not delete_unused(prefix, shards):  # else it is not one of ours
                 return  # what cannot be deleted now is not forgotten
     draft.unlink(missing_ok=True)
 

@@ -62,7 +62,7 @@ def node_of(dataset: Any, what: str) -> Node:
     """The node of a dataset.
 
     Raises:
-        DTypeError: it is none.
+        DTypeError: it is not one.
     """
     if not isinstance(dataset, Face):
         raise DTypeError(f"{what} takes a tf.data.Dataset, got {shown(dataset)} of type {type(dataset).__name__!r}.")

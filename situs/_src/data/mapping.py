@@ -146,7 +146,7 @@ class Map(Made):
         return self._calls is None or (by_default if self._ordered is None else self._ordered)
 
     def start(self, binding: Binding) -> Stream:
-        """Begins an iteration: in this thread, or with a crew of its own."""
+        """Begins an iteration: in this thread, or with a pool of its own."""
         return self.start_after(binding, 0)
 
     def start_after(self, binding: Binding, count: int) -> Stream:

@@ -33,7 +33,7 @@ from situs._src.data.node import (
     positive,
 )
 from situs._src.data.parallel import Limit, prefetched, read_ahead
-from situs._src.data.worker_pool import Crew
+from situs._src.data.worker_pool import WorkerPool
 
 Opened = Iterator[Any] | Failure
 
@@ -200,13 +200,13 @@ def in_turn_ahead(opened: Iterator[Opened], cycle: int, block: int, workers: int
 
     One thread opens datasets, so that a source of slow elements does not hold up the others, which read.
     """
-    crew = Crew(workers, "interleave")
+    pool = WorkerPool(workers, "interleave")
     try:
-        reading = prefetched(map(partial(_reading, crew, binding), opened), Limit(cycle), binding.life, "open")
+        reading = prefetched(map(partial(_reading, pool, binding), opened), Limit(cycle), binding.life, "open")
         yield from _in_turn(reading, cycle, block)
     finally:
-        crew.close()
+        pool.close()
 
 
-def _reading(crew: Crew, binding: Binding, inner: Opened) -> Opened:
-    return inner if isinstance(inner, Failure) else read_ahead(inner, crew, binding.life)
+def _reading(pool: WorkerPool, binding: Binding, inner: Opened) -> Opened:
+    return inner if isinstance(inner, Failure) else read_ahead(inner, pool, binding.life)

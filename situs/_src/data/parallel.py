@@ -1,8 +1,8 @@
 """Stages that work ahead, in threads: prefetching, mapping in parallel, reading several datasets at once.
 
     prefetched(items, limit)               one thread takes items before they are asked for
-    mapped(items, call, workers)           a crew takes items and calls the function on them
-    read_ahead(items, crew)                one job at a time takes some more of the items
+    mapped(items, call, workers)           a pool takes items and calls the function on them
+    read_ahead(items, pool)                one job at a time takes some more of the items
 
 All of them hand over runs of items, as many as their `Pace` says, and keep what waits in memory bounded. Their threads
 end when the stream is dropped.
@@ -22,7 +22,7 @@ from typing import Any
 
 from situs._src.base.errors import OpError
 from situs._src.data.node import Failure, Life
-from situs._src.data.worker_pool import POLL, Crew, Job, Pace
+from situs._src.data.worker_pool import POLL, Job, Pace, WorkerPool
 
 Items = Iterator[Any]
 Run = tuple[list[Any], bool]  # some items, and whether they were the last
@@ -88,8 +88,8 @@ def _bytes_of(item: Any) -> int:
 
 def prefetched(items: Items, limit: Limit, life: Life, purpose: str = "prefetch") -> Items:
     """The same items, taken by a thread before they are asked for."""
-    crew = Crew(1, purpose)
-    line = _Ahead(items, limit, crew, life)
+    pool = WorkerPool(1, purpose)
+    line = _Ahead(items, limit, pool, life)
     ended = False
     try:
         while not ended:
@@ -102,7 +102,7 @@ def prefetched(items: Items, limit: Limit, life: Life, purpose: str = "prefetch"
             while taken:
                 yield taken.pop(0)
     finally:
-        crew.close()
+        pool.close()
 
 
 def interrupted(wait: Callable[[], None], life: Life) -> Failure | None:
@@ -125,10 +125,10 @@ _MOST_JOBS = 2**12  # waiting at a time: a buffer of a billion items is filled a
 class _Ahead:
     """The jobs of one thread that takes items."""
 
-    def __init__(self, items: Items, limit: Limit, crew: Crew, life: Life) -> None:
+    def __init__(self, items: Items, limit: Limit, pool: WorkerPool, life: Life) -> None:
         self._items = items
         self._limit = limit
-        self._crew = crew
+        self._pool = pool
         self._life = life
         self._pace = Pace()
         self._jobs: deque[tuple[Job, int]] = deque()
@@ -140,7 +140,7 @@ class _Ahead:
         most = self._limit.size
         while (room := most - held - self._pending) > 0 and len(self._jobs) < _MOST_JOBS:
             count = min(self._pace.size, max(most // 2, 1), room)
-            self._jobs.append((self._crew.submit(_taker(self._items, self._pace, count)), count))
+            self._jobs.append((self._pool.submit(_taker(self._items, self._pace, count)), count))
             self._pending += count
 
     def wait(self) -> None:
@@ -172,13 +172,13 @@ def mapped(items: Items, call: Callable[[Any], Any], workers: int, ordered: bool
         ordered: Whether the results come in the order of the items, rather than as they are done.
         life: Says when to give up.
     """
-    crew, work = Crew(workers, "map"), _Work(items, call)
+    pool, work = WorkerPool(workers, "map"), _Work(items, call)
     line = _InOrder(life) if ordered else _AsDone(life)
     ended = False
     try:
         while True:
             while len(line) < workers and not ended:
-                line.add(crew, work.next_job())
+                line.add(pool, work.next_job())
             if not len(line):
                 return
             while (failure := interrupted(line.wait, life)) is not None:
@@ -187,7 +187,7 @@ def mapped(items: Items, call: Callable[[Any], Any], workers: int, ordered: bool
             ended |= was_last
             yield from made
     finally:
-        crew.close()
+        pool.close()
 
 
 class _Work:
@@ -233,8 +233,8 @@ class _InOrder:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    def add(self, crew: Crew, work: Callable[[], Run]) -> None:
-        self._jobs.append(crew.submit(work))
+    def add(self, pool: WorkerPool, work: Callable[[], Run]) -> None:
+        self._jobs.append(pool.submit(work))
 
     def wait(self) -> None:
         self._jobs[0].wait(self._life)
@@ -256,8 +256,8 @@ class _AsDone:
     def __len__(self) -> int:
         return self._pending
 
-    def add(self, crew: Crew, work: Callable[[], Run]) -> None:
-        crew.submit(work, self._done)
+    def add(self, pool: WorkerPool, work: Callable[[], Run]) -> None:
+        pool.submit(work, self._done)
         self._pending += 1
 
     def wait(self) -> None:
@@ -282,7 +282,7 @@ _CONVINCED = 4  # slow calls more than quick ones; the first call, and the tenth
 
 
 def tuned(items: Items, call: Callable[[Any], Any], workers: int, ordered: bool, life: Life) -> Items:
-    """What a function makes of the items: here as long as it is quick, by a crew from when it proves to be slow."""
+    """What a function makes of the items: here as long as it is quick, by a pool from when it proves to be slow."""
     slow = 0
     for item in items:
         start = time.perf_counter()
@@ -297,20 +297,20 @@ def tuned(items: Items, call: Callable[[Any], Any], workers: int, ordered: bool,
 # Reading ahead.
 
 
-def read_ahead(items: Items, crew: Crew, life: Life) -> Items:
-    """The same items, the next of them taken by a crew that also serves others. The first job begins at once."""
+def read_ahead(items: Items, pool: WorkerPool, life: Life) -> Items:
+    """The same items, the next of them taken by a pool that also serves others. The first job begins at once."""
     pace = Pace(16)
-    first = crew.submit(_taker(items, pace, pace.size))
-    return _reading(items, crew, life, pace, first)
+    first = pool.submit(_taker(items, pace, pace.size))
+    return _reading(items, pool, life, pace, first)
 
 
-def _reading(items: Items, crew: Crew, life: Life, pace: Pace, job: Job) -> Items:
+def _reading(items: Items, pool: WorkerPool, life: Life, pace: Pace, job: Job) -> Items:
     while True:
         while (failure := interrupted(partial(job.wait, life), life)) is not None:
             yield failure
         taken, ended = job.result()
         if not ended:
-            job = crew.submit(_taker(items, pace, pace.size))
+            job = pool.submit(_taker(items, pace, pace.size))
         yield from taken
         if ended:
             return

@@ -53,7 +53,7 @@ class Position(NamedTuple):
         """The position that was saved.
 
         Raises:
-            DataLossError: this is none.
+            DataLossError: this is not one.
         """
         try:
             found = loads(content)

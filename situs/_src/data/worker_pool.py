@@ -1,7 +1,7 @@
 """Crews: threads that work ahead of whoever wants the results.
 
-    crew = Crew(2, "map")
-    job = crew.submit(work)        begins as soon as a thread is free
+    pool = WorkerPool(2, "map")
+    job = pool.submit(work)        begins as soon as a thread is free
     job.wait(life)                 until it is done, or nobody wants it any more
     job.result()
 
@@ -9,7 +9,7 @@ The threads belong to one iteration and hold nothing but the work they are given
 is called, and they end with what they have in hand. They start with the first job. A `Pace` says how many elements make
 a job, so that handing them from thread to thread costs little even if the work on each takes no time.
 
-A child process has none of its parent's threads: a crew takes new ones there, and jobs of the parent are lost.
+A child process has none of its parent's threads: a pool takes new ones there, and jobs of the parent are lost.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Job:
             del self, error  # the error holds this frame, which shall not hold the error
 
 
-class Crew:
+class WorkerPool:
     """Some threads, and the jobs that they have to do.
 
     Args:
@@ -159,13 +159,13 @@ def _work_through(jobs: SimpleQueue[Job | None]) -> None:
         del job  # it holds a result, and this thread may wait long for the next one
 
 
-_running: WeakSet[Crew] = WeakSet()
+_running: WeakSet[WorkerPool] = WeakSet()
 
 
 @atexit.register  # after `ending` has registered, so that threads are told to stop before they are waited for
 def _close_all() -> None:
-    for crew in list(_running):
-        crew.close()
+    for pool in list(_running):
+        pool.close()
 
 
 class Pace:

@@ -26,7 +26,7 @@ def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool =
         The path of the file.
 
     Raises:
-        TypeError: there is no graph, or a path is none.
+        TypeError: there is no graph, or a path is not one.
         OpError: the file cannot be written.
     """
     from situs._src.base.proto.formats import to_text  # here, because it loads protobuf

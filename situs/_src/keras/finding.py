@@ -38,7 +38,7 @@ class Shelf:
         """The object that a name, plain data or the object itself stands for; None for None.
 
         Raises:
-            ValueError: it is none of these.
+            ValueError: it is not one of these.
         """
         if identifier is None:
             return None

@@ -62,7 +62,7 @@ def parse_equation(text: str) -> Equation:
     """Reads an einsum equation.
 
     Raises:
-        InvalidArgumentError: it is none.
+        InvalidArgumentError: it is not one.
     """
     left, arrow, right = text.replace(" ", "").partition("->")
     operands = tuple(left.split(","))
@@ -224,7 +224,7 @@ def einsum(equation: str, *inputs: Any, optimize: Any = "greedy", name: str | No
         name: A name for the op.
 
     Raises:
-        ValueError: the equation is none, or does not fit the operands.
+        ValueError: the equation is not a valid one, or does not fit the operands.
     """
     if not isinstance(equation, str):
         raise DTypeError(f"An einsum equation is a string such as 'ij,jk->ik', got {equation!r}.")
@@ -248,7 +248,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = "Tensordot") -> Tens
         name: A name for the op.
 
     Raises:
-        ValueError: the axes are none, or their sizes differ.
+        ValueError: the axes are not valid, or their sizes differ.
     """
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     if a.shape.rank is None or b.shape.rank is None or not is_plain(axes):

@@ -175,7 +175,7 @@ def case(
         name: A name for the operation.
 
     Raises:
-        TypeError: the pairs are none.
+        TypeError: these are not pairs.
         InvalidArgumentError: no predicate is true and there is no `default`, or several are and `exclusive` is set.
     """
     return choose(pred_fn_pairs, default, exclusive, name, cond)

@@ -112,7 +112,7 @@ def case(
         name: A name for the operation.
 
     Raises:
-        TypeError: the pairs are none.
+        TypeError: these are not pairs.
         InvalidArgumentError: no predicate is true and there is no `default`, or several are and `exclusive` is set.
     """
 
@@ -142,16 +142,16 @@ def while_loop(
         cond: A function of the loop variables that returns a boolean scalar.
         body: A function of the loop variables that returns their next values, in the same form.
         loop_vars: A list or tuple of the first values: tensors, or lists, tuples and dictionaries of them.
-        shape_invariants: Shapes that hold in every turn, where they are less known than at the start.
-        parallel_iterations: Accepted for TensorFlow's programs; turns follow each other here.
+        shape_invariants: Shapes that hold in every iteration, where they are less known than at the start.
+        parallel_iterations: Accepted for TensorFlow's programs; iterations follow each other here.
         back_prop: Accepted for TensorFlow's programs.
         swap_memory: Accepted for TensorFlow's programs.
         name: A name for the operation.
-        maximum_iterations: The most turns to make.
+        maximum_iterations: The most iterations to make.
         return_same_structure: Whether the result has the form of `loop_vars`.
 
     Returns:
-        The loop variables after the last turn, in the form in which the body returns them; a single one as it is,
+        The loop variables after the last iteration, in the form in which the body returns them; a single one as it is,
         unless `return_same_structure` is set.
     """
     check_loop(cond, body, loop_vars, parallel_iterations)

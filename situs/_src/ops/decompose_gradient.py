@@ -167,7 +167,7 @@ def _tall_qr_gradient(of_q: Tensor, of_r: Tensor, q: Tensor, r: Tensor) -> Tenso
     within = matmul(q, of_q, adjoint_a=True)
     triangle = subtract(matmul(r, of_r, adjoint_b=True), adjoint_of(within))
     skew = band_part(subtract(triangle, adjoint_of(triangle)), -1, 0)
-    if q.dtype.is_complex:  # the diagonal of r is real, and what would turn it is none of the gradient
+    if q.dtype.is_complex:  # the diagonal of r is real, and what would turn it is not one of the gradient
         diagonal = diag_part(triangle)
         skew = add(skew, conjugated(diag(subtract(diagonal, _real_part(diagonal)))))
     return add(
@@ -247,7 +247,7 @@ def eig_gradient(grads: list[Any], input: Tensor, e: Tensor, v: Tensor, *, compu
     inner = None if of_e is None else diag(of_e)
     if of_v is not None:
         within = matmul(v, of_v, adjoint_a=True)
-        # Vectors have length one: what would change that is none of the gradient.
+        # Vectors have length one: what would change that is not one of the gradient.
         lengths = _real_part(diag_part(within))
         within = subtract(within, matmul(v, multiply(v, expand_dims(lengths, -2)), adjoint_a=True))
         gaps = conjugated(subtract(expand_dims(e, -2), expand_dims(e, -1)))

@@ -71,10 +71,10 @@ def map_fn(
 
 
 def _mapped(fn: Callable[[Any], Any], rows: Elems, form: Any, wanted: Sequence[tuple[DType, TensorShape]]) -> Any:
-    def turn(state: Any, row: Any) -> tuple[Any, list[Any]]:
+    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
         return state, _leaves(fn(row), form)
 
-    walk = Walk(rows, turn, wanted)
+    walk = Walk(rows, body, wanted)
     if rows.known == 0 and rows.graph is None:  # nothing will be made to see the shapes of
         _, kinds = _results(lambda row: [convert_to_tensor(leaf) for leaf in _leaves(fn(row), form)], rows)
         walk.shapes = [shape.merge_with(found) for shape, (_, found) in zip(walk.shapes, kinds, strict=True)]
@@ -160,10 +160,10 @@ def _folded(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, revers
     state = _first(rows, initializer, reverse)
     form, _ = take_apart(state)
 
-    def turn(state: Any, row: Any) -> tuple[Any, list[Any]]:
+    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
         return put_together(form, _leaves(fn(state, row), form)), []
 
-    return Walk(rows, turn, reverse=reverse).run(state, skip_first=initializer is None)[0]
+    return Walk(rows, body, reverse=reverse).run(state, skip_first=initializer is None)[0]
 
 
 @export("scan")
@@ -207,11 +207,11 @@ def _scanned(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, rever
     form, first = take_apart(state)
     wanted = [(tensor.dtype, UNKNOWN) for tensor in first]
 
-    def turn(state: Any, row: Any) -> tuple[Any, list[Any]]:
+    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
         made = _leaves(fn(state, row), form)
         return put_together(form, made), made
 
-    walk = Walk(rows, turn, wanted, reverse)
+    walk = Walk(rows, body, wanted, reverse)
     walk.shapes = [tensor.shape for tensor in first]
     made = walk.run(state, skip_first=initializer is None)[1]
     return put_together(form, made if initializer is not None else _with_first(made, first, reverse))

@@ -58,15 +58,15 @@ def while_loop(
         cond: A function of the loop variables that returns a boolean scalar.
         body: A function of the loop variables that returns their next values, in the same form.
         loop_vars: A list or tuple of the first values: tensors, or lists, tuples and dictionaries of them.
-        shape_invariants: Shapes that hold in every turn, where they are less known than at the start.
-        parallel_iterations: Accepted for TensorFlow's programs; turns follow each other here.
+        shape_invariants: Shapes that hold in every iteration, where they are less known than at the start.
+        parallel_iterations: Accepted for TensorFlow's programs; iterations follow each other here.
         back_prop: Accepted for TensorFlow's programs.
         swap_memory: Accepted for TensorFlow's programs.
-        maximum_iterations: The most turns to make.
+        maximum_iterations: The most iterations to make.
         name: A name for the operation.
 
     Returns:
-        The loop variables after the last turn, in the form of `loop_vars`.
+        The loop variables after the last iteration, in the form of `loop_vars`.
 
     Example:
         >>> import situs as tf
@@ -83,7 +83,7 @@ def while_loop(
 def settling_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shapes: Any = None, name: str | None = None
 ) -> Any:
-    """`while_loop`, where the shapes of the variables may be less known after a turn than before it.
+    """`while_loop`, where the shapes of the variables may be less known after a iteration than before it.
 
     AutoGraph has words of its own for loops that change shapes, and nobody declares the shapes of gradients.
     """
@@ -114,12 +114,17 @@ class Holders:
         """Runs the loop with what they hold in their places."""
         start = put_together(self._form, [_bare(leaf) for leaf in self._leaves])
 
-        def turn(*state: Any) -> Any:
+        def iteration(*state: Any) -> Any:
             form, leaves = take_apart(as_sequence(body(*self._filled(state))))
             return put_together(form, [_bare(leaf) for leaf in leaves])
 
         last = while_loop(
-            lambda *state: cond(*self._filled(state)), turn, start, invariants, maximum_iterations=maximum, name=name
+            lambda *state: cond(*self._filled(state)),
+            iteration,
+            start,
+            invariants,
+            maximum_iterations=maximum,
+            name=name,
         )
         return self._filled(last)
 
@@ -167,7 +172,7 @@ def check_loop(cond: Any, body: Any, loop_vars: Any, parallel_iterations: Any) -
 
 
 class Parts(NamedTuple):
-    """The graphs of a loop, and the shapes that hold in every turn."""
+    """The graphs of a loop, and the shapes that hold in every iteration."""
 
     test: Inner
     step: Inner
@@ -179,9 +184,9 @@ class Loop:
 
     Args:
         cond: As in `while_loop`, and so are `body` and `loop_vars`.
-        invariants: The shapes that hold in every turn; those of the first values by default.
-        maximum: The most turns to make.
-        settles: Whether less may be known of a shape after a turn than before it.
+        invariants: The shapes that hold in every iteration; those of the first values by default.
+        maximum: The most iterations to make.
+        settles: Whether less may be known of a shape after a iteration than before it.
     """
 
     def __init__(
@@ -201,7 +206,7 @@ class Loop:
         self.invariants = None if invariants is None else self._flat_shapes(invariants)
         self.maximum = None if maximum is None else _as_count(maximum)
         self.settles = settles
-        self.body_form: Any = self.form  # after a turn: that of what the body returned
+        self.body_form: Any = self.form  # after a iteration: that of what the body returned
 
     def _flat_shapes(self, invariants: Any) -> list[TensorShape]:
         """The shapes given for the loop variables, one for each.
@@ -223,16 +228,16 @@ class Loop:
     def run_now(self) -> Any:
         """Runs the loop."""
         most = None if self.maximum is None else int(self.maximum)
-        leaves, turns = self.start, 0
+        leaves, iterations = self.start, 0
         for leaf in leaves:
             if not _is_held(leaf):
                 convert_to_tensor(leaf)  # refuses what no loop can have, before a function of the program meets it
-        while most is None or turns < most:
+        while most is None or iterations < most:
             state = put_together(self.form, leaves)
             if not self.cond(*state):
                 break
             leaves = self._leaves(self.body(*state))
-            turns += 1
+            iterations += 1
         return put_together(self.form, [leaf if _is_held(leaf) else convert_to_tensor(leaf) for leaf in leaves])
 
     def _leaves(self, returned: Any) -> list[Any]:
@@ -261,22 +266,22 @@ class Loop:
         with building(graph):
             start = [symbolic(graph, value) for value in self.start]
             if self.maximum is None:
-                return self._hold(graph, name, start, self.cond, self._turn)
+                return self._hold(graph, name, start, self.cond, self._body)
             first = [symbolic(graph, constant(0)), *start]
             return self._hold(graph, name, first, *self._counted(), counted=True)[1:]
 
-    def _turn(self, *state: Any) -> list[Any]:
+    def _body(self, *state: Any) -> list[Any]:
         return self._leaves(self.body(*state))
 
     def _counted(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """The two functions of the loop, with one more variable that counts the turns."""
+        """The two functions of the loop, with one more variable that counts the iterations."""
         most = self.maximum
 
-        def test(turn: Any, *state: Any) -> Any:
-            return logical_and(less(turn, most), self.cond(*state))
+        def test(iteration: Any, *state: Any) -> Any:
+            return logical_and(less(iteration, most), self.cond(*state))
 
-        def step(turn: Any, *state: Any) -> list[Any]:
-            return [add(turn, 1), *self._turn(*state)]
+        def step(iteration: Any, *state: Any) -> list[Any]:
+            return [add(iteration, 1), *self._body(*state)]
 
         return test, step
 
@@ -286,12 +291,12 @@ class Loop:
         name: str | None,
         start: list[SymbolicTensor],
         cond: Callable[..., Any],
-        turn: Callable[..., list[Any]],
+        iteration: Callable[..., list[Any]],
         counted: bool = False,
     ) -> list[SymbolicTensor]:
         form = Form(tuple, (LEAF, *self.form.items)) if counted else self.form
         shapes = self._first_shapes(start, counted)
-        parts = _settled(graph, (cond, turn), form, start, shapes, self.settles)
+        parts = _settled(graph, (cond, iteration), form, start, shapes, self.settles)
         captured = captured_by(parts.test.graph, parts.step.graph)
         results = [(tensor.dtype, shape) for tensor, shape in zip(start, parts.shapes, strict=True)]
         graphs = {"cond": parts.test.graph, "body": parts.step.graph}
@@ -317,7 +322,7 @@ def as_sequence(returned: Any) -> Any:
 
 
 def _as_count(maximum: Any) -> Any:
-    """The most turns: a Python number, or a scalar tensor.
+    """The most iterations: a Python number, or a scalar tensor.
 
     Raises:
         TypeError: it is no integer.
@@ -373,7 +378,7 @@ def _settled(
     shapes: list[TensorShape],
     settles: bool,
 ) -> Parts:
-    """The graphs of a loop, of which a turn keeps what is known of the shapes.
+    """The graphs of a loop, of which a iteration keeps what is known of the shapes.
 
     If the loop `settles`, both are traced again, with less known of the shapes, until that is so.
     """
@@ -409,7 +414,7 @@ def _check_dtypes(start: Sequence[SymbolicTensor], step: Inner) -> None:
 
 
 def _changed(start: Sequence[SymbolicTensor], shapes: Sequence[TensorShape], step: Inner) -> ArgumentError:
-    """What to say of a turn after which a shape is another one than before it, or less known."""
+    """What to say of a iteration after which a shape is another one than before it, or less known."""
     made = [shape for _, shape in step.kinds]
     tensor, before, after = next(each for each in zip(start, shapes, made, strict=True) if common(*each[1:]) != each[1])
     return ArgumentError(

@@ -96,7 +96,7 @@ def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torc
     """For each row of `logits`, `count` classes with probabilities softmax(row).
 
     Classes whose logits are not finite are never drawn. Of a row without finite logits the class
-    is the number of classes, which is none of them, as in TensorFlow.
+    is the number of classes, which is not one of them, as in TensorFlow.
     """
     if not logits.numel():
         return torch.empty(len(logits), count, dtype=TORCH_DTYPE[dtype], device=logits.device)

@@ -76,26 +76,26 @@ class Elems:
         self._lists = [from_tensor(tensor) for tensor in self.tensors]
 
 
-Turn = Callable[[Any, Any], tuple[Any, list[Any]]]
+Body = Callable[[Any, Any], tuple[Any, list[Any]]]
 
 
 class Walk:
-    """Goes through rows with a state, and keeps what each turn makes.
+    """Goes through rows with a state, and keeps what each iteration makes.
 
     Args:
         elems: What to go through.
-        turn: From the state and a row to the next state and what is kept.
+        body: From the state and a row to the next state and what is kept.
         wanted: The dtypes of what is kept, and what is known of its shapes.
         reverse: Whether to begin with the last row.
     """
 
     def __init__(
-        self, elems: Elems, turn: Turn, wanted: Sequence[tuple[DType, TensorShape]] = (), reverse: bool = False
+        self, elems: Elems, body: Body, wanted: Sequence[tuple[DType, TensorShape]] = (), reverse: bool = False
     ) -> None:
         self.elems = elems
-        self.turn = turn
+        self.body = body
         self.wanted = list(wanted)
-        self.shapes = [shape for _, shape in self.wanted]  # as the last turn that was looked at made them
+        self.shapes = [shape for _, shape in self.wanted]  # as the last iteration that was looked at made them
         self.reverse = reverse
 
     def run(self, state: Any, skip_first: bool = False) -> tuple[Any, list[Tensor]]:
@@ -107,7 +107,7 @@ class Walk:
             return self._build(graph, state, skip_first)
 
     def _kept(self, made: list[Any]) -> list[Tensor]:
-        """What a turn made, as tensors of the right dtypes."""
+        """What a iteration made, as tensors of the right dtypes."""
         kept = []
         for value, (dtype, shape) in zip(made, self.wanted, strict=True):
             tensor = read(value) if is_tensor(value) else convert_to_tensor(value, dtype)
@@ -129,7 +129,7 @@ class Walk:
         numbers = list(range(int(self.elems.count())))
         ordered = numbers[::-1] if self.reverse else numbers
         for number in ordered[1:] if skip_first else ordered:
-            state, made = self.turn(state, self.elems.row(number))
+            state, made = self.body(state, self.elems.row(number))
             for column, value in zip(columns, self._kept(made), strict=True):
                 column.append(value)
         return state, [self._as_tensor(column, i) for i, column in enumerate(columns)]
@@ -153,7 +153,7 @@ class Walk:
             return number >= 0 if self.reverse else number < count
 
         def body(number: Any, state: Any, rows: Any) -> Any:
-            state, made = self.turn(state, self.elems.row(number))
+            state, made = self.body(state, self.elems.row(number))
             place = number - skip if skip and not self.reverse else number
             added = [set_row([row], place, value) for row, value in zip(rows, self._kept(made), strict=True)]
             return number + step, state, added

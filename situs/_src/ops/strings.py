@@ -254,7 +254,7 @@ _POWERS = 10.0 ** np.arange(_EXACT + 1)
 
 
 def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
-    """Numbers written as ``-12.5`` with few digits, all together; None if one is written otherwise, or is none.
+    """Numbers written as ``-12.5`` with few digits, all together; None if one is written otherwise, or is not a number.
 
     Their digits are an integer, read by NumPy, which a power of ten divides: both exact, so the quotient is rounded
     once, as it should be.

@@ -115,7 +115,7 @@ class FileWriter:
         """Adds a ``MetaGraphDef``.
 
         Raises:
-            TypeError: it is none.
+            TypeError: it is not one.
         """
         if not isinstance(meta_graph_def, messages.proto("meta_graph_pb2").MetaGraphDef):
             raise DTypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
@@ -145,7 +145,7 @@ class FileWriter:
         """Adds a ``SessionLog``: that a session started, stopped or saved a checkpoint.
 
         Raises:
-            TypeError: it is none.
+            TypeError: it is not one.
         """
         if not isinstance(session_log, messages.proto("event_pb2").SessionLog):
             raise DTypeError(f"A session is logged by a tf.SessionLog, got {shown(session_log)}.")
@@ -155,7 +155,7 @@ class FileWriter:
         """Adds an ``Event`` as it is.
 
         Raises:
-            TypeError: it is none.
+            TypeError: it is not one.
         """
         if not isinstance(event, messages.proto("event_pb2").Event):
             raise DTypeError(f"An event is a tf.Event, got {shown(event)}.")
@@ -258,7 +258,7 @@ def parsed(kind: Any, data: bytes) -> Any:
     """The message of some bytes.
 
     Raises:
-        DataLossError: they are none.
+        DataLossError: they are not events.
     """
     try:
         return kind.FromString(data)

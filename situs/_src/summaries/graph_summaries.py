@@ -105,7 +105,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     """A summary of strings, which TensorBoard shows as Markdown, and a table of them as a table.
 
     Raises:
-        ValueError: the tensor is none of strings.
+        ValueError: the tensor does not hold strings.
     """
     tensor = convert_to_tensor(tensor)
     if tensor.dtype is not dt.string:

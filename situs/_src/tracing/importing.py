@@ -84,7 +84,7 @@ def read_graph_def(content: Any) -> GraphDef:
     """A ``GraphDef`` from itself, from the bytes of its ``SerializeToString``, or from its text or JSON.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: it is not one of these.
     """
     if isinstance(content, GraphDef):
         return content

@@ -241,7 +241,7 @@ def fit_tensor(spec: TensorSpec, value: Any) -> Any:
     """A value as a tensor of some kind; a tensor, or the spec of one, as it is.
 
     Raises:
-        TypeError: it is none of that kind.
+        TypeError: it is not one of that kind.
     """
     value = read(value)
     if not isinstance(value, (Tensor, TensorSpec)):

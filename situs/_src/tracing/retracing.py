@@ -1,7 +1,7 @@
 """Noticing that graphs are made too often, and saying so.
 
 Making a graph takes about a thousand times as long as running a small one. Functions with the same code count
-together, so that a ``tf.function`` made anew in every turn of a loop is found out as well.
+together, so that a ``tf.function`` made anew in every iteration of a loop is found out as well.
 """
 
 from __future__ import annotations

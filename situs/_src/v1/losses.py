@@ -53,10 +53,10 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: Any) -> None:
-        """Refuses what is none of them.
+        """Refuses what is not one of them.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not one.
         """
         if key not in cls.all():
             raise ArgumentError(f"Invalid Reduction Key {shown(key)}. Key should be one of {cls.all()}.")

@@ -234,7 +234,9 @@ class RefVariable(Updatable, metaclass=Created):
         scope = f"{import_scope}/" if import_scope else ""
         state = graph.as_graph_element(scope + message.variable_name)
         if not isinstance(state, SymbolicTensor) or state.op.type != "Variable":
-            raise ArgumentError(f"'{message.variable_name}' is called a variable, but is none in this graph.")
+            raise ArgumentError(
+                f"'{message.variable_name}' is called a variable, but this graph has none of that name."
+            )
         self._variable, self._shape = state, state.shape
         self._read_before_changes = False
         self._initializer = graph.as_graph_element(scope + message.initializer_name)

@@ -149,7 +149,7 @@ def _changed(ref: Any, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any
     if isinstance(ref, SymbolicTensor) and ref.is_ref:  # what an assignment returned
         return apply(update, (ref, *inputs), attrs, name)
     raise DTypeError(
-        f"{update.name} changes a variable, and {ref!r} is none. Make one with tf.Variable or tf.get_variable."
+        f"{update.name} changes a variable, and {ref!r} is not one. Make one with tf.Variable or tf.get_variable."
     )
 
 

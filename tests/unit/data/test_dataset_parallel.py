@@ -17,7 +17,7 @@ import situs as tf
 from situs import errors
 from situs._src.data.node import Life
 from situs._src.data.parallel import Limit, TunedLimit, prefetched
-from situs._src.data.worker_pool import Crew, Pace
+from situs._src.data.worker_pool import Pace, WorkerPool
 from situs.data import AUTOTUNE, Dataset, Options
 from tests.unit.data.conftest import LIMIT, stands_in, working
 
@@ -339,7 +339,7 @@ def test_closing_wakes_whoever_waits(ended):
 
     waiting = threading.Thread(target=wait, args=(elements,))
     waiting.start()
-    stands_in(waiting, "crew.py")
+    stands_in(waiting, "pool.py")
     elements.close()
     waiting.join(LIMIT)
     assert outcome == ["cancelled"]
@@ -436,17 +436,17 @@ def test_a_pace_quickens_and_slows_down():
 
 
 def test_a_crew_passes_on_what_its_work_raises():
-    crew = Crew(1, "test")
+    pool = WorkerPool(1, "test")
 
     def fail():
         raise KeyError("inside")
 
-    job = crew.submit(fail)
+    job = pool.submit(fail)
     job.wait(Life())
     with pytest.raises(KeyError, match="inside"):
         job.result()
-    crew.close()
-    crew.close()
+    pool.close()
+    pool.close()
 
 
 def test_a_stream_that_raises_raises_in_the_consumer(ended):

@@ -79,7 +79,7 @@ def check_fraction(fraction: object) -> float:
     """The fraction as a number.
 
     Raises:
-        InvalidArgumentError: it is none, or there is no such share of a card.
+        InvalidArgumentError: it is not one, or there is no such share of a card.
     """
     value = settings.number(fraction)
     if not 0.0 < value <= 1.0:

@@ -68,7 +68,7 @@ class Scope:
         """The scope for `request` inside this one.
 
         None leads out of all scopes. Where functions are called, scopes are not kept: a function may be made
-        anew in every turn of a loop, and nothing is remembered under it anyway.
+        anew in every iteration of a loop, and nothing is remembered under it anyway.
         """
         if request is None:
             return ROOT

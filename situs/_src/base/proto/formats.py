@@ -64,7 +64,7 @@ def _decoded(text: Any) -> str:
             return bytes(content).decode()
     except UnicodeError as error:
         raise ParseError(f"The text of a message is Unicode: {error}.") from None
-    raise ParseError(f"A message is parsed from a string; got a {type(text).__name__} that is none.")
+    raise ParseError(f"A message is parsed from a string; got a {type(text).__name__} that is not one.")
 
 
 def to_json(message: Any) -> str:
@@ -90,7 +90,7 @@ def from_bytes(data: bytes, kind: type[M]) -> M:
     """The message that was written to bytes.
 
     Raises:
-        DataLossError: the bytes are none.
+        DataLossError: the bytes are not a message.
     """
     try:
         return kind.FromString(data)  # type: ignore[attr-defined, no-any-return]
@@ -102,7 +102,7 @@ def read_any(content: bytes, kind: type[M]) -> M:
     """The message in a file: bytes, text, or the JSON that Situs 0.1 wrote in the place of bytes.
 
     Raises:
-        InvalidArgumentError: it is none of them.
+        InvalidArgumentError: it is not one of them.
     """
     if content.startswith(b"{"):  # which no message of bytes begins with
         return from_json(content, kind())

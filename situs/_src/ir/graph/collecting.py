@@ -83,4 +83,4 @@ def _as_pattern(scope: Any) -> re.Pattern[str]:
     try:
         return re.compile(scope)
     except (TypeError, re.error) as error:
-        raise DTypeError(f"A scope to look for is a regular expression; {shown(scope)} is none: {error}.") from None
+        raise DTypeError(f"A scope to look for is a regular expression; {shown(scope)} is not: {error}.") from None

@@ -301,7 +301,7 @@ def op(
 
     Raises:
         AlreadyExistsError: there is an op of that name.
-        InvalidArgumentError: the name, the signature or a set of dtypes is none.
+        InvalidArgumentError: the name, the signature or a set of dtypes is not valid.
     """
     if not isinstance(name, str) or not name:
         raise ArgumentError(f"The name of an op is a word such as 'MatMul', got {shown(name)}.")

@@ -44,10 +44,10 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: Any) -> None:
-        """Refuses what is none of them.
+        """Refuses what is not one of them.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not one.
         """
         if key is not None and key not in cls.all():
             raise ArgumentError(

@@ -66,7 +66,7 @@ def get(identifier: Any) -> Any:
     """A metric: from its name, from plain data, or itself.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: it is not one of these.
     """
     if isinstance(identifier, (str, dict)):
         return deserialize(identifier)

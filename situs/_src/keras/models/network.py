@@ -116,7 +116,7 @@ def _ordered(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Node
         if node is None or isinstance(node.layer, InputLayer):
             names = ", ".join(leaf.name for leaf in inputs)
             raise ArgumentError(
-                f"The outputs of the model need {tensor!r}, which is none of its inputs ({names}). Name it there too."
+                f"The outputs of the model need {tensor!r}, which is not one of its inputs ({names}). Name it there."
             )
         if entered:
             done.add(id(node))

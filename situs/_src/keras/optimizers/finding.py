@@ -52,7 +52,7 @@ def get(identifier: Any) -> Any:
     """An optimizer: from its name, from plain data, or itself.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: it is not one of these.
     """
     if identifier is None or isinstance(identifier, Optimizer):
         return identifier

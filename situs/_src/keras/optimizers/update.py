@@ -61,7 +61,7 @@ def state_of(variable: Any, graph: Graph) -> SymbolicTensor:
 
 
 def _no_variable(value: Any) -> DTypeError:
-    return DTypeError(f"Optimizers change variables, and {shown(value)} is none. Make one with tf.Variable.")
+    return DTypeError(f"Optimizers change variables, and {shown(value)} is not one. Make one with tf.Variable.")
 
 
 # In a graph.

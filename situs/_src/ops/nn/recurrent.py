@@ -151,11 +151,11 @@ def lstm(z: Any, recurrent: Any, h: Any, c: Any) -> tuple[Tensor, Tensor, Tensor
 def lstm_in_steps(z: Tensor, recurrent: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The same, step by step: an op for each thing that a step does."""
 
-    def turn(states: list[Any], row: Any) -> tuple[list[Any], list[Any]]:
+    def body(states: list[Any], row: Any) -> tuple[list[Any], list[Any]]:
         output, carried = lstm_step(row + matmul(states[0], recurrent), states[1])
         return [output, carried], [output]
 
-    (h, c), (y,) = Walk(Elems(z), turn, [(h.dtype, h.shape)]).run([h, c])
+    (h, c), (y,) = Walk(Elems(z), body, [(h.dtype, h.shape)]).run([h, c])
     return y, h, c
 
 

@@ -1,7 +1,7 @@
 """What a run will hold on each device, before it runs.
 
-The calls of a plan are gone through on paper (`runtime.abstract.plan`), and the memory of their values comes and
-goes as it will in the run: results are there while the inputs still are, and what nobody uses any more goes.
+The calls of a plan are gone through on abstract values (`runtime.abstract.plan`), and the memory of their values comes
+and goes as it will in the run: results are there while the inputs still are, and what nobody uses any more goes.
 
     GPU:0    held before    variables, constants
              + while it runs, at most    the values of one moment, the *peak*
@@ -21,7 +21,7 @@ from situs._src.base.export import export
 from situs._src.ir.graph.origin import line_of
 from situs._src.ir.registry.traits import MATRIX_LIBRARY
 from situs._src.runtime.abstract.plan import Step, Steps, walk
-from situs._src.runtime.abstract.values import Block, Constants, Fed, Sketches
+from situs._src.runtime.abstract.values import AbstractValues, Block, Constants, Fed
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.cuda_memory import work_space
 from situs._src.runtime.plan.lifetimes import Lifetimes
@@ -96,11 +96,11 @@ def forecast(
     Raises:
         OpError: the shapes do not fit together; the error names the operation.
     """
-    sketches = Sketches(constants, cells.get)
-    steps = walk(sketches, plan, [sketches.came(each) for each in fed])
+    abstract = AbstractValues(constants, cells.get)
+    steps = walk(abstract, plan, [abstract.came(each) for each in fed])
     for cell in cells.values():
-        sketches.hold(cell)
-    replay = _Replay(sketches)
+        abstract.hold(cell)
+    replay = _Replay(abstract)
     replay.keep_work_space({call.device for call in plan.calls if call.node is not None and _multiplies(call)})
     replay.play(steps, rounds)
     return tuple(replay.forecast_of(device) for device in in_listing_order(replay.peaks))
@@ -119,14 +119,14 @@ class _Peak:
 class _Replay:
     """Lets the memory of a plan's values come and go."""
 
-    def __init__(self, sketches: Sketches) -> None:
+    def __init__(self, abstract: AbstractValues) -> None:
         self.peaks: dict[Device, _Peak] = {}
-        self._unknown = sketches.unknown
-        self._held: Counter[Device] = Counter({device: 0 for device, _ in sketches.unknown})
+        self._unknown = abstract.unknown
+        self._held: Counter[Device] = Counter({device: 0 for device, _ in abstract.unknown})
         self._holders: Counter[Block] = Counter()
         self._log: list[tuple[Block, bool]] = []  # what came and went
-        self._contents = {box: box.first for box in sketches.boxes.values()}
-        self._persistent = [block for block in self._contents.values() if block is not None] + sketches.constants
+        self._contents = {box: box.first for box in abstract.boxes.values()}
+        self._persistent = [block for block in self._contents.values() if block is not None] + abstract.constants
         self._hold(self._persistent)
         self._work_space: dict[Device, int] = {}
 

@@ -1,12 +1,12 @@
-"""Kernels run on paper: on tensors that have shapes and strides but no elements, and take no memory.
+"""Kernels run on abstract values: on tensors that have shapes and strides but no elements, and take no memory.
 
 PyTorch calls them tensors of the device ``meta``. A kernel that is given them gives such tensors back, so it is
 known before a run how large its results will be, whether they are views of its inputs, and what else it will hold
 while it computes:
 
-    with Paper() as paper:
-        y = kernel(sketch([128, 784]), sketch([784, 10]))      # a sketch of 128 x 10
-    paper.peak                                                 # 5120 bytes
+    with AbstractMode() as mode:
+        y = kernel(meta_tensor([128, 784]), meta_tensor([784, 10]))      # a tensor of 128 x 10 without elements
+    mode.peak                                                 # 5120 bytes
 
 Small values that are known, such as shapes and sizes, are computed in earnest: what they steer is known then.
 A kernel that has to look at elements it does not have fails.
@@ -26,12 +26,12 @@ _NOWHERE = torch.device("meta")
 _IN_LAYERS = {4: torch.channels_last, 5: torch.channels_last_3d}  # by rank: channels last in memory
 
 
-def sketch(shape: Any, dtype: torch.dtype) -> torch.Tensor:
+def meta_tensor(shape: Any, dtype: torch.dtype) -> torch.Tensor:
     """A tensor without elements."""
     return torch.empty(tuple(shape), dtype=dtype, device=_NOWHERE)
 
 
-def sketch_of(value: torch.Tensor) -> torch.Tensor:
+def meta_like(value: torch.Tensor) -> torch.Tensor:
     """A tensor that lies in memory like another one; with its elements, if they are few."""
     if value.numel() <= SMALL and value.device != _NOWHERE:
         return value.detach().cpu()
@@ -43,8 +43,8 @@ def is_known(value: torch.Tensor) -> bool:
     return value.device != _NOWHERE
 
 
-class Paper(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """While it is entered, PyTorch's functions compute with sketches.
+class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """While it is entered, PyTorch's functions compute without elements.
 
     Attributes:
         peak: The most bytes that were held at a time of what was made meanwhile.
@@ -65,11 +65,11 @@ class Paper(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for value in given:
             self._seen.setdefault(*_entry(value))
         if all(map(is_known, given)):
-            made = _in_earnest(func, args, kwargs)
+            made = _with_elements(func, args, kwargs)
         elif func._schema.is_mutable and any(map(is_known, given)):
             raise NotImplementedError("a value that is known would be changed into one that is not")
         else:
-            made = _on_paper(func, args, kwargs)
+            made = _abstractly(func, args, kwargs)
         for value in _tensors(made):
             self._hold(value.untyped_storage())
         return made
@@ -93,20 +93,20 @@ def _entry(value: torch.Tensor) -> tuple[int, ref[Any]]:
     return storage._cdata, ref(storage)
 
 
-def _in_earnest(func: Any, args: Any, kwargs: Any) -> Any:
-    """Computes with elements, unless the result is large: then on paper."""
+def _with_elements(func: Any, args: Any, kwargs: Any) -> Any:
+    """Computes with elements, unless the result is large: then on abstract values."""
     try:
-        sketched = _on_paper(func, args, kwargs)
+        abstract = _abstractly(func, args, kwargs)
     except Exception:
         if not any(True for _ in _tensors((args, kwargs))):
             raise  # nothing says how large it would be
         return func(*args, **kwargs)  # its size hangs on the elements, and they are few
-    if all(value.numel() <= SMALL for value in _tensors(sketched)):
+    if all(value.numel() <= SMALL for value in _tensors(abstract)):
         return func(*args, **kwargs)
-    return sketched
+    return abstract
 
 
-def _on_paper(func: Any, args: Any, kwargs: Any) -> Any:
+def _abstractly(func: Any, args: Any, kwargs: Any) -> Any:
     args, kwargs = _mapped(args, _without_elements), _mapped(kwargs, _without_elements)
     if "device" in kwargs:
         kwargs["device"] = _NOWHERE

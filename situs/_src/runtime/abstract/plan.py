@@ -1,13 +1,13 @@
-"""The calls of a plan on paper: how large their results will be.
+"""The calls of a plan on abstract values: how large their results will be.
 
-Going through the calls in order, the shape rule of each op and its kernel, run on paper (`runtime.abstract.kernels`),
+Going through the calls in order, the shape rule of each op and its kernel, run on abstract values (`kernels`),
 say what becomes of the shapes that are fed:
 
     %1 = copy %0 to GPU:0        [128,784]    401,408 bytes
     %2 = MatMul(%1, w)           [128,10]     5,120 bytes
     %3 = Reshape(%2, [-1])       [1280]       in the memory of %2
 
-Branches and loops are gone through as well: both branches, unless it is known which, and two turns.
+Branches and loops are gone through as well: both branches, unless it is known which, and two iterations.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import infer_shapes
 from situs._src.ir.registry.signature import Arg
 from situs._src.ir.registry.traits import CALLS_PYTHON, NO_WORK, STATE, VIEW
-from situs._src.runtime.abstract.kernels import Paper, is_known, sketch
-from situs._src.runtime.abstract.values import Box, Sketch, Sketches, in_box
+from situs._src.runtime.abstract.kernels import AbstractMode, is_known, meta_tensor
+from situs._src.runtime.abstract.values import AbstractValue, AbstractValues, Box, in_box
 from situs._src.runtime.eager.binding import host_value
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, home_of, host
 from situs._src.runtime.eager.tensor import to_numpy_value
@@ -37,7 +37,7 @@ from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
 from situs._src.runtime.run.control_flow import Held
 from situs._src.runtime.run.failure import in_node
 
-TURNS = 2  # of a loop: in the second, what comes in is what the first has made
+ITERATIONS = 2  # of a loop: in the second, what comes in is what the first has made
 
 
 @dataclass(eq=False)
@@ -45,35 +45,35 @@ class Step:
     """A call: what it makes, what it holds meanwhile, and the variables it changes."""
 
     call: Call
-    made: list[Sketch]
+    made: list[AbstractValue]
     meanwhile: int = 0  # bytes held at most while it computes, its results included
-    changes: list[tuple[Box, Sketch]] = field(default_factory=list)
-    inside: list[Steps] = field(default_factory=list)  # the plans that it runs: of a loop, tests and two turns
+    changes: list[tuple[Box, AbstractValue]] = field(default_factory=list)
+    inside: list[Steps] = field(default_factory=list)  # the plans that it runs: of a loop, tests and two iterations
 
 
 @dataclass(eq=False)
 class Steps:
-    """A plan on paper."""
+    """A plan on abstract values."""
 
     plan: Plan
-    fed: list[Sketch]
+    fed: list[AbstractValue]
     steps: list[Step]
 
 
-def walk(sketches: Sketches, plan: Plan, fed: Sequence[Sketch]) -> Steps:
+def walk(abstract: AbstractValues, plan: Plan, fed: Sequence[AbstractValue]) -> Steps:
     """Goes through the calls of a plan.
 
     Raises:
         OpError: the shapes that are fed do not fit together; the error names the operation.
     """
-    return _Walk(sketches, plan, fed).steps()
+    return _Walk(abstract, plan, fed).steps()
 
 
 class _Walk:
     """The values of one plan, while its calls are gone through."""
 
-    def __init__(self, sketches: Sketches, plan: Plan, fed: Sequence[Sketch]) -> None:
-        self.sketches = sketches
+    def __init__(self, abstract: AbstractValues, plan: Plan, fed: Sequence[AbstractValue]) -> None:
+        self.abstract = abstract
         self.plan = plan
         self.fed = list(fed)
         self.values = dict(zip(plan.inputs, fed, strict=True))
@@ -86,7 +86,7 @@ class _Walk:
             self.values.update(zip(call.outputs, steps[-1].made, strict=True))
         return Steps(self.plan, self.fed, steps)
 
-    def results(self) -> list[Sketch]:
+    def results(self) -> list[AbstractValue]:
         """What the plan returns."""
         return [self._value(source, host()) for source in self.plan.outputs]
 
@@ -98,30 +98,30 @@ class _Walk:
         if NO_WORK in node.op_def.traits:
             return Step(call, [])
         if STATE in node.op_def.traits:
-            return Step(call, [in_box(self.sketches.box(node, call.device))])
+            return Step(call, [in_box(self.abstract.box(node, call.device))])
         if graphs_of(node):
             return self._holder(call, node)
         return self._operation(call, node)
 
-    def _read(self, given: Sketch) -> Sketch:
-        return given if given.box is None else self.sketches.content(given.box)
+    def _read(self, given: AbstractValue) -> AbstractValue:
+        return given if given.box is None else self.abstract.content(given.box)
 
-    def _copy(self, given: Sketch, call: Call) -> Sketch:
+    def _copy(self, given: AbstractValue, call: Call) -> AbstractValue:
         assert call.copies is not None
         return self._arrived(given, call, call.copies.op)
 
-    def _arrived(self, value: Sketch, call: Call, node: Operation) -> Sketch:
+    def _arrived(self, value: AbstractValue, call: Call, node: Operation) -> AbstractValue:
         """A value of an operation, copied to the device of a call."""
         if value.value is None:
-            return self.sketches.unsized(value.shape, value.dtype, call.device, f"the size of '{node.name}'")
-        return self.sketches.made(value.value.clone(), call.device, node.name, "Copy", node.made_at)
+            return self.abstract.unsized(value.shape, value.dtype, call.device, f"the size of '{node.name}'")
+        return self.abstract.made(value.value.clone(), call.device, node.name, "Copy", node.made_at)
 
     # Operations that hold graphs.
 
     def _holder(self, call: Call, node: Operation) -> Step:
-        """A branch, a loop or a call: its function is run, with the plans inside it on paper."""
+        """A branch, a loop or a call: its function is run, with the plans inside it on abstract values."""
         given = [self._value(source, call.device) for source in call.inputs]
-        inner = _Inner(self.sketches, len(node.args[0]) if node.type == "While" else None)
+        inner = _Inner(self.abstract, len(node.args[0]) if node.type == "While" else None)
         assert isinstance(call.function, Held)
         function: Any = call.function.again(inner.part, lambda move: lambda value: self._arrived(value, call, node))
         try:
@@ -135,12 +135,12 @@ class _Walk:
         except Exception:
             return self._closed(call, node)
         if inner.grows or any(result.is_resource for result in made):
-            self.sketches.unknown[call.device, f"what '{node.name}' keeps of each further turn"] = None
+            self.abstract.unknown[call.device, f"what '{node.name}' keeps of each further iteration"] = None
         return Step(call, made, inside=inner.plans)
 
     def _closed(self, call: Call, node: Operation) -> Step:
         """An operation that cannot be looked into: only its results are counted."""
-        self.sketches.unknown[call.device, f"what '{node.name}' does inside"] = None
+        self.abstract.unknown[call.device, f"what '{node.name}' does inside"] = None
         return Step(call, [self._by_shape(t.shape, t.dtype, node, call.device) for t in node.outputs])
 
     # Ordinary operations.
@@ -161,33 +161,33 @@ class _Walk:
 
     def _result(
         self, node: Operation, device: Device, dtype: DType, shape: TensorShape, value: Any, given: Sequence[Any]
-    ) -> Sketch:
+    ) -> AbstractValue:
         if value is not None:
-            return self.sketches.made(value, device, node.name, node.type, node.made_at)
-        whole = next((item for item in given if isinstance(item, Sketch)), None)
+            return self.abstract.made(value, device, node.name, node.type, node.made_at)
+        whole = next((item for item in given if isinstance(item, AbstractValue)), None)
         if VIEW not in node.op_def.traits or whole is None or whole.block is None:
             return self._by_shape(shape, dtype, node, device)
         if not shape.is_fully_defined():
-            return Sketch(shape, dtype, block=whole.block)
-        return self.sketches.inside(sketch(shape, TORCH_DTYPE[dtype]), whole.block)
+            return AbstractValue(shape, dtype, block=whole.block)
+        return self.abstract.inside(meta_tensor(shape, TORCH_DTYPE[dtype]), whole.block)
 
-    def _by_shape(self, shape: TensorShape, dtype: DType, node: Operation, device: Device) -> Sketch:
+    def _by_shape(self, shape: TensorShape, dtype: DType, node: Operation, device: Device) -> AbstractValue:
         if dtype not in TORCH_DTYPE or not shape.is_fully_defined():
-            return self.sketches.unsized(shape, dtype, device, f"the size of '{node.name}'")
-        return self.sketches.made(sketch(shape, TORCH_DTYPE[dtype]), device, node.name, node.type, node.made_at)
+            return self.abstract.unsized(shape, dtype, device, f"the size of '{node.name}'")
+        return self.abstract.made(meta_tensor(shape, TORCH_DTYPE[dtype]), device, node.name, node.type, node.made_at)
 
-    def _over(self, made: Sketch, into: Sketch) -> Sketch:
+    def _over(self, made: AbstractValue, into: AbstractValue) -> AbstractValue:
         """A result that is written to the memory of an input."""
         if made.value is None or into.block is None:
             return made
-        return self.sketches.inside(made.value, into.block)
+        return self.abstract.inside(made.value, into.block)
 
     def _update(self, call: Call, node: Operation, box: Box, shape: TensorShape, value: Any) -> Step:
         """An assignment: its result is what the variable holds from now on."""
         if value is None:
             box.content = self._by_shape(shape, box.dtype, node, call.device)
         else:
-            box.content = self.sketches.made(value, call.device, box.name, node.type, node.made_at)
+            box.content = self.abstract.made(value, call.device, box.name, node.type, node.made_at)
         return Step(call, [in_box(box)], changes=[(box, box.content)])
 
     def _shapes(self, node: Operation, given: Sequence[Any]) -> list[TensorShape]:
@@ -204,19 +204,19 @@ class _Walk:
     def _run(
         self, call: Call, node: Operation, given: Sequence[Any], shapes: Sequence[TensorShape]
     ) -> tuple[list[Any], int]:
-        """The results on paper, None for what it does not tell, and the bytes that the kernel holds meanwhile."""
+        """The abstract results, None for what it does not tell, and the bytes that the kernel holds meanwhile."""
         nothing: list[Any] = [None] * len(node.outputs)
-        if not self._runs_on_paper(node) or not all(map(_is_complete, given)):
+        if not self._runs_abstractly(node) or not all(map(_is_complete, given)):
             return nothing, 0
         try:
-            with Paper() as paper:
+            with AbstractMode() as mode:
                 made = self._kernel(node)(*[_for_kernel(item) for item in given])
         except Exception:
             return nothing, 0  # it has to see elements
         made = [made] if call.single else list(made)
-        return [_checked(v, t, s) for v, t, s in zip(made, node.outputs, shapes, strict=True)], paper.peak
+        return [_checked(v, t, s) for v, t, s in zip(made, node.outputs, shapes, strict=True)], mode.peak
 
-    def _runs_on_paper(self, node: Operation) -> bool:
+    def _runs_abstractly(self, node: Operation) -> bool:
         """Whether nothing but a result comes of running a kernel."""
         if node.op_def.stateful and not node.op_def.updates:
             return False
@@ -232,18 +232,18 @@ class _Walk:
     # Inputs.
 
     def _argument(self, arg: Arg, source: Source, device: Device) -> Any:
-        """What a call is given: a sketch, a list of them, or a host value."""
+        """What a call is given: an abstract value, a list of them, or a host value."""
         if arg.is_host:
             return self._host_value(source)
         if isinstance(source, list):
             return [self._value(item, device) for item in source]
         return self._value(source, device)
 
-    def _value(self, source: Source, device: Device) -> Sketch:
+    def _value(self, source: Source, device: Device) -> AbstractValue:
         if isinstance(source, Slot):
             return self.values[source.number]
         assert isinstance(source, Literal)
-        return self.sketches.literal(source, device)
+        return self.abstract.literal(source, device)
 
     def _host_value(self, source: Source) -> _Host:
         if isinstance(source, tuple):
@@ -259,49 +259,49 @@ class _Walk:
 
 
 class _Inner:
-    """Stands for the run of an operation that holds graphs; a loop makes `TURNS` turns."""
+    """Stands for the run of an operation that holds graphs; a loop makes `ITERATIONS` iterations."""
 
-    def __init__(self, sketches: Sketches, states: int | None) -> None:
+    def __init__(self, abstract: AbstractValues, states: int | None) -> None:
         self.plans: list[Steps] = []
         self.grows = False
-        self._sketches = sketches
+        self._abstract = abstract
         self._states = states  # how many loop variables there are; None if it is no loop
         self._sizes: list[list[int]] = []
 
     def check(self) -> None:
-        """Nothing stops a run on paper."""
+        """Nothing stops a run on abstract values."""
 
     def part(self, plan: Plan) -> Callable[..., tuple[Any, ...]]:
-        """A plan as a function of sketches."""
+        """A plan as a function of abstract."""
         return lambda run, *values: self._play(plan, values)
 
     def _play(self, plan: Plan, values: Sequence[Any]) -> tuple[Any, ...]:
         states = self._states or 0
         fed = [value.without_elements() for value in values[:states]] + list(values[states:])
-        walk = _Walk(self._sketches, plan, fed)
+        walk = _Walk(self._abstract, plan, fed)
         self.plans.append(walk.steps())
         if self._states is None:
             return tuple(walk.results())
-        if len(self.plans) % 2:  # the test comes before each turn
-            return (torch.tensor(len(self.plans) <= 2 * TURNS),)
+        if len(self.plans) % 2:  # the test comes before each iteration
+            return (torch.tensor(len(self.plans) <= 2 * ITERATIONS),)
         results = walk.results()
         self._sizes.append([result.size for result in results])
         self.grows = self._sizes[0] != self._sizes[-1]
         return tuple(results)
 
 
-def _truths(predicate: Sketch) -> list[torch.Tensor]:
+def _truths(predicate: AbstractValue) -> list[torch.Tensor]:
     """What a predicate may be: both, unless it is known."""
     if predicate.value is not None and is_known(predicate.value):
         return [predicate.value]
     return [torch.tensor(True), torch.tensor(False)]
 
 
-def _gathered(result: Any) -> Sketch:
-    """A result; of a list that was collected, the sketch of a list that holds what is in it."""
-    if isinstance(result, Sketch):
+def _gathered(result: Any) -> AbstractValue:
+    """A result; of a list that was collected, an abstract list that holds what is in it."""
+    if isinstance(result, AbstractValue):
         return result
-    return Sketch(UNKNOWN, variant, items=tuple(_gathered(item) for item in result.rows()))
+    return AbstractValue(UNKNOWN, variant, items=tuple(_gathered(item) for item in result.rows()))
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ def _for_rule(item: Any) -> Any:
 
 
 def _is_complete(item: Any) -> bool:
-    """Whether enough is known of an input to run a kernel on paper."""
+    """Whether enough is known of an input to run a kernel on abstract values."""
     if isinstance(item, list):
         return all(map(_is_complete, item))
     if isinstance(item, _Host):
@@ -355,7 +355,7 @@ def _for_kernel(item: Any) -> Any:
 
 
 def _checked(value: Any, tensor: SymbolicTensor, shape: TensorShape) -> torch.Tensor | None:
-    """A result on paper, if it is what the graph promises."""
+    """A result on abstract values, if it is what the graph promises."""
     if not isinstance(value, torch.Tensor) or TORCH_DTYPE.get(tensor.dtype) is not value.dtype:
         return None
     return value if shape.is_compatible_with(value.shape) else None

@@ -1,11 +1,11 @@
 """What is known of values before they are there: shapes, layouts, and the memory they will lie in.
 
-A *sketch* stands for a value, a *block* for a piece of one device's memory. Values that share a block are views of
-each other. The cell of a variable is a *box*, whose content changes when something is assigned.
+An *abstract value* stands for a value, a *block* for a piece of one device's memory. Values that share a block are
+views of each other. The cell of a variable is a *box*, whose content changes when something is assigned.
 
-    fed        Sketch [128,784]    Block a, on the host
-    copied     Sketch [128,784]    Block b, on GPU:0, 401,408 bytes
-    reshaped   Sketch [100352]     Block b
+    fed        AbstractValue [128,784]    Block a, on the host
+    copied     AbstractValue [128,784]    Block b, on GPU:0, 401,408 bytes
+    reshaped   AbstractValue [100352]     Block b
 
 What is known of sizes only when elements are there has no block, and is noted.
 """
@@ -24,7 +24,7 @@ from situs._src.base.shapes import TensorShape
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.origin import Origin
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.runtime.abstract.kernels import is_known, sketch, sketch_of
+from situs._src.runtime.abstract.kernels import is_known, meta_like, meta_tensor
 from situs._src.runtime.eager.bridge import FROM_TORCH, TORCH_DTYPE
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.plan.plan import Literal
@@ -53,20 +53,20 @@ class Box:
     shape: TensorShape
     dtype: DType
     made_at: Origin = ()
-    content: Sketch | None = None
+    content: AbstractValue | None = None
     first: Block | None = None  # what it holds before the run
 
 
 @dataclass(eq=False)
-class Sketch:
+class AbstractValue:
     """What is known of a value: its shape, what it looks like in memory, and which memory that is."""
 
     shape: TensorShape
     dtype: DType
-    value: torch.Tensor | None = None  # on paper; None where not all is known, and for strings
+    value: torch.Tensor | None = None  # on abstract values; None where not all is known, and for strings
     block: Block | None = None
     box: Box | None = None  # the value is the cell of a variable
-    items: tuple[Sketch, ...] = ()  # the value is a list of these
+    items: tuple[AbstractValue, ...] = ()  # the value is a list of these
 
     @property
     def size(self) -> int:
@@ -83,16 +83,16 @@ class Sketch:
         """Whether it is something else than numbers: a queue, a list of rows, strings."""
         return self.dtype not in TORCH_DTYPE
 
-    def without_elements(self) -> Sketch:
+    def without_elements(self) -> AbstractValue:
         """The same of which no element is known."""
         if self.value is None or not is_known(self.value):
             return self
-        return Sketch(self.shape, self.dtype, sketch(self.shape, self.value.dtype), self.block)
+        return AbstractValue(self.shape, self.dtype, meta_tensor(self.shape, self.value.dtype), self.block)
 
 
-def in_box(box: Box) -> Sketch:
+def in_box(box: Box) -> AbstractValue:
     """The cell of a variable, as a value."""
-    return Sketch(box.shape, box.dtype, box=box)
+    return AbstractValue(box.shape, box.dtype, box=box)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Fed:
     value: torch.Tensor | None = None
 
 
-class Sketches:
+class AbstractValues:
     """The blocks and boxes of one forecast, and what stays unknown.
 
     Args:
@@ -119,13 +119,13 @@ class Sketches:
         self.constants: list[Block] = []
         self._find = find
         self._blocks: dict[int, tuple[Block, Any]] = {}  # by storage, with what keeps it alive
-        self._literals: dict[int, Sketch] = {}
+        self._literals: dict[int, AbstractValue] = {}
         for (node, device), literal in constants.items():
             self._add_constant(literal, device, node.name, node.made_at)
 
     # Values.
 
-    def made(self, value: torch.Tensor, device: Device, name: str, op: str, made_at: Origin) -> Sketch:
+    def made(self, value: torch.Tensor, device: Device, name: str, op: str, made_at: Origin) -> AbstractValue:
         """A value that a call made on a device: in memory of its own, or in that of another value there."""
         storage = value.untyped_storage()
         found = self._blocks.get(storage._cdata)
@@ -133,24 +133,24 @@ class Sketches:
             return self.inside(value, Block(device, storage.nbytes(), name, op, made_at))
         return self.inside(value, found[0])
 
-    def inside(self, value: torch.Tensor, block: Block) -> Sketch:
+    def inside(self, value: torch.Tensor, block: Block) -> AbstractValue:
         """A value that lies in a block."""
         self._blocks[value.untyped_storage()._cdata] = block, value
-        return Sketch(TensorShape(value.shape), FROM_TORCH[value.dtype], value, block)
+        return AbstractValue(TensorShape(value.shape), FROM_TORCH[value.dtype], value, block)
 
-    def unsized(self, shape: TensorShape, dtype: DType, device: Device, what: str) -> Sketch:
+    def unsized(self, shape: TensorShape, dtype: DType, device: Device, what: str) -> AbstractValue:
         """A value of which not enough is known. Strings and resources are on the host, and nobody counts them."""
         if dtype in TORCH_DTYPE:
             self.unknown[device, what] = None
-        return Sketch(shape, dtype)
+        return AbstractValue(shape, dtype)
 
-    def came(self, fed: Fed) -> Sketch:
+    def came(self, fed: Fed) -> AbstractValue:
         """A value that comes in; in the place of a variable, it comes in a cell."""
         tensor, device = fed.tensor, fed.device
         if fed.value is None and (not fed.shape.is_fully_defined() or tensor.dtype not in TORCH_DTYPE):
             made = self.unsized(fed.shape, tensor.dtype, device, f"the size of '{tensor.name}', which is fed")
         else:
-            value = sketch(fed.shape, TORCH_DTYPE[tensor.dtype]) if fed.value is None else fed.value
+            value = meta_tensor(fed.shape, TORCH_DTYPE[tensor.dtype]) if fed.value is None else fed.value
             made = self.made(value, device, tensor.op.name, tensor.op.type, tensor.op.made_at)
         if not tensor.is_ref:
             return made
@@ -158,11 +158,11 @@ class Sketches:
 
     # Constants.
 
-    def literal(self, literal: Literal, device: Device) -> Sketch:
+    def literal(self, literal: Literal, device: Device) -> AbstractValue:
         """A constant; where the plan has none on record, it lies where it is used."""
         if id(literal) not in self._literals:
             self._add_constant(literal, device)
-        return self._literals.get(id(literal)) or Sketch(TensorShape(literal.value.shape), string)
+        return self._literals.get(id(literal)) or AbstractValue(TensorShape(literal.value.shape), string)
 
     def _add_constant(self, literal: Literal, device: Device, name: str = "", made_at: Origin = ()) -> None:
         if not isinstance(literal.value, torch.Tensor):
@@ -172,7 +172,7 @@ class Sketches:
             block = Block(device, storage.nbytes(), name, "Const", made_at, is_there=True)
             self._blocks[storage._cdata] = block, storage
             self.constants.append(block)
-        self._literals[id(literal)] = self.inside(sketch_of(literal.value), self._blocks[storage._cdata][0])
+        self._literals[id(literal)] = self.inside(meta_like(literal.value), self._blocks[storage._cdata][0])
 
     # Variables.
 
@@ -197,13 +197,13 @@ class Sketches:
                 block = Block(cell.place.device, storage.nbytes(), box.name, "Variable", box.made_at, is_there=True)
                 self._blocks[storage._cdata] = block, storage
             box.first = self._blocks[storage._cdata][0]
-            box.content = self.inside(sketch_of(cell.value), box.first)
+            box.content = self.inside(meta_like(cell.value), box.first)
         return box
 
-    def content(self, box: Box) -> Sketch:
+    def content(self, box: Box) -> AbstractValue:
         """What a variable holds; one that has not been initialized, what its shape says."""
         if box.content is None and box.shape.is_fully_defined() and box.dtype in TORCH_DTYPE:
-            value = sketch(box.shape, TORCH_DTYPE[box.dtype])
+            value = meta_tensor(box.shape, TORCH_DTYPE[box.dtype])
             box.content = self.made(value, box.device, box.name, "Variable", box.made_at)
             box.first = box.content.block
         return box.content or self.unsized(box.shape, box.dtype, box.device, f"the size of variable '{box.name}'")

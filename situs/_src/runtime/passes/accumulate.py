@@ -1,11 +1,11 @@
-"""Sums that a loop adds to in every turn, kept in memory of the loop's own.
+"""Sums that a loop adds to in every iteration, kept in memory of the loop's own.
 
     acc, ... = body(acc, ...)        with      acc' = acc + StridedSliceGrad(dy, t)
 
-As planned, each turn makes a tensor of zeros as large as the sum, puts one row into it and adds the two: a loop over n
+As planned, each iteration makes zeros of the size of the sum, puts one row into it and adds the two: a loop over n
 rows moves n * n of them. But where a loop variable is used for nothing but that one addition, nobody sees the sums in
-between. So the loop takes a copy of the first one, and each turn adds to it in place: to the part alone, for the ops
-whose kernels say how (``adds_into``).
+between. So the loop takes a copy of the first one, and each iteration adds to it in place: to the part alone, for the
+ops whose kernels say how (``adds_into``).
 """
 
 from __future__ import annotations

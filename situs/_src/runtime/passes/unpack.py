@@ -4,7 +4,7 @@
     %20 = TensorListGetItem([%10], 1)        ->
     %21 = TensorListGetItem([%10], 2)
 
-The gradient of a loop reads in every turn what the turn on the way there saved (`autodiff.residuals`), ten values
+The gradient of a loop reads in every iteration what the one on the way there saved (`autodiff.residuals`), ten values
 or more; each read is a call that costs as much as a small kernel.
 """
 

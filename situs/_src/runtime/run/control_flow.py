@@ -5,7 +5,7 @@
     FunctionCall(...)         inside              once
 
 Each is called like a kernel, with the run first. Made `again`, it does the same with its plans run in another way:
-on paper, to foretell what they hold, or swapping.
+on abstract values, to foretell what they hold, or swapping.
 """
 
 from __future__ import annotations

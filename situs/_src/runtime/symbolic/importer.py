@@ -270,7 +270,7 @@ class Importer:
     # Functions.
 
     def _stand_in(self, name: str, attrs: Attrs) -> Operation:
-        """What comes into a function; in a graph that is none, it has to be fed."""
+        """What comes into a function; in a graph that is not a function's, it has to be fed."""
         dtype = read_attr(read.attr_of(captured, attrs, "dtype"))
         shape = (read.output_shapes(attrs) or (UNKNOWN,))[0]
         full = self._claim(name)

@@ -46,7 +46,7 @@ def parse_input(text: str) -> Source:
     """Reads ``a``, ``a:1`` or ``^a``.
 
     Raises:
-        InvalidArgumentError: the number is none.
+        InvalidArgumentError: it is not a number.
     """
     if text.startswith("^"):
         return Source(text[1:], CONTROL)

@@ -36,7 +36,7 @@ def set_loop_options(
         shape_invariants: Pairs of a variable of the loop and what stays known of its shape.
 
     Raises:
-        ValueError: a variable does not have such a shape before the loop, or is none of the loop's.
+        ValueError: a variable does not have such a shape before the loop, or is not one of the loop's.
     """
     loop = _loops.of_thread[-1] if _loops.of_thread else None
     if loop is None:
@@ -133,8 +133,8 @@ def run_loop(
     except _Counted:
         options.counts = True
         made = hooks.current.while_loop(
-            lambda turn, *values: hooks.current.logical_and(turn < options.most, again(*values)),
-            lambda turn, *values: [turn + 1, *noted(*values)],
+            lambda iteration, *values: hooks.current.logical_and(iteration < options.most, again(*values)),
+            lambda iteration, *values: [iteration + 1, *noted(*values)],
             [0, *first],
         )
         finish(hooks.listed(made, len(first) + 1)[1:])

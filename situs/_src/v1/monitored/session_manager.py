@@ -4,7 +4,7 @@
     recover_session     restore the latest checkpoint; do not initialize what it does not hold
     wait_for_session    wait until somebody else has initialized
 
-A session is ready when the names that its `ready_op` gives are none.
+A session is ready when its `ready_op` gives no names.
 """
 
 from __future__ import annotations

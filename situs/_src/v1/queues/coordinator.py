@@ -275,7 +275,7 @@ class LooperThread(threading.Thread):
         """Called once, in the thread, after the loop."""
 
     def run_loop(self) -> None:
-        """One turn of the loop."""
+        """One iteration of the loop."""
         if self._loop_target is not None:
             self._loop_target(*self._loop_args, **self._loop_kwargs)
 

@@ -245,7 +245,7 @@ def start_queue_runners(
 
     Raises:
         ValueError: there is no session.
-        TypeError: `sess` is none.
+        TypeError: `sess` is not a session.
     """
     if sess is None:
         sess = get_default_session()

@@ -1,17 +1,17 @@
-"""Kernels on paper: sizes and views as PyTorch makes them, and no memory taken."""
+"""Kernels on abstract values: sizes and views as PyTorch makes them, and no memory taken."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from situs._src.runtime.abstract.kernels import SMALL, Paper, is_known, sketch, sketch_of
+from situs._src.runtime.abstract.kernels import SMALL, AbstractMode, is_known, meta_like, meta_tensor
 
 FLOATS = 4
 
 
 def floats(*shape):
-    return sketch(shape, torch.float32)
+    return meta_tensor(shape, torch.float32)
 
 
 CASES = {
@@ -28,15 +28,15 @@ CASES = {
 @pytest.mark.parametrize(("function", "peak"), CASES.values(), ids=CASES)
 def test_what_is_held_at_most(function, peak):
     x = floats(2048)
-    with Paper() as paper:
+    with AbstractMode() as mode:
         function(x)
-    assert paper.peak == peak
+    assert mode.peak == peak
 
 
 @pytest.mark.parametrize("function", [function for function, _ in CASES.values()], ids=CASES)
 def test_shapes_and_strides_are_those_of_the_kernel(function):
     truth = function(torch.ones(2048))
-    with Paper():
+    with AbstractMode():
         found = function(floats(2048))
     for ours, theirs in zip(_listed(found), _listed(truth), strict=True):
         assert (ours.shape, ours.stride(), ours.dtype) == (theirs.shape, theirs.stride(), theirs.dtype)
@@ -52,13 +52,13 @@ def test_a_convolution_keeps_the_channels_where_they_are(rank):
     order = (0, rank - 1, *range(1, rank - 1))
     x, w = torch.ones(2, *[8] * (rank - 2), 16), torch.ones(4, 16, *[3] * (rank - 2))
     truth = function(x.permute(order), w)
-    with Paper():
-        found = function(sketch(x.shape, x.dtype).permute(order), sketch(w.shape, w.dtype))
+    with AbstractMode():
+        found = function(meta_tensor(x.shape, x.dtype).permute(order), meta_tensor(w.shape, w.dtype))
     assert found.stride() == truth.stride()
 
 
 def test_small_values_are_computed_in_earnest():
-    with Paper():
+    with AbstractMode():
         sizes = torch.tensor(floats(7, 9).shape)
         assert (sizes * 2).tolist() == [14, 18]
         assert is_known(torch.zeros(3, device="cpu"))
@@ -67,19 +67,19 @@ def test_small_values_are_computed_in_earnest():
 
 
 def test_what_looks_at_elements_fails():
-    with Paper(), pytest.raises(RuntimeError):
+    with AbstractMode(), pytest.raises(RuntimeError):
         bool((floats(3) > 0).any())
 
 
 def test_a_known_value_is_not_changed_into_an_unknown_one():
     known = torch.ones(3)
-    with Paper(), pytest.raises(NotImplementedError):
+    with AbstractMode(), pytest.raises(NotImplementedError):
         known.add_(floats(3))
     assert known.tolist() == [1, 1, 1]
 
 
 def test_a_sketch_has_the_elements_of_a_small_value_and_the_strides_of_a_large_one():
-    assert sketch_of(torch.arange(3)).tolist() == [0, 1, 2]
+    assert meta_like(torch.arange(3)).tolist() == [0, 1, 2]
     large = torch.ones(SMALL, 2).t()
-    assert sketch_of(large).stride() == large.stride()
-    assert not is_known(sketch_of(large))
+    assert meta_like(large).stride() == large.stride()
+    assert not is_known(meta_like(large))
