@@ -1,4 +1,5 @@
 """Input pipelines."""
 
 from situs._src.data import autograph_loop as autograph_loop  # lets AutoGraph know of datasets
+from situs._src.data import dataset as dataset  # declares the ops of datasets
 from situs._src.data import serializing as serializing  # lets graphs with datasets be written down

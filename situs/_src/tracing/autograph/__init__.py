@@ -7,3 +7,7 @@ functions defined inside the converted one. Every other change is a side effect 
         y = x              # only where x > 0
         box.append(x)      # while the graph is made, whatever x will be
 """
+
+from situs._src.tracing.autograph import (
+    convert as convert,  # installs itself: what is called in converted code needs it
+)
