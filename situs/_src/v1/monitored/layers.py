@@ -127,16 +127,9 @@ class CoordinatedSession:
         except PREEMPTION:
             raise
         except Exception:
-            self._raise_preemption()
-            raise
-
-    def _raise_preemption(self) -> None:
-        try:
-            self._coord.raise_requested_exception()
-        except PREEMPTION:
-            raise
-        except Exception:  # raised when the session is closed
-            pass
+            if isinstance(self._coord.requested_exception, PREEMPTION):
+                raise self._coord.requested_exception from None
+            raise  # what other threads raised is told when the session is closed
 
     def should_stop(self) -> bool:
         """Whether a hook or a thread asked to stop; raises what a thread raised."""

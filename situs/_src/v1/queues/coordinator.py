@@ -125,6 +125,11 @@ class Coordinator:
             if self._error is not None:
                 raise self._error
 
+    @property
+    def requested_exception(self) -> BaseException | None:
+        """The exception that was reported, if any was."""
+        return self._error
+
     # Waiting for the end.
 
     def register_thread(self, thread: threading.Thread) -> None:
