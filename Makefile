@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: venv dev demo test check bench clean
+.PHONY: venv dev demo test test-oldest coverage check bench clean
 
 venv: $(BIN)/.installed
 dev: $(BIN)/.installed-dev
@@ -29,6 +29,22 @@ check: dev
 # Several processes, each with one thread of its own; a fixed hash seed lets all of them collect the same tests.
 test: check
 	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# The oldest Python and packages that pyproject.toml allows, in an environment of their own. pip may bring that torch with
+# CUDA, which is 5 GB. `make test-oldest TESTS=tests/unit/eager` runs a part.
+OLDEST_PYTHON ?= python3.11
+TESTS ?= tests
+$(VENV)-oldest/bin/.installed: pyproject.toml constraints-oldest.txt
+	$(OLDEST_PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install -q --disable-pip-version-check -c constraints-oldest.txt -e '.[dev]'
+	touch $@
+
+test-oldest: $(VENV)-oldest/bin/.installed
+	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -n auto $(TESTS)
+
+# Which lines the tests run, by file. What they run in processes of their own is not counted.
+coverage: dev
+	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered --cov-report=html $(TESTS)
 
 # The peers live in environments of their own; one that cannot be installed is left out of the comparison.
 PEERS := tensorflow jax

@@ -56,10 +56,26 @@ def test_the_readme_stays_short():
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
 
 
-OTHER_PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks/NOTES.md"]
+OTHER_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/NOTES.md")]
 
 
 @pytest.mark.parametrize("page", [*PAGES, *OTHER_PAGES], ids=lambda p: p.name)
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+RECORDS = sorted((ROOT / "docs/decisions").glob("0*.md"))
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda p: p.stem)
+def test_a_decision_record_has_its_parts(record):
+    title, _, date, *rest = record.read_text().splitlines()
+    assert re.match(rf"# {int(record.name[:4])}\. ", title)
+    assert re.match(r"\d{4}-\d\d-\d\d,.*\b(proposed|accepted|replaced by)\b", date)
+    assert any(line.startswith("**Alternatives.**") for line in rest)
+    assert f"{title[2:].replace('. ', '. [', 1)}]({record.name})" in (record.parent / "README.md").read_text()
+
+
+def test_decision_records_are_numbered():
+    assert [int(record.name[:4]) for record in RECORDS] == list(range(1, len(RECORDS) + 1))

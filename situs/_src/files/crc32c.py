@@ -1,12 +1,16 @@
-"""CRC-32C, the checksum of TFRecord files, with NumPy.
+"""CRC-32C, the checksum of TFRecord files: by google-crc32c where it is installed (``situs[records]``), else by NumPy.
+
+google-crc32c uses the processor's own instruction, and is about a hundred times faster (decision 25).
 
 A cyclic redundancy check is linear: that of a block is the XOR of what each byte contributes, and this depends only on
-the byte and on how many bytes follow. With a table of all contributions a block takes one look-up in NumPy, about a
-fifth of a gigabyte a second; Python alone manages a hundredth of that.
+the byte and on how many bytes follow. With a table of all contributions a block takes one look-up in NumPy; Python
+alone manages a hundredth of that.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -17,11 +21,11 @@ _BLOCK = 1024
 _MASK = 0xA282EAD8
 
 
-def crc32c(data: bytes) -> int:
+def with_numpy(data: bytes) -> int:
     """The CRC-32C of some bytes.
 
     Example:
-        >>> hex(crc32c(b"123456789"))
+        >>> hex(with_numpy(b"123456789"))
         '0xe3069283'
     """
     table, state = _contributions(), 0xFFFFFFFF
@@ -29,6 +33,21 @@ def crc32c(data: bytes) -> int:
         block = np.frombuffer(data, np.uint8, min(_BLOCK, len(data) - start), start).astype(np.int64)
         state = _advanced(state, block, table)
     return state ^ 0xFFFFFFFF
+
+
+def fastest() -> Callable[[bytes], int]:
+    """google-crc32c's function, or the one above: what google-crc32c does without its extension is slower still."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it tells those who have no extension to build one
+            import google_crc32c
+    except ImportError:
+        return with_numpy
+    found: Callable[[bytes], int] = google_crc32c.value
+    return found if google_crc32c.implementation == "c" else with_numpy
+
+
+crc32c = fastest()
 
 
 def masked_crc32c(data: bytes) -> int:

@@ -19,6 +19,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.inspect.holders import Holder, joined
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.tensor import EagerTensor
+from situs._src.runtime.eager.torch_private import is_view, storage_key
 
 
 class _Block(NamedTuple):
@@ -72,5 +73,5 @@ def _memory_of(value: Any) -> tuple[int, int, int]:
     """What tells the memory of a value from others, how large it is, and whether it is a view of another's."""
     if isinstance(value, torch.Tensor):
         storage = value.untyped_storage()
-        return storage._cdata, storage.nbytes(), _VIEW if value._is_view() else _RESULT
+        return storage_key(storage), storage.nbytes(), _VIEW if is_view(value) else _RESULT
     return id(value), value.nbytes, _RESULT

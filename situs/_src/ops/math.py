@@ -67,6 +67,7 @@ from situs._src.ops.sum_to import sum_to
 from situs._src.runtime import dispatch
 from situs._src.runtime.dispatch import BinaryFunction, UnaryFunction
 from situs._src.runtime.eager.convert import to_array
+from situs._src.runtime.eager.torch_private import operator
 
 HALF: DTypes = frozenset({dt.float16, dt.bfloat16})
 SINGLE_AND_DOUBLE: DTypes = FLOATING - HALF
@@ -562,8 +563,8 @@ def _tanh_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
     return dy * (1 - y * y) if y.is_complex() else _tanh_backward(dy, y)
 
 
-_sigmoid_backward = torch.ops.aten.sigmoid_backward.default._op  # half as long as by way of what wraps it
-_tanh_backward = torch.ops.aten.tanh_backward.default._op
+_sigmoid_backward = operator(torch.ops.aten.sigmoid_backward)
+_tanh_backward = operator(torch.ops.aten.tanh_backward)
 
 
 def _in_script(function: Callable[..., torch.Tensor], text: str) -> Callable[..., torch.Tensor]:

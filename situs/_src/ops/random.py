@@ -28,6 +28,7 @@ from situs._src.ops.naming import Composed
 from situs._src.ops.seeds import generator, next_seed
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
+from situs._src.runtime.eager.torch_private import standard_gamma, standard_gamma_grad
 
 _MOST_ELEMENTS = 2**63 - 1
 
@@ -128,7 +129,7 @@ def draw_gamma(sizes: tuple[int, ...], alpha: torch.Tensor, source: torch.Genera
     """Samples of the gamma distribution with rate 1, `sizes` for each element of `alpha`."""
     wide = alpha.to(torch.float64 if alpha.dtype is torch.float64 else torch.float32)
     shape = wide.expand(sizes + wide.shape).contiguous()
-    drawn = torch._standard_gamma(shape.nan_to_num(1.0).clamp_min(0.0), generator=source)
+    drawn = standard_gamma(shape.nan_to_num(1.0).clamp_min(0.0), generator=source)
     tiny = torch.finfo(alpha.dtype).tiny
     return drawn.clamp_min(tiny).masked_fill(~(shape >= 0), math.nan).to(alpha.dtype)
 
@@ -489,7 +490,7 @@ _gamma_grad.shape(broadcast)
 def _gamma_grad_kernel(alpha: torch.Tensor, sample: torch.Tensor) -> torch.Tensor:
     wide = torch.float64 if alpha.dtype is torch.float64 else torch.float32
     alphas, samples = torch.broadcast_tensors(alpha.to(wide), sample.to(wide))  # type: ignore[no-untyped-call]
-    return torch._standard_gamma_grad(alphas, samples).to(alpha.dtype)
+    return standard_gamma_grad(alphas, samples).to(alpha.dtype)
 
 
 def gamma_gradient(grad: Tensor, alpha: Tensor, output: Tensor, alpha_shape: Any) -> Tensor:

@@ -16,6 +16,19 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from situs._src.runtime.eager.torch_private import (
+    foreach_abs_,
+    foreach_add_,
+    foreach_addcmul_,
+    foreach_copy_,
+    foreach_div_,
+    foreach_maximum_,
+    foreach_mul_,
+    foreach_reciprocal_,
+    foreach_sign_,
+    foreach_sqrt_,
+    foreach_sub_,
+)
 from situs._src.variables.many import (
     Number,
     Tensors,
@@ -44,7 +57,7 @@ def gradient_descent(states: States, grad: Tensors, room: Room, *, alpha: Number
     """``var -= alpha grad``."""
     (var,) = states
     if is_number(alpha):
-        torch._foreach_add_(var, grad, alpha=-alpha)
+        foreach_add_(var, grad, alpha=-alpha)
     elif may_fuse(alpha, var, grad):
         fused_sgd(var, grad, [], lr=alpha)
     else:
@@ -61,13 +74,13 @@ def momentum(
         return
     step = room()
     times(accum, momentum)
-    torch._foreach_add_(accum, grad)
+    foreach_add_(accum, grad)
     if use_nesterov:
-        torch._foreach_copy_(step, accum)
+        foreach_copy_(step, accum)
         times(step, momentum)
-        torch._foreach_add_(step, grad)
+        foreach_add_(step, grad)
         times(step, lr)
-        torch._foreach_sub_(var, step)
+        foreach_sub_(var, step)
     else:
         subtract_scaled(var, accum, lr, step)
 
@@ -84,12 +97,12 @@ def keras_momentum(
     times(accum, momentum)
     subtract_scaled(accum, grad, lr, step)
     if use_nesterov:
-        torch._foreach_copy_(step, accum)
+        foreach_copy_(step, accum)
         times(step, momentum)
-        torch._foreach_add_(var, step)
+        foreach_add_(var, step)
         subtract_scaled(var, grad, lr, step)
     else:
-        torch._foreach_add_(var, accum)
+        foreach_add_(var, accum)
 
 
 def weight_decay(states: States, decay: Tensors, room: Room, *, lr: Number) -> None:
@@ -97,7 +110,7 @@ def weight_decay(states: States, decay: Tensors, room: Room, *, lr: Number) -> N
     (var,) = states
     parts = [number_of(each) * lr for each in decay]
     if is_number(*parts) and len(set(parts)) == 1:
-        torch._foreach_add_(var, var, alpha=-parts[0])
+        foreach_add_(var, var, alpha=-parts[0])
         return
     for value, part in zip(var, parts, strict=True):
         value.mul_(1 - part)
@@ -142,7 +155,7 @@ def adam(
     blend(m, grad, 1 - beta1, step)
     blend_squares(v, grad, 1 - beta2, step)
     if largest:
-        torch._foreach_maximum_(largest[0], v)
+        foreach_maximum_(largest[0], v)
     if use_nesterov:  # m as it will be after the next step, in two parts
         divide_by_root(var, m, v, step, alpha * beta1, outside=epsilon)
         divide_by_root(var, grad, v, step, alpha * (1 - beta1), outside=epsilon)
@@ -179,13 +192,13 @@ def adamax(
     step, alpha = room(), lr / (1 - beta1_power)
     blend(m, grad, 1 - beta1, step)
     times(v, beta2)
-    torch._foreach_copy_(step, grad)
-    torch._foreach_abs_(step)
-    torch._foreach_maximum_(v, step)
-    torch._foreach_copy_(step, v)
+    foreach_copy_(step, grad)
+    foreach_abs_(step)
+    foreach_maximum_(v, step)
+    foreach_copy_(step, v)
     plus(step, epsilon)
-    torch._foreach_reciprocal_(step)
-    torch._foreach_mul_(step, m)
+    foreach_reciprocal_(step)
+    foreach_mul_(step, m)
     subtract_scaled(var, step, alpha, step)
 
 
@@ -211,13 +224,13 @@ def nadam(
     step, scratch = room(), room()
     blend(m, grad, 1 - beta1, step)
     blend_squares(v, grad, 1 - beta2, step)
-    torch._foreach_copy_(step, v)
-    torch._foreach_div_(step, 1 - beta2_power)
-    torch._foreach_sqrt_(step)
+    foreach_copy_(step, v)
+    foreach_div_(step, 1 - beta2_power)
+    foreach_sqrt_(step)
     plus(step, epsilon)
     for along, weight in ((m, after / (1 - product * after)), (grad, (1 - now) / (1 - product))):
-        torch._foreach_copy_(scratch, along)
-        torch._foreach_div_(scratch, step)
+        foreach_copy_(scratch, along)
+        foreach_div_(scratch, step)
         subtract_scaled(var, scratch, weight * lr, scratch)
 
 
@@ -225,9 +238,9 @@ def lion(states: States, grad: Tensors, room: Room, *, lr: Number, beta1: Number
     """``var -= lr sign(beta1 m + (1 - beta1) grad)``."""
     var, m = states
     step, scratch = room(), room()
-    torch._foreach_copy_(step, m)
+    foreach_copy_(step, m)
     blend(step, grad, 1 - beta1, scratch)
-    torch._foreach_sign_(step)
+    foreach_sign_(step)
     subtract_scaled(var, step, lr, step)
     blend(m, grad, 1 - beta2, step)
 
@@ -249,7 +262,7 @@ def adagrad(
     var, accum = states
     step = room()
     if update_slots:
-        torch._foreach_addcmul_(accum, grad, grad)
+        foreach_addcmul_(accum, grad, grad)
     where = {"inside": epsilon} if under_root else {"outside": epsilon}
     divide_by_root(var, grad, accum, step, lr, **where)
 
@@ -261,9 +274,9 @@ def adadelta(states: States, grad: Tensors, room: Room, *, lr: Number, rho: Numb
     blend_squares(accum, grad, 1 - rho, step)
     shift(step, accum_update, epsilon)
     shift(below, accum, epsilon)
-    torch._foreach_div_(step, below)
-    torch._foreach_sqrt_(step)
-    torch._foreach_mul_(step, grad)
+    foreach_div_(step, below)
+    foreach_sqrt_(step)
+    foreach_mul_(step, grad)
     blend_squares(accum_update, step, 1 - rho, below)
     subtract_scaled(var, step, lr, step)
 
@@ -286,8 +299,8 @@ def centered_rms_prop(
     step = room()
     blend_squares(ms, grad, 1 - rho, step)
     blend(mg, grad, 1 - rho, step)
-    torch._foreach_copy_(step, ms)
-    torch._foreach_addcmul_(step, mg, mg, -1.0)
+    foreach_copy_(step, ms)
+    foreach_addcmul_(step, mg, mg, -1.0)
     _descend_by_mean_square(var, mom, grad, step, step, lr, momentum, epsilon)
 
 
@@ -306,7 +319,7 @@ def _descend_by_mean_square(
         return
     times(mom[0], momentum)
     divide_by_root(mom[0], grad, square, step, -1 * lr, inside=epsilon)
-    torch._foreach_sub_(var, mom[0])
+    foreach_sub_(var, mom[0])
 
 
 def ftrl(
@@ -326,7 +339,7 @@ def ftrl(
         for each in zip(*states, grad, strict=True)
     ]
     for state, values in zip(states, zip(*new, strict=True), strict=True):
-        torch._foreach_copy_(state, list(values))
+        foreach_copy_(state, list(values))
 
 
 def _ftrl(

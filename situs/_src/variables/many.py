@@ -14,6 +14,21 @@ from typing import Any
 
 import torch
 
+from situs._src.runtime.eager.torch_private import (
+    foreach_add_,
+    foreach_addcdiv_,
+    foreach_addcmul_,
+    foreach_copy_,
+    foreach_lerp_,
+    foreach_mul_,
+    foreach_reciprocal_,
+    foreach_sqrt_,
+    foreach_sub_,
+    fused_adam_,
+    fused_adamw_,
+    fused_sgd_,
+)
+
 Tensors = list[torch.Tensor]
 Number = Any  # a Python number, or a tensor on a card
 
@@ -28,13 +43,13 @@ def is_number(*values: Number) -> bool:
 
 def times(values: Tensors, by: Number) -> None:
     """``values *= by``."""
-    torch._foreach_mul_(values, _as_tensor(values, by))
+    foreach_mul_(values, _as_tensor(values, by))
 
 
 def plus(values: Tensors, by: Number) -> None:
     """``values += by``."""
     number = _as_tensor(values, by)
-    torch._foreach_add_(values, [number] * len(values) if number is not by else by)
+    foreach_add_(values, [number] * len(values) if number is not by else by)
 
 
 def _as_tensor(values: Tensors, number: Number) -> Number:
@@ -56,40 +71,40 @@ def divide_by_root(
 ) -> None:
     """``var -= lr along / (sqrt(square + inside) + outside)``; `step` may be `square` itself."""
     shift(step, square, inside)
-    torch._foreach_sqrt_(step)
+    foreach_sqrt_(step)
     if not is_number(outside) or outside:
         plus(step, outside)
     if is_number(lr):
-        torch._foreach_addcdiv_(var, along, step, -lr)
+        foreach_addcdiv_(var, along, step, -lr)
     else:
-        torch._foreach_reciprocal_(step)
-        torch._foreach_mul_(step, along)
+        foreach_reciprocal_(step)
+        foreach_mul_(step, along)
         times(step, lr)
-        torch._foreach_sub_(var, step)
+        foreach_sub_(var, step)
 
 
 def blend(into: Tensors, values: Tensors, weight: Number, step: Tensors) -> None:
     """``into += (values - into) weight``."""
     if is_number(weight):
-        torch._foreach_lerp_(into, values, weight)
+        foreach_lerp_(into, values, weight)
     else:
-        torch._foreach_copy_(step, values)
-        torch._foreach_sub_(step, into)
+        foreach_copy_(step, values)
+        foreach_sub_(step, into)
         times(step, weight)
-        torch._foreach_add_(into, step)
+        foreach_add_(into, step)
 
 
 def blend_squares(into: Tensors, values: Tensors, weight: Number, step: Tensors) -> None:
     """``into += (values^2 - into) weight``."""
     if is_number(weight):
         times(into, 1 - weight)
-        torch._foreach_addcmul_(into, values, values, weight)
+        foreach_addcmul_(into, values, values, weight)
     else:
-        torch._foreach_copy_(step, values)
-        torch._foreach_mul_(step, values)
-        torch._foreach_sub_(step, into)
+        foreach_copy_(step, values)
+        foreach_mul_(step, values)
+        foreach_sub_(step, into)
         times(step, weight)
-        torch._foreach_add_(into, step)
+        foreach_add_(into, step)
 
 
 def shift(step: Tensors, values: Tensors, by: Number) -> None:
@@ -99,7 +114,7 @@ def shift(step: Tensors, values: Tensors, by: Number) -> None:
             torch.add(value, by, out=target)
         return
     if step is not values:
-        torch._foreach_copy_(step, values)
+        foreach_copy_(step, values)
     if not is_number(by) or by:
         plus(step, by)
 
@@ -111,12 +126,12 @@ def _are_large(values: Tensors) -> bool:
 def subtract_scaled(into: Tensors, values: Tensors, factor: Number, step: Tensors) -> None:
     """``into -= factor values``; `step` may be `values` itself."""
     if is_number(factor):
-        torch._foreach_add_(into, values, alpha=-factor)
+        foreach_add_(into, values, alpha=-factor)
     else:
         if step is not values:
-            torch._foreach_copy_(step, values)
+            foreach_copy_(step, values)
         times(step, factor)
-        torch._foreach_sub_(into, step)
+        foreach_sub_(into, step)
 
 
 def number_of(value: Number) -> Number:
@@ -149,7 +164,7 @@ def fused_sgd(
     nesterov: bool = False,
 ) -> None:
     """``accum = momentum accum + (1 - dampening) grad; var -= lr accum``; without momentum if `accum` is empty."""
-    torch._fused_sgd_(
+    fused_sgd_(
         var,
         grad,
         accum,
@@ -168,7 +183,7 @@ def fused_adam(
 ) -> None:
     """A step of Adam with the learning rate `alpha`, in which biases are corrected already."""
     var, m, v, *largest = states
-    function: Any = torch._fused_adamw_ if decay else torch._fused_adam_
+    function = fused_adamw_ if decay else fused_adam_
     function(
         var,
         grad,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from situs._src.tracing.autograph import convert
+from situs._src.tracing.autograph.convert import convert
 from situs.autograph import is_converted, to_code
 
 SEEN: list[Any] = []

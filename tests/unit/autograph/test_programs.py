@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from situs._src.tracing.autograph import convert
+from situs._src.tracing.autograph.convert import convert
 from situs.autograph import is_converted
 from situs.errors import InvalidArgumentError, UnimplementedError
 

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from situs._src.ops import math as situs_math
-from situs._src.tracing.autograph import convert, hooks, operators
+from situs._src.tracing.autograph import hooks, operators
+from situs._src.tracing.autograph.convert import convert
 from situs.autograph import do_not_convert, is_converted, to_code, to_graph
 from situs.errors import InvalidArgumentError, SitusError
 

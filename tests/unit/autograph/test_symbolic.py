@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from situs._src.tracing.autograph import convert, hooks
+from situs._src.tracing.autograph import hooks
+from situs._src.tracing.autograph.convert import convert
 from situs.autograph import do_not_convert
 from situs.errors import DTypeError, InvalidArgumentError, OperatorNotAllowedInGraphError, UnimplementedError
 

@@ -17,7 +17,7 @@ from situs._src.base.devices.inventory import Inventory
 from situs._src.base.devices.logical import LogicalDeviceConfiguration as Part
 from situs._src.base.devices.physical import Card, PhysicalDevice
 from situs._src.base.settings import VirtualGpus
-from situs._src.runtime.eager import cuda_memory
+from situs._src.runtime.eager import cuda_memory, torch_private
 from situs.errors import AlreadyInitializedError, InvalidArgumentError
 
 MIB = 2**20
@@ -384,8 +384,8 @@ def asked(monkeypatch):
     monkeypatch.setattr(
         torch.cuda, "set_per_process_memory_fraction", lambda share, ordinal: setattr(calls, "fraction", share)
     )
-    monkeypatch.setattr(torch._C, "_accelerator_getAllocatorSettings", lambda: calls.settings, raising=False)
-    monkeypatch.setattr(torch._C, "_accelerator_setAllocatorSettings", lambda text: setattr(calls, "settings", text))
+    monkeypatch.setattr(torch_private, "read_allocator_settings", lambda: calls.settings)
+    monkeypatch.setattr(torch_private, "write_allocator_settings", lambda text: setattr(calls, "settings", text))
     monkeypatch.setattr(torch, "empty", lambda size, **where: setattr(calls, "taken", size))
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda ordinal: setattr(calls, "peaks", 1))
     monkeypatch.setattr(cuda_memory, "measured", lambda ordinal: (0, 0, calls.held))
@@ -455,9 +455,9 @@ def test_a_pytorch_without_such_segments_will_do(cards, asked, monkeypatch):
     def refuse(text):
         raise ValueError(text)
 
-    monkeypatch.setattr(torch._C, "_accelerator_setAllocatorSettings", refuse)
+    monkeypatch.setattr(torch_private, "write_allocator_settings", refuse)
     cuda_memory.reserve(gpus(cards)[0], 0)
-    monkeypatch.delattr(torch._C, "_accelerator_setAllocatorSettings")
+    monkeypatch.setattr(torch_private, "write_allocator_settings", None)
     cuda_memory.reserve(gpus(cards)[1], 1)
     assert asked.taken > 6 * GIB
 

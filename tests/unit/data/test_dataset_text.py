@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gzip
 import os
+import sys
 import tracemalloc
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import situs as tf
 from situs import errors
-from situs._src.files.crc32c import crc32c, masked_crc32c
+from situs._src.files.crc32c import crc32c, fastest, masked_crc32c, with_numpy
 from situs._src.files.record_writer import TFRecordWriter
 from situs.data import Dataset, FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 
@@ -111,7 +113,18 @@ RECORDS = bytes.fromhex(
 )
 
 
-def test_a_checksum_is_castagnolis():
+def slow_crc32c(data: bytes) -> int:
+    """Bit by bit, as the definition says."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("crc32c", [with_numpy, crc32c], ids=["numpy", "fastest"])
+def test_a_checksum_is_castagnolis(crc32c):
     assert crc32c(b"") == 0
     assert crc32c(b"123456789") == 0xE3069283
     assert crc32c(bytes(32)) == 0x8A9136AA
@@ -123,14 +136,18 @@ def test_a_checksum_is_castagnolis():
 LENGTHS = (1, 3, 4, 5, 1023, 1024, 1025)
 
 
-def slow_crc32c(data: bytes) -> int:
-    """Bit by bit, as the definition says."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
+def library(monkeypatch, module):
+    monkeypatch.setitem(sys.modules, "google_crc32c", module)
+    return fastest()
+
+
+def test_checksums_are_the_librarys_where_it_is_installed(monkeypatch):
+    assert library(monkeypatch, SimpleNamespace(value=slow_crc32c, implementation="c")) is slow_crc32c
+
+
+@pytest.mark.parametrize("module", [None, SimpleNamespace(value=slow_crc32c, implementation="python")])
+def test_checksums_are_our_own_where_it_is_missing_or_slow(monkeypatch, module):
+    assert library(monkeypatch, module) is with_numpy
 
 
 def test_records_are_read_as_they_were_written(tmp_path, values):

@@ -335,7 +335,7 @@ def test_a_loop_that_collects_is_a_lower_bound(sess):
     mapped = tf.map_fn(tf.sin, x)
     predicted, [(expected, measured)] = peaks(sess, mapped, {x: np.ones((50, 64), np.float32)})
     assert expected <= measured
-    assert any("further turn" in what for what in predicted[GPU].unknown)
+    assert any("further iteration" in what for what in predicted[GPU].unknown)
 
 
 def test_a_loop_whose_values_grow_is_a_lower_bound():
@@ -346,7 +346,7 @@ def test_a_loop_whose_values_grow_is_a_lower_bound():
         [x],
         shape_invariants=[tf.TensorShape([None])],
     )
-    assert any("further turn" in what for what in plan(grown, {x: (10,)})[GPU].unknown)
+    assert any("further iteration" in what for what in plan(grown, {x: (10,)})[GPU].unknown)
 
 
 # Errors.

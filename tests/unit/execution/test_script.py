@@ -48,6 +48,20 @@ def test_a_short_run_stays_as_it_is():
     assert scripted(plan) is plan
 
 
+def test_a_torch_without_torchscript_will_do(monkeypatch):
+    monkeypatch.delattr(torch._C, "CompilationUnit")
+    x = tf.placeholder(tf.float32, [3])
+    y = chain(x, SHORTEST)
+    session, plan = planned(chain(tf.random_normal([3]), SHORTEST))
+    assert scripted(plan) is plan
+    given = np.array([1, 2, 3], np.float32)
+    expected = given
+    for _ in range(SHORTEST):
+        expected = np.tanh(expected)
+    for _ in range(SCRIPTED_AFTER + 2):
+        np.testing.assert_allclose(session.run(y, {x: given}), expected, rtol=1e-5)
+
+
 def test_other_calls_part_the_runs():
     first = chain(tf.random_normal([3]), SHORTEST)
     _, plan = planned(chain(tf.cumsum(first), SHORTEST))

@@ -83,7 +83,7 @@ def test_nested_classes_have_tensorflows_names():
         (RewriterConfig.NO_MEM_OPT, 1),
         (DataType.DT_HALF, 19),
         (DataType.DT_FLOAT_REF, 101),
-        (DataType.DT_FLOAT4_E2M1FN, 33),
+        (DataType.DT_FLOAT8_E4M3FN, 25),
     ],
 )
 def test_constants_have_tensorflows_numbers(constant, number):

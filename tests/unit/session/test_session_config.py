@@ -353,7 +353,7 @@ def test_unknown_fields_and_values_of_the_wrong_type_are_refused():
     config = tf.ConfigProto()
     with pytest.raises(AttributeError, match='Protocol message ConfigProto has no "bogus" field'):
         config.bogus = 1
-    with pytest.raises(AttributeError, match='Assignment not allowed to message field "gpu_options"'):
+    with pytest.raises(AttributeError, match=r'Assignment not allowed to message.* field "gpu_options"'):
         config.gpu_options = tf.GPUOptions()
     for field, value in {"allow_soft_placement": "x", "inter_op_parallelism_threads": 1.5}.items():
         with pytest.raises(TypeError):

@@ -80,7 +80,7 @@ def from_json(text: str | bytes, message: M) -> M:
     """
     try:
         read = json_format.Parse(text, type(message)())
-    except (json_format.ParseError, UnicodeError, RecursionError) as error:
+    except (json_format.ParseError, UnicodeError, RecursionError, TypeError) as error:  # TypeError: protobuf 5
         raise ParseError(f"This is no JSON of a {type(message).__name__}: {_said(error)}") from None
     message.MergeFrom(read)  # type: ignore[attr-defined]
     return message

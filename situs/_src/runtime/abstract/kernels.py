@@ -19,7 +19,8 @@ from typing import Any
 from weakref import ref
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from situs._src.runtime.eager.torch_private import TorchDispatchMode, schema_of, storage_key
 
 SMALL = 1024  # elements: larger values steer nothing
 _NOWHERE = torch.device("meta")
@@ -66,7 +67,7 @@ class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._seen.setdefault(*_entry(value))
         if all(map(is_known, given)):
             made = _with_elements(func, args, kwargs)
-        elif func._schema.is_mutable and any(map(is_known, given)):
+        elif schema_of(func).is_mutable and any(map(is_known, given)):
             raise NotImplementedError("a value that is known would be changed into one that is not")
         else:
             made = _abstractly(func, args, kwargs)
@@ -75,7 +76,7 @@ class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return made
 
     def _hold(self, storage: Any) -> None:
-        key, size = storage._cdata, storage.nbytes()
+        key, size = storage_key(storage), storage.nbytes()
         if key in self._seen:
             return
 
@@ -90,7 +91,7 @@ class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def _entry(value: torch.Tensor) -> tuple[int, ref[Any]]:
     storage = value.untyped_storage()
-    return storage._cdata, ref(storage)
+    return storage_key(storage), ref(storage)
 
 
 def _with_elements(func: Any, args: Any, kwargs: Any) -> Any:

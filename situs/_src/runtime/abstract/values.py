@@ -27,6 +27,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.runtime.abstract.kernels import is_known, meta_like, meta_tensor
 from situs._src.runtime.eager.bridge import FROM_TORCH, TORCH_DTYPE
 from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.eager.torch_private import storage_key
 from situs._src.runtime.plan.plan import Literal
 
 Constants = Mapping[tuple[Operation, Device], Literal]
@@ -128,14 +129,14 @@ class AbstractValues:
     def made(self, value: torch.Tensor, device: Device, name: str, op: str, made_at: Origin) -> AbstractValue:
         """A value that a call made on a device: in memory of its own, or in that of another value there."""
         storage = value.untyped_storage()
-        found = self._blocks.get(storage._cdata)
+        found = self._blocks.get(storage_key(storage))
         if found is None or found[0].device is not device:
             return self.inside(value, Block(device, storage.nbytes(), name, op, made_at))
         return self.inside(value, found[0])
 
     def inside(self, value: torch.Tensor, block: Block) -> AbstractValue:
         """A value that lies in a block."""
-        self._blocks[value.untyped_storage()._cdata] = block, value
+        self._blocks[storage_key(value.untyped_storage())] = block, value
         return AbstractValue(TensorShape(value.shape), FROM_TORCH[value.dtype], value, block)
 
     def unsized(self, shape: TensorShape, dtype: DType, device: Device, what: str) -> AbstractValue:
@@ -168,11 +169,11 @@ class AbstractValues:
         if not isinstance(literal.value, torch.Tensor):
             return
         storage = literal.value.untyped_storage()
-        if storage._cdata not in self._blocks:
+        if storage_key(storage) not in self._blocks:
             block = Block(device, storage.nbytes(), name, "Const", made_at, is_there=True)
-            self._blocks[storage._cdata] = block, storage
+            self._blocks[storage_key(storage)] = block, storage
             self.constants.append(block)
-        self._literals[id(literal)] = self.inside(meta_like(literal.value), self._blocks[storage._cdata][0])
+        self._literals[id(literal)] = self.inside(meta_like(literal.value), self._blocks[storage_key(storage)][0])
 
     # Variables.
 
@@ -193,10 +194,10 @@ class AbstractValues:
     def _filled(self, cell: Cell, box: Box) -> Box:
         if isinstance(cell.value, torch.Tensor):
             storage = cell.value.untyped_storage()
-            if storage._cdata not in self._blocks:
+            if storage_key(storage) not in self._blocks:
                 block = Block(cell.place.device, storage.nbytes(), box.name, "Variable", box.made_at, is_there=True)
-                self._blocks[storage._cdata] = block, storage
-            box.first = self._blocks[storage._cdata][0]
+                self._blocks[storage_key(storage)] = block, storage
+            box.first = self._blocks[storage_key(storage)][0]
             box.content = self.inside(meta_like(cell.value), box.first)
         return box
 

@@ -24,6 +24,7 @@ from situs._src.base.budget.ledger import Account, LimitReached, accounts
 from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.origin import Origin, origin
 from situs._src.runtime.eager import cuda_memory
+from situs._src.runtime.eager.torch_private import storage_key
 
 Function = Callable[..., Any]
 SHORTAGES = (LimitReached, torch.OutOfMemoryError)
@@ -85,7 +86,7 @@ def _enter_value(value: torch.Tensor, account: Account, op: str, made_at: Callab
         return
     storage = value.untyped_storage()
     try:
-        account.hold(storage, storage._cdata, storage.nbytes(), op, made_at)
+        account.hold(storage, storage_key(storage), storage.nbytes(), op, made_at)
     except LimitReached as error:
         error.made = op, value.shape, value.dtype
         raise
@@ -93,7 +94,7 @@ def _enter_value(value: torch.Tensor, account: Account, op: str, made_at: Callab
 
 def beside(function: Function, value: torch.Tensor, op: str) -> Function:
     """The function, with its results entered where a value is; itself if that is entered nowhere."""
-    key = value.untyped_storage()._cdata
+    key = storage_key(value.untyped_storage())
     account = next((account for account in accounts() if account.holds(key)), None)
     return function if account is None else counted(function, account.device, op)
 
@@ -102,7 +103,7 @@ def enter_variable(value: Any, device: Device, name: str) -> None:
     """Calls a value what it has become: what a variable holds."""
     account: Account | None = device.account
     if account is not None and isinstance(value, torch.Tensor) and value.nbytes >= account.listed_from:
-        account.rename(value.untyped_storage()._cdata, f"Variable {name}")
+        account.rename(storage_key(value.untyped_storage()), f"Variable {name}")
 
 
 def bytes_needed(error: BaseException) -> int:

@@ -25,6 +25,7 @@ from situs._src.ir.graph.origin import Origin
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.allocations import counted
 from situs._src.runtime.eager.cuda_memory import measured, reserve, reset_peak
+from situs._src.runtime.eager.torch_private import in_bad_fork
 
 TORCH_DTYPE: dict[DType, torch.dtype] = {
     dt.bool: torch.bool,
@@ -119,7 +120,7 @@ def _start(device: Device) -> torch.device:
 
 def _cuda_ordinal(uuid: str) -> int:
     """PyTorch's number of the card: matched by UUID, as NVML and CUDA may count differently."""
-    if torch.cuda._is_in_bad_fork():
+    if in_bad_fork():
         raise lost_card(uuid)
     if not torch.cuda.is_available():
         raise UnavailableError("The driver lists a GPU, but PyTorch cannot use it: torch.cuda.is_available() is False.")
@@ -181,7 +182,7 @@ def _in_child() -> None:
     """After ``os.fork``: OpenMP's threads are the parent's, and the next kernel for several would wait for them."""
     if process.initialized or spinning.torch_came_first:
         torch.set_num_threads(1)
-    if torch.cuda._is_in_bad_fork():
+    if in_bad_fork():
         _torch_devices.clear()
 
 

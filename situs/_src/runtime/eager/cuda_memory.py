@@ -20,7 +20,7 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.devices.physical import PhysicalDevice
 from situs._src.base.errors import ResourceExhaustedError
-from situs._src.runtime.eager import precision
+from situs._src.runtime.eager import precision, torch_private
 
 MIB = 2**20
 _started: set[PhysicalDevice] = set()
@@ -54,11 +54,10 @@ def in_use(device: Device) -> bool:
 
 def _use_expandable_segments() -> None:
     """Asks PyTorch for expandable segments, besides what the program or the environment has asked it for."""
-    read = getattr(torch._C, "_accelerator_getAllocatorSettings", settings.torch_allocator)  # PyTorch 2.11 has none
-    write = getattr(torch._C, "_accelerator_setAllocatorSettings", None)
+    read, write = torch_private.read_allocator_settings, torch_private.write_allocator_settings
     if write is None:
         return
-    found = read()
+    found = settings.torch_allocator() if read is None else read()
     if "expandable_segments" in found or "backend" in found:
         return  # somebody has chosen
     try:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from situs._src.base.dtype import DType
 from situs._src.base.errors import (
     InvalidArgumentError,
@@ -30,12 +28,13 @@ from situs._src.runtime.eager.bridge import lost_card
 from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.eager.rules import results, rule_inputs, size_of
 from situs._src.runtime.eager.tensor import EagerTensor
+from situs._src.runtime.eager.torch_private import in_bad_fork
 
 
 def translate(error: Exception, op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment) -> SitusError:
     """The error to raise in place of a kernel's exception."""
     card = assignment.device.card
-    if card is not None and not card.is_virtual and torch.cuda._is_in_bad_fork():
+    if card is not None and not card.is_virtual and in_bad_fork():
         return lost_card(assignment.device.name).in_op(op.name)
     if is_shortage(error):
         made = _results(op, bound, attrs)

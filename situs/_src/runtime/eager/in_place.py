@@ -27,6 +27,7 @@ import torch
 from situs._src.base import locks
 from situs._src.runtime.eager.allocations import SHORTAGES, counted, enter_variable, make_room
 from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.eager.torch_private import storage_key, storage_use_count, tensor_use_count
 
 T = TypeVar("T")
 Write = Callable[[list[torch.Tensor]], None]
@@ -123,13 +124,10 @@ def with_room(cell: Cell, make: Callable[[], T]) -> T:
 # Who else holds values.
 
 _references: Callable[[Any], int] = sys.getrefcount
-_uses: Callable[[torch.Tensor], int] = getattr(torch.Tensor, "_use_count", lambda value: 1)  # not in all releases
 _memory = torch.Tensor.untyped_storage
-_tensors_in: Callable[[Any], int] = torch._C._storage_Use_Count
 _is_torchs = torch.UntypedStorage.resizable  # memory that came from elsewhere is not
 _size = torch.UntypedStorage.nbytes
 _needed = attrgetter("nbytes")
-_address = attrgetter("_cdata")
 
 
 def _facts(values: list[torch.Tensor]) -> list[Iterator[Any]]:
@@ -138,9 +136,9 @@ def _facts(values: list[torch.Tensor]) -> list[Iterator[Any]]:
     They are the same for all values that nobody but the list holds; how Python calls functions decides what they are.
     """
     memory = list(map(_memory, values))
-    shares = map(_tensors_in, map(_address, memory))
+    shares = map(storage_use_count, map(storage_key, memory))
     rest = map(sub, map(_size, memory), map(_needed, values))
-    return [map(_references, values), map(_uses, values), shares, map(_is_torchs, memory), rest]
+    return [map(_references, values), map(tensor_use_count, values), shares, map(_is_torchs, memory), rest]
 
 
 _ALONE = [next(fact) for fact in _facts([torch.zeros(1)])]

@@ -18,6 +18,7 @@ from situs._src.base import locks
 from situs._src.runtime.eager import heap
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.execute import verifying
+from situs._src.runtime.eager.torch_private import below_autograd
 from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run import swap, threads
 from situs._src.runtime.run.cuda_graph import capturing
@@ -68,7 +69,7 @@ class Program:
             OpError: a call failed; the error names the operation and the user's line that made it.
         """
         try:
-            with torch._C._AutoDispatchBelowAutograd():  # nothing here is recorded for PyTorch's own gradients
+            with below_autograd():  # nothing here is recorded for PyTorch's own gradients
                 if (swap.switch.on or self._swaps) and self._can_swap:
                     results = swap.run_swapping(self.plan, run, values, recorder)
                 elif self.schedule is not None:

@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 
+from situs._src.runtime.eager.torch_private import clear_cublas_workspaces
+
 
 class Launches:
     """The launches of some work on one card."""
@@ -58,9 +60,9 @@ def _own_work_space() -> Iterator[None]:
     global _stays
     _stays = _stays or threading.active_count() > 1
     if not _stays:
-        torch._C._cuda_clearCublasWorkspaces()
+        clear_cublas_workspaces()
     try:
         yield
     finally:
         if not _stays:
-            torch._C._cuda_clearCublasWorkspaces()
+            clear_cublas_workspaces()

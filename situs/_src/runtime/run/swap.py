@@ -32,6 +32,7 @@ from situs._src.runtime.eager.bridge import home_of
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.execute import verifying
 from situs._src.runtime.eager.oom import bytes_asked, exhausted, is_shortage
+from situs._src.runtime.eager.torch_private import storage_key
 from situs._src.runtime.plan.lifetimes import Lifetimes
 from situs._src.runtime.plan.plan import OTHERS_MAY_RUN, Call, Literal, Plan, Slot, Source, slots_in
 from situs._src.runtime.run.control_flow import Held
@@ -371,8 +372,7 @@ def _literals(sources: Iterable[Source]) -> Iterator[Literal]:
 
 
 def _key(value: torch.Tensor) -> int:
-    key: int = value.untyped_storage()._cdata
-    return key
+    return storage_key(value.untyped_storage())
 
 
 def _size(value: torch.Tensor) -> int:

@@ -27,6 +27,7 @@ from situs._src.base.errors import CancelledError, UnknownError
 from situs._src.ir.graph.function import operations_in
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import BLOCKS, CALLS_PYTHON, PRODUCT
+from situs._src.runtime.eager.torch_private import below_autograd
 from situs._src.runtime.plan.plan import Call, Plan, makers, slots_in, waits_for
 from situs._src.runtime.plan.ready import BLOCKING, CHEAP, SLOW, Ready, Work, rounds
 from situs._src.runtime.run.emit import value_of
@@ -231,7 +232,7 @@ class _Running:
             self._fail(UnknownError(f"{type(error).__name__}: {error}"))
 
     def _work_through(self, todo: deque[int]) -> None:
-        with torch._C._AutoDispatchBelowAutograd():
+        with below_autograd():
             while todo and not self.failed:
                 self._start(self.ready.go_on(todo, self._call(todo.popleft())))
 

@@ -26,6 +26,7 @@ from typing import Any
 import torch
 
 from situs._src.ir.graph.node import Operation
+from situs._src.runtime.eager.torch_private import compilation_unit, read_script_optimize, write_script_optimize
 from situs._src.runtime.passes.reuse import Over
 from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source, slots_in
 from situs._src.runtime.run.emit import emit
@@ -33,8 +34,6 @@ from situs._src.runtime.run.emit import emit
 SHORTEST = 16  # calls: calling TorchScript costs as much as ten to twelve calls from Python save
 LONGEST = 2000
 LARGE = 2**16  # elements: from here on, what Python costs is less than what another piece of memory does
-
-_set_optimize = torch._C._set_graph_executor_optimize
 
 
 def scripted(plan: Plan) -> Plan:
@@ -166,10 +165,11 @@ def _compiled(run: list[Call], sources: list[Source], kept: list[int]) -> Callab
         name = names[_key(Slot(call.outputs[0]))] = f"v{call.outputs[0]}"
         lines.append(f" {name} = {text}")
     lines.append(f" return ({''.join(f'v{slot}, ' for slot in kept)})")
-    unit = torch._C.CompilationUnit()
+    unit = compilation_unit()
     known: Any = {"torch": torch}.get
     unit.define("\n".join([*lines, ""]), known)
-    return unit.find_function("run")
+    found: Callable[..., Any] = unit.find_function("run")
+    return found
 
 
 def _key(source: Source) -> Any:
@@ -195,13 +195,13 @@ def _alone(run: list[Call], sources: list[Source], kept: list[int], plan: Plan) 
 
 def _or_one_by_one(function: Callable[..., Any], alone: Callable[..., Any]) -> Callable[..., Any]:
     def run(*values: Any) -> Any:
-        before = torch._C._get_graph_executor_optimize()
-        _set_optimize(False)  # no profiling runs, no rewriting: the calls as they are
+        before = read_script_optimize()
+        write_script_optimize(False)  # no profiling runs, no rewriting: the calls as they are
         try:
             return function(*values)
         except RuntimeError:
             return alone(None, *values)
         finally:
-            _set_optimize(before)
+            write_script_optimize(before)
 
     return run
