@@ -28,6 +28,7 @@ from situs import strings as strings
 from situs import summary as summary
 from situs import test as test
 from situs import train as train
+from situs._src.as_tensorflow.install import install_as_tensorflow as install_as_tensorflow
 from situs._src.autodiff.aggregation import AggregationMethod as AggregationMethod
 from situs._src.autodiff.custom import custom_gradient as custom_gradient
 from situs._src.autodiff.custom import grad_pass_through as grad_pass_through

@@ -2,6 +2,7 @@
 
 situs devices [--json]    the devices of this machine, without touching a card
 situs demo                a program placed on them, explained
+situs run PROGRAM         a TensorFlow program, as it is
 situs memory PROGRAM      what filled the memory of the GPUs while a program ran
 situs --version
 """
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 
 import situs
 from situs._src.base.errors import SitusError
-from situs._src.cli import demo, devices, memory
+from situs._src.cli import demo, devices, memory, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,5 +44,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     devices.add_command(commands)
     demo.add_command(commands)
+    run.add_command(commands)
     memory.add_command(commands)
     return parser

@@ -1,0 +1,86 @@
+"""What ``tensorflow`` is, and every module below it, for Python's import system.
+
+    tensorflow                   a module of its own: Situs' names, and TensorFlow's version     roots.py
+    tensorflow.nn                `situs.nn`, or ``situs.compat.v1.nn`` in the dialect of TensorFlow 1
+    tensorflow.compat.v1.nn      ``situs.compat.v1.nn``
+    tensorflow.python.ops.x      a module made of public names                                   internals.py
+    tensorflow.core.x_pb2        the messages of the package ``tensorboard``
+
+Where Situs has nothing, the import fails in words, and nothing of a TensorFlow that is installed too is imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from situs._src.as_tensorflow import internals, missing, roots
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds ``tensorflow`` and the modules below it.
+
+    Attributes:
+        dialect: ``v1`` or ``v2``.
+    """
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        self._bases = {"v1": ("situs.compat.v1", "situs"), "v2": ("situs",)}[dialect]
+
+    def prepare(self) -> None:
+        """Sets what holds under TensorFlow's name."""
+        importlib.import_module("situs._src.config.devices").set_soft_device_placement(True)
+        if self.dialect == "v2":  # as in TensorFlow, importing tensorflow.compat.v1 does not change how ops run
+            importlib.import_module("situs._src.v1.frontend").run_eagerly()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """How to load a module of TensorFlow's; None for other modules.
+
+        Raises:
+            ModuleNotFoundError: Situs has no such module.
+        """
+        if fullname.partition(".")[0] != "tensorflow":
+            return None
+        if self._locate(fullname) is None:
+            raise ModuleNotFoundError(missing.module_text(fullname), name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Leaves making a module to Python; `exec_module` puts another in its place."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Puts the module that is meant where Python has put an empty one."""
+        found = self._locate(module.__name__)
+        assert found is not None, "find_spec has found it"
+        sys.modules[module.__name__] = found
+
+    def _locate(self, name: str) -> ModuleType | None:
+        below = name.partition(".")[2]
+        if name in roots.ROOTS:
+            return roots.root(name, self.dialect)
+        for prefix, dialect in (("compat.v1.", "v1"), ("compat.v2.", "v2")):
+            if below.startswith(prefix):
+                return _imported(f"{_BASES[dialect]}.{below[len(prefix) :]}")
+        if below.partition(".")[0] in ("python", "core"):
+            return internals.module(name, roots.root("tensorflow", self.dialect))
+        return next((found for base in self._bases if (found := _imported(f"{base}.{below}"))), None)
+
+
+_BASES = {"v1": "situs.compat.v1", "v2": "situs"}
+
+
+def _imported(name: str) -> ModuleType | None:
+    """A module of Situs', or None if there is none of that name."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            return None
+        raise

@@ -1,0 +1,224 @@
+"""What programs import from below TensorFlow's public names: ``tensorflow.python.*`` and ``tensorflow.core.*``.
+
+    from tensorflow.python.framework import ops             ops.get_default_graph, ops.Tensor, ...
+    from tensorflow.python.ops import array_ops             array_ops.reshape, ...
+    from tensorflow.core.protobuf import config_pb2         config_pb2.ConfigProto
+
+A module of ``tensorflow.python`` is a list of public modules in which its names are looked for, in order: TensorFlow's own
+functions there are the public ones, under the same names.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from situs._src.as_tensorflow import missing
+
+V1, V2 = "situs.compat.v1", "situs"
+
+# The public modules in which the names of a module of tensorflow.python are looked for.
+_PYTHON: dict[str, tuple[str, ...]] = {
+    "client.device_lib": ("situs.python.client.device_lib",),
+    "client.session": (V1,),
+    "client.timeline": ("situs.python.client.timeline",),
+    "data.ops.dataset_ops": ("situs.data", f"{V1}.data"),
+    "data.ops.iterator_ops": ("situs.data", f"{V1}.data"),
+    "eager.backprop": (V2,),
+    "eager.context": (V1,),
+    "eager.def_function": (V2,),
+    "framework.constant_op": (V1,),
+    "framework.config": ("situs.config", "situs.config.experimental"),
+    "framework.device": (V1,),
+    "framework.dtypes": (f"{V1}.dtypes", V1),
+    "framework.errors": ("situs.errors",),
+    "framework.errors_impl": ("situs.errors",),
+    "framework.function": (V1,),
+    "framework.graph_util": (f"{V1}.graph_util",),
+    "framework.importer": (V1,),
+    "framework.indexed_slices": (V1,),
+    "framework.meta_graph": (f"{V1}.train", V1),
+    "framework.ops": (V1, V2),
+    "framework.random_seed": (f"{V1}.random", V1),
+    "framework.sparse_tensor": (V1,),
+    "framework.tensor": (V1,),
+    "framework.tensor_conversion": (V1,),
+    "framework.tensor_shape": (V1,),
+    "framework.tensor_spec": (V1,),
+    "framework.tensor_util": (V1, V2),
+    "framework.test_util": ("situs.test",),
+    "layers.base": (f"{V1}.layers",),
+    "layers.convolutional": (f"{V1}.layers",),
+    "layers.core": (f"{V1}.layers",),
+    "layers.layers": (f"{V1}.layers",),
+    "layers.normalization": (f"{V1}.layers",),
+    "layers.pooling": (f"{V1}.layers",),
+    "lib.io.file_io": ("situs.io.gfile", f"{V1}.gfile"),
+    "lib.io.tf_record": (f"{V1}.python_io", "situs.io"),
+    "module.module": (V2,),
+    "ops.array_ops": (V1, f"{V1}.nn"),
+    "ops.bitwise_ops": (f"{V1}.bitwise",),
+    "ops.candidate_sampling_ops": (f"{V1}.nn", f"{V1}.random"),
+    "ops.check_ops": (f"{V1}.debugging", V1),
+    "ops.clip_ops": (V1,),
+    "ops.cond": (V1,),
+    "ops.control_flow_ops": (V1,),
+    "ops.ctc_ops": (f"{V1}.nn",),
+    "ops.custom_gradient": (V2,),
+    "ops.data_flow_ops": (f"{V1}.queue", V1),
+    "ops.embedding_ops": (f"{V1}.nn",),
+    "ops.functional_ops": (V1,),
+    "ops.gradients": (V1,),
+    "ops.gradients_impl": (V1,),
+    "ops.histogram_ops": (V1,),
+    "ops.image_ops": (f"{V1}.image",),
+    "ops.init_ops": (f"{V1}.initializers", V1),
+    "ops.init_ops_v2": ("situs.initializers",),
+    "ops.io_ops": (f"{V1}.io", V1),
+    "ops.linalg_ops": (f"{V1}.linalg", V1),
+    "ops.logging_ops": (V1, f"{V1}.summary"),
+    "ops.lookup_ops": (f"{V1}.lookup", V1),
+    "ops.losses.losses": (f"{V1}.losses",),
+    "ops.losses.losses_impl": (f"{V1}.losses",),
+    "ops.manip_ops": (f"{V1}.manip",),
+    "ops.map_fn": (V1,),
+    "ops.math_ops": (f"{V1}.math", V1),
+    "ops.metrics": (f"{V1}.metrics",),
+    "ops.metrics_impl": (f"{V1}.metrics",),
+    "ops.nn": (f"{V1}.nn",),
+    "ops.nn_impl": (f"{V1}.nn",),
+    "ops.nn_ops": (f"{V1}.nn",),
+    "ops.parsing_ops": (f"{V1}.io", V1),
+    "ops.partitioned_variables": (V1,),
+    "ops.random_ops": (f"{V1}.random", V1),
+    "ops.resource_variable_ops": (V1,),
+    "ops.rnn": (f"{V1}.nn",),
+    "ops.rnn_cell": (f"{V1}.nn.rnn_cell",),
+    "ops.rnn_cell_impl": (f"{V1}.nn.rnn_cell",),
+    "ops.script_ops": (V1,),
+    "ops.sparse_ops": (f"{V1}.sparse", V1),
+    "ops.special_math_ops": (f"{V1}.math", V1),
+    "ops.standard_ops": (V1,),
+    "ops.state_ops": (V1,),
+    "ops.stateless_random_ops": (f"{V1}.random",),
+    "ops.string_ops": (f"{V1}.strings", V1),
+    "ops.summary_ops_v2": ("situs.summary",),
+    "ops.template": (V1,),
+    "ops.tensor_array_ops": (V1,),
+    "ops.variable_scope": (V1,),
+    "ops.variables": (V1,),
+    "ops.while_loop": (V1,),
+    "platform.app": (f"{V1}.app",),
+    "platform.flags": (f"{V1}.flags",),
+    "platform.gfile": (f"{V1}.gfile",),
+    "platform.test": ("situs.test",),
+    "platform.tf_logging": (f"{V1}.logging",),
+    "summary.summary": (f"{V1}.summary",),
+    "summary.summary_iterator": (f"{V1}.train",),
+    "summary.writer.writer": (f"{V1}.summary",),
+    "training.adam": (f"{V1}.train",),
+    "training.basic_session_run_hooks": (f"{V1}.train",),
+    "training.checkpoint_management": (f"{V1}.train",),
+    "training.checkpoint_utils": (f"{V1}.train",),
+    "training.coordinator": (f"{V1}.train",),
+    "training.gradient_descent": (f"{V1}.train",),
+    "training.input": (f"{V1}.train",),
+    "training.learning_rate_decay": (f"{V1}.train",),
+    "training.momentum": (f"{V1}.train",),
+    "training.monitored_session": (f"{V1}.train",),
+    "training.moving_averages": (f"{V1}.train",),
+    "training.optimizer": (f"{V1}.train",),
+    "training.py_checkpoint_reader": (f"{V1}.train",),
+    "training.queue_runner": (f"{V1}.train.queue_runner", f"{V1}.train"),
+    "training.rmsprop": (f"{V1}.train",),
+    "training.saver": (f"{V1}.train",),
+    "training.session_manager": (f"{V1}.train",),
+    "training.session_run_hook": (f"{V1}.train",),
+    "training.summary_io": (f"{V1}.train", f"{V1}.summary"),
+    "training.supervisor": (f"{V1}.train",),
+    "training.training": (f"{V1}.train",),
+    "training.training_util": (f"{V1}.train",),
+    "util.compat": ("situs.compat",),
+    "util.nest": ("situs.nest",),
+}
+# Names there that are public under another one.
+_RENAMED = {
+    ("framework.tensor_util", "constant_value"): (V2, "get_static_value"),
+    ("framework.tensor_util", "is_tf_type"): (V2, "is_tensor"),
+}
+_PACKAGES = {name.rpartition(".")[0] for name in _PYTHON} | {"", "ops.losses", "lib", "summary.writer", "data"}
+_made: dict[str, ModuleType] = {}
+
+
+def module(name: str, top: ModuleType) -> ModuleType | None:
+    """A module below ``tensorflow.python`` or ``tensorflow.core``; None if Situs has nothing for it."""
+    if name not in _made:
+        _, room, below = (*name.split(".", 2), "")[:3]
+        found = _python(name, below, top) if room == "python" else _core(name, below)
+        if found is None:
+            return None
+        _made[name] = found
+    return _made[name]
+
+
+def _python(name: str, below: str, top: ModuleType) -> ModuleType | None:
+    if below in _PYTHON:
+        return _Looked(name, below, _PYTHON[below])
+    if below in _PACKAGES:
+        return _Package(name, f"TensorFlow's {name}, as far as programs use it.")
+    return None
+
+
+def _core(name: str, below: str) -> ModuleType | None:
+    """Messages: those of ``tensorboard.compat.proto``, which has them in one folder, and ``Example``, which is Situs'."""
+    last = below.rpartition(".")[2]
+    if last in ("example_pb2", "feature_pb2"):
+        return importlib.import_module("situs._src.base.proto.example")
+    if last.endswith("_pb2"):
+        try:
+            return importlib.import_module(f"tensorboard.compat.proto.{last}")
+        except ModuleNotFoundError:
+            return None
+    return _Package(name, f"TensorFlow's {name}: messages.") if below in _FOLDERS_OF_MESSAGES else None
+
+
+_FOLDERS_OF_MESSAGES = ("", "example", "framework", "protobuf", "util")
+
+
+class _Package(ModuleType):
+    """A module whose attributes are the modules below it."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        super().__init__(name, doc)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return importlib.import_module(f"{self.__name__}.{name}")
+        except ModuleNotFoundError:
+            raise missing.note(AttributeError(missing.name_text(self.__name__, name), name=name, obj=self)) from None
+
+
+class _Looked(ModuleType):
+    """A module whose names are looked for in public ones."""
+
+    def __init__(self, name: str, below: str, places: tuple[str, ...]) -> None:
+        super().__init__(name, f"TensorFlow's {name}: the public functions of {' and '.join(places)}.")
+        self.__path__: list[str] = []
+        self._below, self._places = below, places
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        renamed = _RENAMED.get((self._below, name))
+        for place, public in [renamed] if renamed else [(place, name) for place in self._places]:
+            try:
+                value = getattr(importlib.import_module(place), public)
+            except (AttributeError, ModuleNotFoundError):
+                continue
+            setattr(self, name, value)
+            return value
+        raise missing.note(AttributeError(missing.name_text(self.__name__, name), name=name, obj=self))

@@ -1,0 +1,146 @@
+"""What a program uses and Situs lacks: in words for the error, and as a list that people can send.
+
+Names are found in two ways: a name that was asked for and not found is noted, and `used` reads the source of a program for
+all that it will ask for.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+from situs._src.base.absent import hint
+
+E = TypeVar("E", bound=Exception)
+_noted: dict[str, None] = {}
+
+
+def note(error: E) -> E:
+    """Notes the name that an AttributeError says is missing; gives the error back."""
+    owner = getattr(error, "obj", None)
+    if isinstance(owner, ModuleType):
+        _noted[f"{owner.__name__}.{getattr(error, 'name', '')}"] = None
+    return error
+
+
+def noted() -> list[str]:
+    """The names that were asked for and not found, in order."""
+    return list(_noted)
+
+
+def name_text(module: str, name: str) -> str:
+    """What to say of a name that a module does not have."""
+    text = hint(name)
+    if text:
+        return f"module {module!r} has no attribute {name!r}{text}"
+    other = "situs" if "v1" in module else "situs.compat.v1"
+    if module.startswith("tensorflow") and hasattr(importlib.import_module(other), name):
+        style = "TensorFlow 2" if other == "situs" else "TensorFlow 1"
+        flag = "v2" if other == "situs" else "v1"
+        return (
+            f"module {module!r} has no attribute {name!r}: it belongs to {style}. Run the program with "
+            f"--dialect {flag}, or write tf.compat.{flag}.{name}"
+        )
+    return f"module {module!r} has no attribute {name!r}. Situs has no such name of TensorFlow's"
+
+
+def module_text(name: str) -> str:
+    """What to say of a module that there is not."""
+    _noted[name] = None
+    return (
+        f"No module named {name!r}: Situs stands for tensorflow here, and has no such module{hint(name.split('.')[1])}"
+    )
+
+
+# Reading programs.
+
+
+def used(source: str) -> dict[str, int]:
+    """The names below ``tensorflow`` that a program uses, dotted, each with the line of its first use.
+
+    >>> used("import tensorflow as tf\\nx = tf.nn.relu(1.0)")
+    {'nn.relu': 2}
+    """
+    tree = ast.parse(source)
+    names: dict[str, str] = {}  # what the program calls a module or a name -> what it is, below tensorflow
+    found: dict[str, int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] == "tensorflow":
+                    below = alias.name.partition(".")[2]
+                    names[alias.asname or "tensorflow"] = below if alias.asname else ""
+                    if below:
+                        found.setdefault(below, node.lineno)
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "tensorflow":
+            for alias in node.names:
+                if alias.name != "*":
+                    below = f"{node.module}.{alias.name}".partition(".")[2]
+                    names[alias.asname or alias.name] = below
+                    found.setdefault(below, node.lineno)
+    for chain, line in _chains(tree):
+        first, _, rest = chain.partition(".")
+        if first in names and rest:
+            found.setdefault(".".join(filter(None, (names[first], rest))), line)
+    return found
+
+
+def _chains(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """The dotted names in a program, each with its line; of ``a.b.c`` not also ``a.b``."""
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            parts: list[str] = []
+            here: ast.expr = node
+            while isinstance(here, ast.Attribute):
+                parts.append(here.attr)
+                here = here.value
+            if isinstance(here, ast.Name):
+                yield ".".join([here.id, *reversed(parts)]), node.lineno
+
+
+def lacking(source: str, top: ModuleType) -> dict[str, int]:
+    """Which of the names that a program uses there are not, each with the line of its first use."""
+    found: dict[str, int] = {}
+    for name, line in used(source).items():
+        value: object = top
+        path = top.__name__
+        for part in name.split("."):
+            path = f"{path}.{part}"
+            try:
+                value = getattr(value, part)
+            except AttributeError:
+                if isinstance(value, ModuleType) and not _is_module(path):
+                    found.setdefault(path.partition(".")[2], line)
+                    break
+                if not isinstance(value, ModuleType):
+                    break  # an attribute of an object, which may come later
+                value = importlib.import_module(path)
+            if not isinstance(value, (ModuleType, type)):
+                break
+    return found
+
+
+def _is_module(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
+
+
+def write(path: str, program: str, lacks: dict[str, int]) -> None:
+    """Writes what was missing as JSON: the names that the program uses, and those that it asked for."""
+    found = {
+        "program": Path(program).name,
+        "uses": [
+            {"name": f"tf.{name}", "line": line} for name, line in sorted(lacks.items(), key=lambda each: each[1])
+        ],
+        "asked_for": noted(),
+    }
+    Path(path).write_text(json.dumps(found, indent=2) + "\n")

@@ -1,0 +1,79 @@
+"""``situs run PROGRAM``: runs a TensorFlow program as it is; what it imports as ``tensorflow`` is Situs.
+
+    situs run train.py --epochs 1               the dialect is told from the names that the program uses
+    situs run --dialect v1 old.py               TensorFlow 1: ops build graphs, which sessions run
+    situs run -m package.train                  a module, as python -m runs it
+    situs run --missing names.json train.py     what the program uses and Situs lacks, written to a file
+
+The program runs as ``python PROGRAM`` would run it, and the exit status is the program's. If it fails for want of a name,
+the last lines say which, where, and what to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from situs._src.base.errors import ArgumentError
+from situs._src.cli import program
+
+
+def add_command(commands: Any) -> None:
+    """Adds ``run`` to the command line."""
+    parser = commands.add_parser("run", help="run a TensorFlow program as it is, on Situs")
+    parser.add_argument("--dialect", choices=["v1", "v2"], help="TensorFlow 1 or 2; told from the program by default")
+    parser.add_argument("--missing", metavar="FILE", help="write the names that the program uses and Situs lacks")
+    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
+    parser.add_argument(
+        "arguments", metavar="PROGRAM ...", nargs=argparse.REMAINDER, help="a file, and what it is given"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the program and returns its exit status."""
+    from situs._src.as_tensorflow import install, missing, roots  # here, because these load PyTorch
+    from situs._src.as_tensorflow.dialect import dialect_of
+
+    given = list(arguments.arguments)
+    if arguments.module is None and not given:
+        raise ArgumentError("situs run needs a program: situs run PROGRAM, or situs run -m MODULE.")
+    path = program.find(arguments.module or given.pop(0), is_module=arguments.module is not None)
+    dialect = arguments.dialect or dialect_of(path)
+    if install.is_installed():
+        print("situs: TensorFlow is installed here too; this program gets Situs.", file=sys.stderr)
+    install.install_as_tensorflow(dialect, replace=True)
+    top = roots.root("tensorflow", dialect)
+    status = program.run(path, given, arguments.module, lambda error: _explained(error, path, dialect, top))
+    if arguments.missing is not None:
+        missing.write(arguments.missing, path, missing.lacking(Path(path).read_text(encoding="utf8"), top))
+    return status
+
+
+def _explained(error: BaseException, path: str, dialect: str, top: Any) -> str:
+    """What to say of an error that ended a program, if the want of a name did."""
+    from situs._src.as_tensorflow import missing
+
+    owner = getattr(error, "obj", None)
+    of_ours = getattr(owner, "__name__", "").partition(".")[0] in ("situs", "tensorflow")
+    if not (isinstance(error, ImportError) and (error.name or "").startswith(("tensorflow", "situs"))) and not of_ours:
+        return ""
+    missing.note(error)  # type: ignore[type-var]
+    lines = [f"\nsitus: {path} uses what Situs lacks"]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    if frames:
+        lines[0] += f", at line {frames[-1].lineno}: {frames[-1].line}"
+    try:
+        lacks = missing.lacking(Path(path).read_text(encoding="utf8"), top)
+    except (OSError, SyntaxError):
+        lacks = {}
+    if lacks:
+        shown = [f"tf.{name} (line {line})" for name, line in list(lacks.items())[:10]]
+        more = f" and {len(lacks) - 10} more" if len(lacks) > 10 else ""
+        lines.append(f"  names of the program that are not there: {', '.join(shown)}{more}")
+    lines.append(f"  it was run as a program of TensorFlow {dialect[1:]}; --dialect v1 or v2 says otherwise")
+    lines.append("  situs run --missing FILE writes the list, to send to the project")
+    return "\n".join(lines)
