@@ -70,6 +70,22 @@ def test_static_values():
         assert tf.get_static_value(packed, partial=True).tolist() == [3, None]
 
 
+def test_static_values_of_parts():
+    with tf.Graph().as_default():
+        known, unknown = np.arange(6.0).reshape(2, 3), v1.placeholder(tf.float64, [2, 3])
+        packed = tf.stack([known, unknown])
+        first, second = (tf.get_static_value(part, partial=True) for part in tf.unstack(packed))
+        np.testing.assert_array_equal(first, known)
+        assert second is None
+        first, second = (tf.get_static_value(part, partial=True) for part in tf.split(packed, 2))
+        np.testing.assert_array_equal(first[0], known)
+        assert second.tolist() == [None]
+        for parts in (tf.unstack(packed), tf.split(packed, 2), tf.unstack(packed, axis=1), tf.split(packed, 3, 2)):
+            assert [tf.get_static_value(part) for part in parts] == [None] * len(parts)
+        for made, right in ((tf.unstack(known), known), (tf.split(known, 3, axis=1), np.split(known, 3, axis=1))):
+            np.testing.assert_array_equal([tf.get_static_value(part) for part in made], right)
+
+
 def test_shapes_as_types():
     shape = tf.TensorShape([2, None])
     assert tf.TensorShape([2, 3]).is_subtype_of(shape)

@@ -2,10 +2,10 @@
 
     tf.placeholder, tf.Session, tf.app.run      only TensorFlow 1 has them      v1
     tf.function, tf.keras, tf.GradientTape      TensorFlow 2 style              v2
-    tf.compat.v1.Session                        says itself what it is          v2: such programs know today's TensorFlow
+    tf.compat.v1.Session                        says itself what it is          v2, which has it
 
-Every name that exists in one dialect alone counts for that dialect; names of both (`tf.add`) count for neither. The modules
-beside the program that it imports are read as well. A program without any evidence is one of today: v2.
+Every name that exists in one dialect alone counts for that dialect; names of both (`tf.add`) count for neither. The
+modules beside the program that it imports are read as well. A program without any evidence is one of today: v2.
 """
 
 from __future__ import annotations

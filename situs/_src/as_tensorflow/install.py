@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.machinery
 import sys
-from typing import Literal
 
 from situs._src.as_tensorflow.finder import Finder
 from situs._src.as_tensorflow.roots import VERSIONS
@@ -16,11 +15,11 @@ from situs._src.base.export import export
 
 
 @export("install_as_tensorflow", v1=())
-def install_as_tensorflow(dialect: Literal["v1", "v2"] = "v2", replace: bool = False) -> None:
+def install_as_tensorflow(dialect: str = "v2", replace: bool = False) -> None:
     """Lets ``import tensorflow`` give Situs, in this process and from now on.
 
-    Under that name the defaults are those of today's TensorFlow: ops that have no kernel on the device that was asked for
-    run on another one, and ``tf.__version__`` is the version of TensorFlow that Situs follows.
+    Under that name the defaults are those of today's TensorFlow: ops that have no kernel on the device that was asked
+    for run on another one, and ``tf.__version__`` is the version of TensorFlow that Situs follows.
 
     Args:
         dialect: ``v2``: ops run at once. ``v1``: they build graphs, as in TensorFlow 1.
@@ -44,8 +43,8 @@ def install_as_tensorflow(dialect: Literal["v1", "v2"] = "v2", replace: bool = F
         )
     if not replace and is_installed():
         raise StateError(
-            "TensorFlow is installed here too. To use Situs in its place: situs.install_as_tensorflow(replace=True), or "
-            "`situs run`. To use TensorFlow: leave out this call."
+            "TensorFlow is installed here too. To use Situs in its place: situs.install_as_tensorflow(replace=True) "
+            "or `situs run`. To use TensorFlow: leave out this call."
         )
     finder = Finder(dialect)
     finder.prepare()

@@ -4,8 +4,8 @@
     from tensorflow.python.ops import array_ops             array_ops.reshape, ...
     from tensorflow.core.protobuf import config_pb2         config_pb2.ConfigProto
 
-A module of ``tensorflow.python`` is a list of public modules in which its names are looked for, in order: TensorFlow's own
-functions there are the public ones, under the same names.
+A module of ``tensorflow.python`` is a list of public modules in which its names are looked for, in order: TensorFlow's
+own functions there are the public ones, under the same names.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _python(name: str, below: str, top: ModuleType) -> ModuleType | None:
 
 
 def _core(name: str, below: str) -> ModuleType | None:
-    """Messages: those of ``tensorboard.compat.proto``, which has them in one folder, and ``Example``, which is Situs'."""
+    """Messages: those of ``tensorboard.compat.proto``, which has them in one folder; ``Example`` is Situs' own."""
     last = below.rpartition(".")[2]
     if last in ("example_pb2", "feature_pb2"):
         return importlib.import_module("situs._src.base.proto.example")

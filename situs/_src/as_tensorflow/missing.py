@@ -1,7 +1,7 @@
 """What a program uses and Situs lacks: in words for the error, and as a list that people can send.
 
-Names are found in two ways: a name that was asked for and not found is noted, and `used` reads the source of a program for
-all that it will ask for.
+Names are found in two ways: a name that was asked for and not found is noted, and `used` reads the source of a program
+for all that it will ask for.
 """
 
 from __future__ import annotations

@@ -44,14 +44,19 @@ def delete_unused(prefix: Path, shards: Iterable[Path]) -> bool:
     Those that somebody is writing stay.
     """
     used = _used_by(prefix)
-    left = [path for path in shards if path not in used and not _deleted(path)]
+    left = [path for path in shards if path not in used and not _deleted(path, prefix)]
     return not left
 
 
-def _deleted(path: Path) -> bool:
+def _deleted(path: Path, prefix: Path) -> bool:
+    """Whether a shard is gone, or is used after all.
+
+    A writer has its shards locked until its index stands. So the index is read once more when the shard is claimed: it
+    may be that of a writer who was not done when it was read before.
+    """
     try:
         with _claimed(path) as number:
-            if number is not None:
+            if number is not None and path not in _used_by(prefix):
                 path.unlink(missing_ok=True)
             return number is not None
     except FileNotFoundError:

@@ -5,8 +5,8 @@
     situs run -m package.train                  a module, as python -m runs it
     situs run --missing names.json train.py     what the program uses and Situs lacks, written to a file
 
-The program runs as ``python PROGRAM`` would run it, and the exit status is the program's. If it fails for want of a name,
-the last lines say which, where, and what to do.
+The program runs as ``python PROGRAM`` would run it, and the exit status is the program's. If it fails for want of a
+name, the last lines say which, where, and what to do.
 """
 
 from __future__ import annotations

@@ -17,10 +17,11 @@ from typing import Any
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tree import LEAF, Form, put_together, take_apart
+from situs._src.ops.composite_values import SparseTensorValue
 from situs._src.ops.inner import common
 from situs._src.tracing.spec import TensorSpec
 
@@ -141,11 +142,18 @@ def take_apart_element(structure: Any) -> tuple[Any, list[Any]]:
 
     Raises:
         InvalidArgumentError: there is nothing in it.
+        UnimplementedError: there is a sparse tensor in it.
     """
-    form, leaves = take_apart(structure, whole=is_tensor_of_items)
+    form, leaves = take_apart(structure, whole=_is_whole)
     if not leaves:
         raise ArgumentError("Invalid `element`. `element` should not be empty.")
     return form, leaves
+
+
+def _is_whole(structure: Any) -> bool:
+    if isinstance(structure, SparseTensorValue):  # a named tuple, which stands for one tensor
+        raise UnimplementedError("Datasets have no sparse tensors: a SparseTensorValue cannot be part of an element.")
+    return is_tensor_of_items(structure)
 
 
 def is_tensor_of_items(structure: Any) -> bool:

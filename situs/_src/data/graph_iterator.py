@@ -91,11 +91,15 @@ class Iterator(IteratorBase):
             output_shapes: Their shapes, in the same structure; unknown by default.
             output_classes: Accepted for TensorFlow's programs.
         """
-        graph = _graph()
+        graph, spec = _graph(), spec_from(output_types, output_shapes)
+        attrs = {
+            "output_types": tuple([leaf.dtype for leaf in spec.leaves]),
+            "output_shapes": tuple([leaf.shape for leaf in spec.leaves]),
+        }
         with building(graph):
             text = symbolic(graph, convert_to_tensor(string_handle, dt.string))
-            handle = ops.add_handle(graph, ops.from_string, (text,), {}, None, None)
-        return Iterator(handle, spec_from(output_types, output_shapes))
+            handle = ops.add_handle(graph, ops.from_string, (text,), attrs, None, None)
+        return Iterator(handle, spec)
 
     @property
     def initializer(self) -> Operation:

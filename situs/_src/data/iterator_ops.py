@@ -26,8 +26,9 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.devices.scope import ROOT, build_into, here
 from situs._src.base.devices.spec import parse_spec
+from situs._src.base.dtype import DType
 from situs._src.base.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
-from situs._src.base.shapes import SCALAR, UNKNOWN
+from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs._src.data.cursor import Cursor, binding_for
 from situs._src.data.element import Element, Spec
 from situs._src.data.node import Binding, Node, symbols_of
@@ -239,8 +240,14 @@ def _deserialize_kernel(resource_handle: Handle, serialized: Any, *, run: Any) -
 
 to_string = op("IteratorToStringHandle", "resource_handle: resource -> string_handle: string", stateful=True)
 to_string.shape(lambda resource_handle: SCALAR)
-from_string = op("IteratorFromStringHandleV2", "string_handle: string -> resource_handle: resource", stateful=True)
-from_string.shape(lambda string_handle: SCALAR)
+from_string = op(
+    "IteratorFromStringHandleV2",
+    "string_handle: string -> resource_handle: resource",
+    stateful=True,
+    output_types=(),
+    output_shapes=(),
+)
+from_string.shape(lambda string_handle, *, output_types, output_shapes: SCALAR)
 
 
 @to_string.kernel(CPU, GPU, host_output=True)
@@ -249,7 +256,7 @@ def _to_string_kernel(resource_handle: Handle) -> Any:
 
 
 @from_string.kernel(CPU, GPU)
-def _from_string_kernel(string_handle: Any, *, run: Any) -> Handle:
+def _from_string_kernel(string_handle: Any, *, output_types: Any, output_shapes: Any, run: Any) -> Handle:
     name = string_handle[()].decode(errors="replace")
 
     def refuse() -> Handle:
@@ -259,7 +266,26 @@ def _from_string_kernel(string_handle: Any, *, run: Any) -> Handle:
         )
 
     found: Handle = run.state.resource(name, refuse) if name.startswith("iterator:") else refuse()
+    if output_types and found._cursor is not None:  # graphs that older versions wrote do not say
+        _check_elements(found._cursor.node.spec, output_types, output_shapes)
     return found
+
+
+def _check_elements(spec: Spec, types: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
+    """Refuses an iterator whose elements are not what was said of them."""
+    if len(spec.leaves) != len(types):
+        raise InvalidArgumentError(
+            f"Number of components does not match: expected {len(types)} types but got {len(spec.leaves)}."
+        )
+    for number, (leaf, dtype, shape) in enumerate(zip(spec.leaves, types, shapes, strict=True)):
+        if leaf.dtype is not dtype:
+            raise InvalidArgumentError(
+                f"Data type mismatch at component {number}: expected {dtype.name} but got {leaf.dtype.name}."
+            )
+        if not leaf.shape.is_compatible_with(shape):
+            raise InvalidArgumentError(
+                f"Incompatible shapes at component {number}: expected {brackets(shape)} but got {brackets(leaf.shape)}."
+            )
 
 
 # Adding them to graphs.

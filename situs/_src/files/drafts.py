@@ -89,10 +89,17 @@ def _opened(folder: Path) -> tuple[Path, IO[bytes]]:
         path = draft_path(folder)
         with _errors_about(folder):
             file = path.open("xb", buffering=_BUFFER)
-        lock(file.fileno())  # on a file system without locks nobody sweeps either
-        if is_at(file.fileno(), path):
+        is_claimed = False
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # it is about to be deleted
+            is_claimed = True
+        except OSError:  # on a file system without locks nobody sweeps either
+            pass
+        if not is_claimed and is_at(file.fileno(), path):
             return path, file
         file.close()
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

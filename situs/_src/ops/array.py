@@ -678,7 +678,8 @@ def _sequence_mask_shape(lengths: TensorShape, maxlen: Any) -> TensorShape:
 def _as_maxlen(maxlen: Any) -> int:
     if isinstance(maxlen, tuple):
         raise CallError(f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen}")
-    length = int(maxlen) if isinstance(maxlen, float) and maxlen.is_integer() else as_integer(maxlen, "maxlen")
+    is_fraction = isinstance(maxlen, float) and math.isfinite(maxlen)
+    length = math.ceil(maxlen) if is_fraction else as_integer(maxlen, "maxlen")
     if length < 0:
         raise CallError(f"Argument `maxlen` must not be negative, got {length}")
     return length
@@ -687,9 +688,11 @@ def _as_maxlen(maxlen: Any) -> int:
 @_sequence_mask.kernel(CPU, GPU)
 def _sequence_mask_kernel(lengths: torch.Tensor, maxlen: Any, dtype: DType) -> torch.Tensor:
     if maxlen is None:
-        maxlen = max(int(lengths.max()), 0) if lengths.numel() else 0
+        maxlen = max(lengths.max().item(), 0) if lengths.numel() else 0
+    if not isinstance(maxlen, float):  # else half of a place counts as one
+        lengths = lengths.to(torch.int64)
     places = torch.arange(_as_maxlen(maxlen), device=lengths.device)
-    return (places < lengths.to(torch.int64).unsqueeze(-1)).to(TORCH_DTYPE[dtype])
+    return (places < lengths.unsqueeze(-1)).to(TORCH_DTYPE[dtype])
 
 
 _sequence_mask.stops_gradients()

@@ -309,7 +309,7 @@ def _extreme(how: str, never: float, bound: Fill | None = None) -> Combine:
     So a segment has the extreme of what stands after its last NaN; `never` is less, or greater, than that. `bound` is
     what rows begin with, where that counts too: of unordered segments the largest is finite, or infinity.
     """
-    plain, among_slices = _scatter(how, bound is not None), _scatter(how)
+    plain, among_slices = _scatter(how, include_self=True), _scatter(how)  # the first takes half the time
 
     def combine(base: torch.Tensor, rows: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
         base = plain(base, rows, data)  # where it has no NaN, there was none
@@ -353,6 +353,14 @@ def _lowest(dtype: torch.dtype) -> float:
 
 def _highest(dtype: torch.dtype) -> float:
     return torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
+def _below_all(dtype: torch.dtype) -> float:
+    return -math.inf if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def _above_all(dtype: torch.dtype) -> float:
+    return math.inf if dtype.is_floating_point else torch.iinfo(dtype).max
 
 
 def _by_segment(data: torch.Tensor, ids: torch.Tensor, count: int, combine: Combine, fill: Fill) -> torch.Tensor:
@@ -441,7 +449,7 @@ def _segment_count(data: torch.Tensor, ids: torch.Tensor) -> int:
     return int(numbers[-1]) + 1
 
 
-_FEW = 128  # numbers that Python compares sooner than others are called to
+_FEW = 512  # numbers that Python compares sooner than others are called to
 _SMALL = 1024  # elements that NumPy combines sooner than PyTorch finds out how
 _RANGED = frozenset({torch.float32, torch.float64, torch.int32, torch.int64})
 
@@ -471,10 +479,11 @@ def _by_range(
     return torch.from_numpy(made)
 
 
-def _combining(combine: Combine, gaps: Fill, ufunc: Any = None) -> SegmentKernel:
+def _combining(combine: Combine, gaps: Fill, ufunc: Any = None, begin: Fill | None = None) -> SegmentKernel:
     """A kernel that combines segments; `gaps` is the result for numbers that no slice has.
 
-    Where that is 0 and there is no NaN, a function of NumPy may do the same for one segment after the other.
+    Where that is 0 and there is no NaN, a function of NumPy may do the same for one segment after the other. `begin` is
+    what the rows begin with, if that is not what remains of those without a slice, which is 0 then.
     """
 
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
@@ -483,9 +492,20 @@ def _combining(combine: Combine, gaps: Fill, ufunc: Any = None) -> SegmentKernel
             made = _by_range(data, segment_ids, count, ufunc)
             if made is not None and not (data.is_floating_point() and _has_nan(made)):  # NaN: see `_extreme`
                 return made
-        return _by_segment(data, segment_ids, count, combine, gaps)
+        made = _by_segment(data, segment_ids, count, combine, begin or gaps)
+        return made if begin is None else _without_gaps(made, segment_ids)
 
     return kernel
+
+
+def _without_gaps(made: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    """Rows of segments, with 0 in those whose number no slice has."""
+    if len(ids) <= _FEW and ids.device.type == "cpu":
+        for row in set(range(len(made))).difference(ids.tolist()):
+            made[row].zero_()
+        return made
+    present = torch.zeros(len(made), dtype=torch.bool, device=made.device).index_fill_(0, ids.long(), True)
+    return made.masked_fill_(present.logical_not_().view(-1, *[1] * (made.ndim - 1)), 0)
 
 
 def _combining_wide(ufunc: Any, fill: Fill, gaps: int) -> SegmentKernel:
@@ -574,7 +594,7 @@ segment_prod = export("math.segment_prod", v1=("segment_prod", "math.segment_pro
 segment_max = export("math.segment_max", v1=("segment_max", "math.segment_max"))(
     _segment(
         "SegmentMax",
-        _combining(_extreme("amax", -math.inf), _zero, np.maximum),
+        _combining(_extreme("amax", -math.inf), _zero, np.maximum, begin=_below_all),
         _combining_wide(np.maximum, _lowest, 0),
         REAL,
         "Finds the maximum of the slices of `data` that have the same number in the ordered `segment_ids`.",
@@ -583,7 +603,7 @@ segment_max = export("math.segment_max", v1=("segment_max", "math.segment_max"))
 segment_min = export("math.segment_min", v1=("segment_min", "math.segment_min"))(
     _segment(
         "SegmentMin",
-        _combining(_extreme("amin", math.inf), _zero, np.minimum),
+        _combining(_extreme("amin", math.inf), _zero, np.minimum, begin=_above_all),
         _combining_wide(np.minimum, _highest, 0),
         REAL,
         "Finds the minimum of the slices of `data` that have the same number in the ordered `segment_ids`.",

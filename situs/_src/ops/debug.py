@@ -522,7 +522,9 @@ def _as_rank(rank: Any) -> Any:
     if isinstance(number, (list, tuple)):
         raise ArgumentError(f"Rank must be a scalar, got {rank!r}.")
     if isinstance(number, Tensor) and number.dtype.is_integer:
-        return number
+        if number.shape.rank not in (None, 0):
+            raise ArgumentError(f"Rank must be a scalar, got {rank!r}.")
+        return array.ensure_shape(number, [])  # else one of several would do
     if not isinstance(number, int) or isinstance(number, bool):
         raise DTypeError(f"A rank is an integer (tf.int32), got {rank!r}.")
     return number

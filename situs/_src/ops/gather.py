@@ -656,7 +656,21 @@ def one_hot(
     wanted = _one_hot_dtype(on_value, off_value, None if dtype is None else as_dtype(dtype))
     on, off = _scalar(on_value, 1, wanted), _scalar(off_value, 0, wanted)
     place = -1 if axis is None else as_attribute(axis, "The axis of one_hot")
+    if isinstance(indices, (list, tuple, np.ndarray)):
+        indices = _class_numbers(indices)
     return _one_hot(indices, depth, on, off, axis=place, T=wanted, name=name)
+
+
+def _class_numbers(indices: Any) -> Any:
+    """Indices that are no tensor yet: int64 where there are none, or where the op has no kernel for such integers."""
+    first = indices
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if not isinstance(first, (list, tuple, bool, np.ndarray, np.generic)):
+        return indices
+    array = to_array(indices)[0]
+    other = array.dtype.kind in "biu" and array.dtype not in (np.uint8, np.int8, np.int32, np.int64)
+    return array.astype(np.int64) if other or (not array.size and array.dtype.kind != "i") else indices
 
 
 def _one_hot_dtype(on_value: Any, off_value: Any, dtype: DType | None) -> DType:

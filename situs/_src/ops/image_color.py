@@ -96,10 +96,11 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         images: An image, or a batch.
         contrast_factor: How many times as far from the mean.
     """
-    return _as_floats(images, lambda pixels: _contrasted(pixels, cast(contrast_factor, dt.float32)))
+    factor = contrast_factor if type(contrast_factor) is float else cast(contrast_factor, dt.float32)
+    return _as_floats(images, lambda pixels: _contrasted(pixels, factor))
 
 
-def _contrasted(pixels: Tensor, factor: Tensor) -> Tensor:
+def _contrasted(pixels: Tensor, factor: Any) -> Tensor:
     rank = check_image(pixels)
     wide = cast(pixels, dt.float32)
     mean = reduce_mean(wide, [rank - 3, rank - 2], keepdims=True)

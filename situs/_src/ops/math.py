@@ -42,7 +42,7 @@ from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
-from situs._src.ops import quick_tanh
+from situs._src.ops import quick_atan, quick_tanh
 from situs._src.ops.cast import cast, dtype_of, real
 from situs._src.ops.compare import equal, greater, greater_equal, less_equal, not_equal
 from situs._src.ops.constant import ones_like, zeros_like
@@ -789,6 +789,8 @@ acos = export("acos", "math.acos")(
 atan = export("atan", "math.atan")(
     unary("Atan", torch.atan, ANALYTIC, "Computes the inverse tangent of x, element-wise.")
 )
+if quick_tanh.IS_NEEDED:
+    find_op("Atan").kernel(CPU, T=frozenset({dt.float32}), lower=quick_atan.lower, settled=True)(quick_atan.kernel)
 sinh = export("sinh", "math.sinh")(
     unary("Sinh", torch.sinh, ANALYTIC, "Computes the hyperbolic sine of x, element-wise.")
 )

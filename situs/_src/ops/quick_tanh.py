@@ -12,6 +12,7 @@ up for by the constants, which were fitted to the whole range. The result is wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -43,13 +44,18 @@ def lower(x: Tensor) -> Any:
 
 def quick_tanh(x: torch.Tensor) -> torch.Tensor:
     """The hyperbolic tangent of each element of a float32 tensor of the host's."""
+    return in_parts(_tanh, x)
+
+
+def in_parts(function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """What a function of parts of `x` writes into parts of the result, which it returns; part by part if x is large."""
     at_once = _AT_ONCE * torch.get_num_threads()
     if x.numel() <= at_once:
-        return _tanh(x, torch.empty_like(x))
+        return function(x, torch.empty_like(x))
     made = torch.empty(x.shape, dtype=x.dtype)
     flat, results = x.reshape(-1), made.view(-1)
     for start in range(0, len(flat), at_once):
-        _tanh(flat[start : start + at_once], results[start : start + at_once])
+        function(flat[start : start + at_once], results[start : start + at_once])
     return made
 
 

@@ -259,40 +259,45 @@ def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
     Their digits are an integer, read by NumPy, which a power of ten divides: both exact, so the quotient is rounded
     once, as it should be.
     """
-    text = b"\n".join([*items, b""])
+    text = b"\n".join(items) + b"\n"
     if text.translate(None, b"0123456789.-+\n"):
         return None
     codes = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(codes == ord("\n"))
-    points = np.flatnonzero(codes == ord(".")) if b"." in text else ends[:0]
-    if len(ends) != len(items) or (len(points) and not out_type.is_floating):
+    ends = (codes == ord("\n")).nonzero()[0]
+    is_point = codes == ord(".")
+    points = np.count_nonzero(is_point)
+    if len(ends) != len(items) or (points and not out_type.is_floating):
         return None
-    starts = np.zeros_like(ends)
+    starts = np.empty_like(ends)
+    starts[0] = 0
     np.add(ends[:-1], 1, out=starts[1:])
     signed = codes[starts] < ord(".")  # "+" and "-" come before it, and so does the end of an empty string
     digits = ends - starts - signed
-    behind: Any = np.zeros(len(items), np.int64)  # digits behind the point
-    if len(points) == len(items):
-        behind = ends - points - 1
-        digits -= 1
-        if (behind.view(np.uint64) > digits.view(np.uint64)).any():  # not each has one
-            return None
-    elif len(points):
-        owners = np.searchsorted(ends, points)
-        if (owners[1:] == owners[:-1]).any():
-            return None
-        behind[owners] = ends[owners] - points - 1
-        digits[owners] -= 1
+    behind: Any = 0  # digits behind the point
+    fewest = 1
+    if points:
+        behind = len(items[0]) - items[0].rfind(b".") - 1
+        if points == len(items) and is_point[ends - behind - 1].all():  # in each at the same place from the end
+            digits -= 1
+            fewest = max(behind, 1)  # else it is the point of the string before
+        else:
+            places = is_point.nonzero()[0]
+            owners = np.searchsorted(ends, places)
+            if (owners[1:] == owners[:-1]).any():
+                return None
+            behind = np.zeros(len(items), np.int64)
+            behind[owners] = ends[owners] - places - 1
+            digits[owners] -= 1
     signs = np.count_nonzero(codes < ord(".")) - len(items)  # "+" and "-", without the newlines
-    if digits.min() < 1 or digits.max() > _EXACT or signs != np.count_nonzero(signed):
+    if digits.min() < fewest or digits.max() > _EXACT or signs != np.count_nonzero(signed):
         return None
-    if len(points):
+    if points:
         text = text.translate(None, b".")
     whole = np.fromstring(text, np.int64, sep="\n")
     if not out_type.is_floating:
         return whole if out_type.min <= whole.min() and whole.max() <= out_type.max else None
     numbers: Array = whole / _POWERS[behind]
-    if not whole.all():  # a zero may have had a sign
+    if np.count_nonzero(whole) < len(whole):  # a zero may have had a sign
         np.negative(numbers, out=numbers, where=(whole == 0) & (codes[starts] == ord("-")))
     return numbers
 
@@ -483,7 +488,12 @@ def reduce_join_v1(
 # Length, case, blanks.
 
 _length = op("StringLength", "input: string -> output: int32", unit=BYTE)
-_length.shape(same_shape)
+
+
+@_length.shape
+def _length_shape(input: TensorShape, *, unit: str) -> TensorShape:
+    _is_byte(unit)
+    return input
 
 
 @_length.kernel(CPU)
@@ -595,6 +605,7 @@ _substr = op("Substr", "input: string, pos: T, len: T -> output: string", T=INDE
 
 @_substr.shape
 def _substr_shape(input: TensorShape, pos: TensorShape, length: TensorShape, *, unit: str) -> TensorShape:
+    _is_byte(unit)
     if not pos.is_compatible_with(length):
         raise ArgumentError(f"pos and len should have the same shape, got: {brackets(pos)} vs. {brackets(length)}")
     return broadcast(input, pos)

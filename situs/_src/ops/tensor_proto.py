@@ -104,10 +104,23 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     known = known_value(tensor)
     if known is not None:
         return as_array(known, tensor.dtype)[()]
-    if not as_bool(partial, "partial") or tensor.op.type != "Pack" or tensor.op.get_attr("axis") != 0:
-        return None
-    parts = [get_static_value(part, partial=True) for part in tensor.op.inputs]
-    return None if all(part is None for part in parts) else np.array(parts, dtype=object)
+    return _from_parts(tensor, as_bool(partial, "partial"))
+
+
+def _from_parts(tensor: SymbolicTensor, partial: bool) -> Any:
+    """What is known of a tensor that stacks others, or that is cut out of one which is known, perhaps in part."""
+    node = tensor.op
+    if node.type == "Pack" and partial and node.get_attr("axis") == 0:
+        parts = [get_static_value(part, partial=True) for part in node.inputs]
+        return None if all(part is None for part in parts) else np.array(parts, dtype=object)
+    if node.type == "Unpack" and node.get_attr("axis") == 0:
+        whole = get_static_value(node.inputs[0], partial)
+        return None if whole is None else whole[tensor.value_index]
+    if node.type == "Split":
+        axis, whole = get_static_value(node.args[0]), get_static_value(node.args[1], partial)
+        if axis is not None and whole is not None and axis < np.ndim(whole):
+            return np.split(whole, node.get_attr("num_split"), int(axis))[tensor.value_index]
+    return None
 
 
 __all__ = ["get_static_value", "make_ndarray", "make_tensor_proto"]

@@ -90,6 +90,14 @@ class FileSummaryWriter(SummaryWriter):
             if step is not None:
                 state.step = before[1]
 
+    def init(self) -> None:
+        """Does nothing: a writer is ready when it is made.
+
+        Raises:
+            RuntimeError: it is closed.
+        """
+        self._check_open()
+
     def flush(self) -> None:
         """Brings what was written to disk; in a ``tf.function``, whenever it runs."""
         if here.graph is None:

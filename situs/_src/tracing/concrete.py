@@ -18,6 +18,7 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.devices.scope import generation, here
 from situs._src.base.errors import DTypeError
+from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import LEAF, put_together
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.graph import Graph
@@ -231,7 +232,8 @@ class ConcreteFunction:
         except DTypeError as error:
             for names in (self._parameters.names(self.kind.form), self._parameters.flat_names(self.kind)):
                 flat = [*args, *[kwargs[name] for name in names[len(args) :] if name in kwargs]]
-                if len(flat) == len(self.kind.specs) == len(args) + len(kwargs):
+                is_flat = len(flat) == len(self.kind.specs) == len(args) + len(kwargs)
+                if is_flat and all(isinstance(read(value), (Tensor, TensorSpec)) for value in flat):
                     return self._flat(flat, args, kwargs)
             raise self._refused(str(error), args, kwargs) from None
 

@@ -504,11 +504,12 @@ class variable_scope:  # noqa: N801 - the name programs use
         return _unused(store, outer.name, self._default_name), self._default_name
 
     def _name_scope(self, store: VariableStore, name: str) -> AbstractContextManager[str]:
+        """The name scope to open; that of the empty default name is the outermost."""
         graph = here.graph if here.graph is not None else store.graph
-        if self._opens_name_scope and name:
+        if self._opens_name_scope and (name or self._name_or_scope is None):
             return name_scope(name) if graph is None else graph.name_scope(name)
         current = current_name_scope() if graph is None else graph.get_name_scope()
-        return nullcontext(f"{current}/" if current else "")
+        return nullcontext(f"{current}/" if current and not self._opens_name_scope else "")
 
     def _new_scope(self, outer: VariableScope, name: str, name_scope: str) -> VariableScope:
         given = self._name_or_scope
@@ -517,7 +518,7 @@ class variable_scope:  # noqa: N801 - the name programs use
             scope.reuse = self._reuse or given.reuse
         else:
             scope = copy.copy(outer)
-            scope.name = f"{outer.name}/{name}" if outer.name and name else name or outer.name
+            scope.name = f"{outer.name}/{name}" if outer.name else name  # "a/" for an empty name, as in checkpoints
             scope.original_name_scope = name_scope
             scope.reuse = self._reuse or outer.reuse
         for attribute, value in self._changes.items():

@@ -15,7 +15,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentErr
 from situs._src.base.export import export
 from situs._src.ir.graph.origin import origin, text_of
 from situs._src.ops.attribute import as_bool, as_word
-from situs._src.variables.collections import trainable_variables
+from situs._src.variables.collections import global_variables, local_variables, trainable_variables
 from situs._src.variables.scope import VariableScope, current_store, variable_scope
 from situs._src.variables.store import AUTO_REUSE
 from situs._src.variables.symbolic import makes_graph_variables
@@ -144,10 +144,11 @@ class Template:
 
     @property
     def variable_scope_name(self) -> str | None:
-        """The name of its scope; None before the first call."""
+        """What the names of its variables begin with; None before the first call."""
         if self._scope is None:
             return None
-        return f"{self._scope.name}/" if not self._name else self._scope.name
+        name = self._scope.name
+        return name if not name or name.endswith("/") else f"{name}/"
 
     @property
     def variables(self) -> list[Any]:
@@ -159,21 +160,21 @@ class Template:
         """Its variables."""
         if self._scope is None:
             return []
-        prefix = f"{self._scope.name}/"
+        prefix = self.variable_scope_name or ""
         kept = [variable for name, variable in self._kept.items() if name.startswith(prefix)]
-        return kept or self._scope.global_variables()
+        return kept or global_variables(prefix)
 
     @property
     def local_variables(self) -> list[Any]:
         """Its local variables."""
-        return [] if self._scope is None else self._scope.local_variables()
+        return [] if self._scope is None else local_variables(self.variable_scope_name)
 
     @property
     def trainable_variables(self) -> list[Any]:
         """Its trainable variables."""
         if self._kept:
             return [variable for variable in self.global_variables if variable.trainable]
-        return [] if self._scope is None else self._scope.trainable_variables()
+        return [] if self._scope is None else trainable_variables(self.variable_scope_name)
 
     @property
     def non_trainable_variables(self) -> list[Any]:

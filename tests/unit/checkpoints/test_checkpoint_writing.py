@@ -15,12 +15,13 @@ import pytest
 import torch
 
 from situs._src.base import dtype as dt
-from situs._src.checkpoints import writer
+from situs._src.checkpoints import sweeping, writer
 from situs._src.checkpoints.finding import remove_checkpoint
 from situs._src.checkpoints.layout import index_path, prefix_path, shard_file, shard_path, shards_on_disk
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.sweeping import sweep
 from situs._src.checkpoints.writer import Saved, write
+from situs._src.files import drafts
 from situs._src.files.drafts import Draft, write_whole
 from situs.errors import (
     AbortedError,
@@ -376,6 +377,57 @@ def test_threads_that_save_under_one_name_leave_one_whole_checkpoint(tmp_path):
     assert failures == []
     found = read_all(tmp_path / "m")
     assert found["w"].tolist() == found["v"].tolist()
+
+
+def test_a_draft_that_a_sweeper_claims_before_its_writer_is_not_used(tmp_path, monkeypatch):
+    flock, claims = fcntl.flock, []
+
+    def claimed_first(number, how):
+        if not claims:
+            (draft,) = tmp_path.iterdir()
+            claims.append(draft.open("rb"))
+            flock(claims[0].fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        flock(number, how)
+
+    monkeypatch.setattr(drafts.fcntl, "flock", claimed_first)
+    with Draft(tmp_path) as draft:
+        assert claims[0].name != str(draft.path)
+        Path(claims[0].name).unlink(missing_ok=True)  # what the sweeper does next
+        claims[0].close()
+        draft.file.write(b"whole")
+        draft.finish()
+        draft.publish(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"whole"
+    assert names(tmp_path) == ["file"]
+
+
+def test_who_tidies_up_leaves_what_another_has_just_finished(tmp_path, monkeypatch):
+    """The second has published its shards when the first looks for old ones, and finishes before the first deletes."""
+    published, looked = threading.Event(), threading.Event()
+    replace, used_by = Draft.replace, sweeping._used_by
+    second = threading.Thread(target=lambda: write(tmp_path / "m", [value(2), value(2, "v", "GPU:0")]))
+
+    def wait_for_the_first(self, path):
+        if threading.current_thread() is second:
+            published.set()
+            assert looked.wait(STUCK)
+        replace(self, path)
+
+    def let_the_second_finish(prefix):
+        found = used_by(prefix)
+        if threading.current_thread() is not second and not looked.is_set():
+            looked.set()
+            second.join()
+        return found
+
+    monkeypatch.setattr(Draft, "replace", wait_for_the_first)
+    write(tmp_path / "m", [value(0)])
+    second.start()
+    assert published.wait(STUCK)
+    monkeypatch.setattr(sweeping, "_used_by", let_the_second_finish)
+    write(tmp_path / "m", [value(1)])
+    found = read_all(tmp_path / "m")
+    assert found["w"].tolist() == found["v"].tolist() == [2.0] * 4
 
 
 def test_processes_that_save_in_one_folder_do_not_disturb_each_other(tmp_path):

@@ -399,3 +399,22 @@ def test_the_string_of_an_iterator_is_one_tensor_unless_it_is_named():
     named = [iterator.string_handle(name="foo") for _ in range(2)]
     assert [tensor.op.name for tensor in named] == ["foo", "foo_1"]
     assert plain is iterator.string_handle()
+
+
+def test_an_iterator_by_its_string_has_the_elements_that_were_promised():
+    handle = tf.placeholder(tf.string, [])
+    numbers, floats, pairs = (
+        v1.make_one_shot_iterator(Dataset.from_tensors(element)).string_handle() for element in (1, [1.5, 2.5], (1, 2))
+    )
+    element = v1.Iterator.from_string_handle(handle, tf.int32, []).get_next()
+    vector = v1.Iterator.from_string_handle(handle, tf.int32, [None]).get_next()
+    with tf.Session() as sess:
+        number, float_, pair = sess.run([numbers, floats, pairs])
+        for fetched, fed, text in (
+            (element, float_, "Data type mismatch at component 0: expected int32 but got float32"),
+            (vector, number, r"Incompatible shapes at component 0: expected \[\?\] but got \[\]"),
+            (element, pair, "Number of components does not match: expected 1 types but got 2"),
+        ):
+            with pytest.raises(errors.InvalidArgumentError, match=text):
+                sess.run(fetched, {handle: fed})
+        assert sess.run(element, {handle: number}) == 1

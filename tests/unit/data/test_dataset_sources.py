@@ -194,3 +194,18 @@ def test_the_length_of_a_range_is_pythons(bounds, length, values):
 def test_what_counts_is_a_number():
     with pytest.raises(errors.DTypeError, match="gives integers or floats, not string"):
         Dataset.counter(dtype=tf.string)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda value: tf.data.Dataset.from_tensors(value),
+        lambda value: tf.data.Dataset.from_tensors((1, {"a": value})),
+        lambda value: tf.data.Dataset.from_tensor_slices(value),
+        lambda value: tf.data.Dataset.range(3).map(lambda x: value),
+        lambda value: tf.data.Dataset.range(3).reduce(value, lambda state, x: state),
+    ],
+)
+def test_a_sparse_tensor_is_not_taken_for_a_tuple(make):
+    with pytest.raises(tf.errors.UnimplementedError, match="no sparse tensors"):
+        make(tf.compat.v1.SparseTensorValue([[0]], [1], [2]))

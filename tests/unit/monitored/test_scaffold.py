@@ -6,6 +6,7 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs import errors
+from situs._src.v1.monitored import session_manager
 from situs._src.v1.monitored.scaffold import Scaffold
 from situs._src.v1.monitored.session import MonitoredSession
 from situs._src.v1.monitored.session_creator import ChiefSessionCreator, WorkerSessionCreator
@@ -218,13 +219,29 @@ def test_a_checkpoint_is_waited_for_but_not_for_ever(tmp_path, logged):
 # Workers.
 
 
-def test_a_worker_waits_until_the_model_is_ready(logged):
+class Clock:
+    """A clock that goes on when somebody sleeps."""
+
+    def __init__(self):
+        self.slept = []
+
+    def monotonic(self):
+        return sum(self.slept)
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+
+
+def test_a_worker_waits_until_the_model_is_ready(logged, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(session_manager, "time", clock)
     tf.Variable(0, name="v")
-    manager = SessionManager(ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=0.02)
-    with pytest.raises(errors.DeadlineExceededError, match=r"Session was not ready after waiting 0.05 secs."):
-        manager.wait_for_session("", max_wait_secs=0.05)
+    manager = SessionManager(ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=20)
+    with pytest.raises(errors.DeadlineExceededError, match=r"Session was not ready after waiting 50 secs."):
+        manager.wait_for_session("", max_wait_secs=50)
     text = "Waiting for model to be ready.  Ready_for_local_init_op:  None, ready: Variables not initialized: v"
-    assert logged()[0] == text
+    assert logged() == [text] * 2
+    assert clock.slept == [20, 20]
 
 
 @pytest.mark.parametrize("use", ["wait_for_session", "recover_session"])

@@ -305,6 +305,12 @@ def test_meshgrid_refuses_mixed_dtypes_and_other_indexing(on_device):
         (np.zeros(0, np.int32), None, np.zeros((0, 0))),
         (np.zeros(0, np.int32), 3, np.zeros((0, 3))),
         ([1.0, 2.5], 3, [[1, 0, 0], [1, 1, 0]]),
+        ([1.5], None, [[1, 1]]),
+        ([0.5, 2.0], None, [[1, 0], [1, 1]]),
+        ([0.5, 2.0], 2.5, [[1, 0, 0], [1, 1, 0]]),
+        ([-1.0], None, np.zeros((1, 0))),
+        ([float("nan")], 2, [[0, 0]]),
+        (1.5, None, [1, 1]),
     ],
 )
 def test_sequence_mask_is_true_at_the_first_places(on_device, lengths, maxlen, expected):

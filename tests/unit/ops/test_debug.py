@@ -373,5 +373,16 @@ def test_ranks_that_are_no_scalars_and_data_that_is_no_list_are_refused_in_graph
     with v1.Graph().as_default():
         unknown, rank = v1.placeholder(dt.float32), v1.placeholder(dt.int32, [])
         fails(InvalidArgumentError, "Rank must be a scalar", lambda: debug.assert_rank(unknown, [rank]))
+        several = v1.placeholder(dt.int32, [2])
+        fails(InvalidArgumentError, "Rank must be a scalar", lambda: debug.assert_rank(unknown, several))
+        later = v1.placeholder(dt.int32)
+        check = debug.assert_rank(unknown, later)
+        with v1.Session() as session:
+            session.run(check, {unknown: [1.0], later: 1})
+            fails(
+                InvalidArgumentError,
+                "is not compatible with expected shape []",
+                lambda: session.run(check, {unknown: [1.0], later: [1, 2]}),
+            )
         message = "Expected a list for argument 'data' not 5."
         fails(TypeError, message, lambda: debug.assert_rank_v1(unknown, 2, data=5))

@@ -323,6 +323,18 @@ def test_one_hot_of_an_index_that_does_not_exist_is_off(on_device):
     check(result, [[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]], on_device)
 
 
+def test_one_hot_of_values_that_have_no_dtype_of_indices():
+    for none, shape in (([], (0, 3)), ([[]], (1, 0, 3)), (np.zeros([0]), (0, 3)), (np.zeros([2, 0], int), (2, 0, 3))):
+        assert gather.one_hot(none, 3).shape == shape
+        with tf.Graph().as_default():
+            assert gather.one_hot(none, 3).shape == shape
+    for one in ([True], np.array([1], np.int16), np.array([1], np.uint32), [np.int16(1)]):
+        check(gather.one_hot(one, 3), [[0.0, 1.0, 0.0]])
+    for bad in ([1.0], np.ones(1), to_tensor(np.zeros([0]))):
+        with pytest.raises(DTypeError, match="TI"):
+            gather.one_hot(bad, 3)
+
+
 @pytest.mark.parametrize("axis", [None, -1, 0, 1, 2])
 def test_one_hot_lies_along_any_axis(on_device, axis):
     indices = np.array([[0, 1, 2], [2, 0, 1]])
@@ -375,7 +387,7 @@ def test_one_hot_takes_values_of_many_kinds(on_device):
         ({"dtype": dt.bool}, "Cannot convert 1 to EagerTensor of dtype bool"),
         ({"dtype": dt.string}, "Cannot convert 1 to EagerTensor of dtype string"),
         ({"indices": [0.0, 1.0]}, "Value for attr 'TI' of float"),
-        ({"indices": np.array([1], np.int16)}, "Value for attr 'TI' of int16"),
+        ({"indices": to_tensor(np.array([1], np.int16))}, "Value for attr 'TI' of int16"),
     ],
 )
 def test_one_hot_refuses_what_does_not_fit(on_device, arguments, text):

@@ -300,6 +300,12 @@ def test_length_and_case_refuse(call, message):
 # Parts.
 
 
+def test_units_that_are_none_are_refused_when_a_graph_is_built():
+    for call in (lambda: length(["a"], "XYZ"), lambda: substr(["a"], 0, 1, "XYZ")):
+        with tf.Graph().as_default(), pytest.raises(ValueError, match="not in the list of allowed values"):
+            call()
+
+
 @pytest.mark.parametrize(
     ("value", "pos", "count", "unit", "expected"),
     [
@@ -571,8 +577,18 @@ def test_many_strings_are_measured_cut_and_coded_as_one_by_one(items, tail, star
         assert decode_base64(encode_base64(together, pad)).numpy().tolist() == items
 
 
-@given(st.lists(st.from_regex(r"[+-]?\d{0,5}(\.\d{0,4})?", fullmatch=True), min_size=32, max_size=40))
-def test_many_numbers_are_read_as_one_by_one(items):
+MIXED, ALIKE = r"[+-]?\d{0,5}(\.\d{0,4})?", r"[+-]?\d{0,5}\.\d{2}"
+
+
+@given(
+    st.sampled_from([MIXED, ALIKE]).flatmap(
+        lambda form: st.lists(st.from_regex(form, fullmatch=True), min_size=32, max_size=40)
+    ),
+    st.lists(st.sampled_from(["", "..", "5", "1.25.", "-.25", "0.5", "7-", "-0.00"]), max_size=2),
+)
+def test_many_numbers_are_read_as_one_by_one(items, others):
+    items = [*items[:16], *others, *items[16:]]
+
     def read(values):
         try:
             return to_number(to_tensor(np.array([each.encode() for each in values], object)), dt.float64).numpy()

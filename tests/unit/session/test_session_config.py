@@ -518,3 +518,13 @@ for threads in (2, 1, 4):
         SITUS_VIRTUAL_GPUS="0",
     )
     assert printed.split() == ["2", "2", "2"]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_graph_of_a_session_has_shapes_if_they_are_asked_for(asked):
+    tf.constant([[1, 2]])
+    sess = tf.Session(config=tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=asked)))
+    (node,) = sess.graph_def.node
+    assert ("_output_shapes" in node.attr) is asked
+    if asked:
+        assert [dim.size for dim in node.attr["_output_shapes"].list.shape[0].dim] == [1, 2]

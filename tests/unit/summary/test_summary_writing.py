@@ -519,3 +519,11 @@ def test_what_is_returned_has_the_name_that_was_given(writer):
 
     write()
     assert names[0].startswith("anonymous")
+
+
+def test_a_closed_writer_is_not_made_ready_again(tmp_path):
+    writer = tf.summary.create_file_writer(str(tmp_path))
+    writer.init()
+    writer.close()
+    with pytest.raises(RuntimeError, match="already closed"):
+        writer.init()

@@ -145,3 +145,11 @@ def test_inside_another_function():
     made = g.get_concrete_function(FLOAT)
     made.graph.verify()
     assert len([node for node in made.graph.operations if node.type == "PartitionedCall"]) == 2
+
+
+def test_tensors_of_a_structure_may_be_given_one_after_the_other_but_no_numbers():
+    total = tf.function(lambda parts, y=5: parts["a"] + parts["b"])
+    concrete = total.get_concrete_function({"a": tf.constant(1), "b": tf.constant(1)})
+    assert concrete(tf.constant(1), tf.constant(5)).numpy() == 6
+    with pytest.raises(TypeError, match="Binding inputs"):
+        concrete(tf.constant(1), 5)  # which is y, and no part

@@ -204,7 +204,7 @@ def test_a_template_of_eager_code_shares_its_variables():
     assert [first.name, two().name] == ["s/dummy:0", "s_1/dummy:0"]
     assert len(one.variables) == 1
     assert one.variables[0] is first
-    assert one.variable_scope_name == "s"
+    assert one.variable_scope_name == "s/"
     assert not one.non_trainable_variables
     with pytest.raises(ValueError, match="unique_name_"):
         v1.make_template("s", dummy, unique_name_="x")

@@ -38,6 +38,7 @@ class SessionConfig:
     pool: Pool | None
     timeout_ms: int
     swaps: bool
+    adds_shapes: bool
 
 
 def read_config(config: Any) -> SessionConfig:
@@ -65,6 +66,7 @@ def read_config(config: Any) -> SessionConfig:
         pool=_pool(config),
         timeout_ms=config.operation_timeout_in_ms,
         swaps=config.graph_options.rewrite_options.memory_optimization in swapping,
+        adds_shapes=config.graph_options.infer_shapes,
     )
 
 

@@ -93,8 +93,8 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
-        """The graph as a ``GraphDef``."""
-        return self._graph.as_graph_def()
+        """The graph as a ``GraphDef``; with the shapes of its results where the ``ConfigProto`` asks for them."""
+        return self._graph.as_graph_def(add_shapes=self._config.adds_shapes)
 
     @property
     def sess_str(self) -> str:
