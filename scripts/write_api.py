@@ -25,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENGINE = ROOT / "situs" / "_src"
 V1 = "compat.v1"
+ANYTHING = "from typing import Any\n\ndef __getattr__(name: str) -> Any: ..."
 MARK = "# Written by scripts/write_api.py: edit what the engine exports instead."
 
 # What each namespace is for. Those of V1 are described below where they differ.
@@ -45,6 +46,7 @@ NAMESPACES = {
     "dtypes": "what the elements of tensors are, and casting.",
     "errors": "every error that Situs raises on purpose. `situs._src.base.errors` draws their tree.",
     "experimental": "what may still change.",
+    "experimental.numpy": "names of NumPy on tensors, as far as Keras uses them.",
     "experimental.dlpack": "tensors shared with other libraries without a copy.",
     "extend": "ops and kernels of your own. ``docs/extending.md`` shows how.",
     "image": "what needs no image decoding.",
@@ -82,6 +84,7 @@ NAMESPACES = {
     "python.client.device_lib": "the devices of this process, with what is known of them.",
     "python.client.timeline": "traces of sessions for Chrome's viewer.",
     "queue": "queues.",
+    "raw_ops": "every op as a function of keywords, under TensorFlow's name for it.",
     "random": "random numbers with reproducible seeds.",
     "random.experimental": "generators under the name they had before.",
     "strings": "strings, on the CPU.",
@@ -116,6 +119,7 @@ SHARED = (
     "keras",
     "memory",
     "nest",
+    "raw_ops",
     "test",
 )
 # Other names for a namespace.
@@ -129,6 +133,7 @@ LAZY = {
     "": ("situs._src.base.start", "attach"),
     "compat": ("situs._src.base.start", "attach_compat"),
     "keras": ("situs._src.base.lazy", "attach"),
+    "raw_ops": ("situs._src.ops.by_keyword", "attach"),
     "test": ("situs._src.base.lazy", "attach"),
     V1: ("situs._src.v1.frontend", "attach"),
     f"{V1}.summary": ("situs._src.v1.frontend", "attach"),
@@ -213,7 +218,7 @@ def modules() -> dict[str, Module]:
     for public, source in ATTRIBUTES.items():
         space, _, last = public.rpartition(".")
         found[space].names[last] = (source.rpartition(".")[0], source.rpartition(".")[2])
-    for space in [*found, *WHOLE]:
+    for space in [*found, *WHOLE, *LAZY]:
         found.setdefault(space, Module())
         while space:
             found[space.rpartition(".")[0]].spaces.add(space)
@@ -243,7 +248,9 @@ def written(space: str, module: Module) -> dict[str, str]:
         return {
             f"{stem}.py": f"{head}from {module_of} import {attach} as _attach\n{extra}\n\n"
             "__getattr__, __dir__, __all__ = _attach(__name__)\n",
-            f"{stem}.pyi": f"{MARK}\n\n" + "\n".join([*lines, "" if space else "__version__: str"]) + "\n",
+            f"{stem}.pyi": f"{MARK}\n\n"
+            + "\n".join([*lines, "" if space else "__version__: str"] if lines else [ANYTHING])
+            + "\n",
         }
     body = "\n".join([*lines, extra])
     if _is_within(space, (V1,)):

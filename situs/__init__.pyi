@@ -24,6 +24,7 @@ from situs import nn as nn
 from situs import optimizers as optimizers
 from situs import queue as queue
 from situs import random as random
+from situs import raw_ops as raw_ops
 from situs import strings as strings
 from situs import summary as summary
 from situs import test as test
@@ -65,6 +66,7 @@ from situs._src.base.shapes import TensorShape as TensorShape
 from situs._src.base.tensor import Tensor as Tensor
 from situs._src.base.tensor import is_tensor as is_tensor
 from situs._src.checkpoints.modules import Module as Module
+from situs._src.data.optional import OptionalSpec as OptionalSpec
 from situs._src.inspect.explain import explain as explain
 from situs._src.inspect.explain import kernels as kernels
 from situs._src.ir.graph.context import control_dependencies as control_dependencies
@@ -73,6 +75,10 @@ from situs._src.ir.graph.context import init_scope as init_scope
 from situs._src.ir.graph.context import name_scope as name_scope
 from situs._src.ir.graph.graph import Graph as Graph
 from situs._src.ir.graph.node import Operation as Operation
+from situs._src.ops.absent_values import RaggedTensor as RaggedTensor
+from situs._src.ops.absent_values import RaggedTensorSpec as RaggedTensorSpec
+from situs._src.ops.absent_values import SparseTensor as SparseTensor
+from situs._src.ops.absent_values import SparseTensorSpec as SparseTensorSpec
 from situs._src.ops.array import broadcast_dynamic_shape as broadcast_dynamic_shape
 from situs._src.ops.array import broadcast_static_shape as broadcast_static_shape
 from situs._src.ops.array import broadcast_to as broadcast_to
@@ -237,6 +243,7 @@ from situs._src.tracing.function import inside_function as inside_function
 from situs._src.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs._src.tracing.spec import TensorSpec as TensorSpec
 from situs._src.tracing.spec import type_spec_from_value as type_spec_from_value
+from situs._src.tracing.type_spec import TypeSpec as TypeSpec
 from situs._src.variables.creators import variable_creator_scope as variable_creator_scope
 from situs._src.variables.eager import Variable as Variable
 from situs._src.variables.initializers_v2 import Constant as constant_initializer

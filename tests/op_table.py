@@ -412,6 +412,10 @@ row("stateless.stateless_gamma", Host([2, 3]), SEED, ROW, ROW)
 row("stateless.stateless_poisson", Host([2, 3]), SEED, ROW)
 rows("stateless", "split", i32(1, 2))
 row("stateless.fold_in", i32(1, 2), np.array(3, np.int32))
+row("bucketize.bucketize", f32(-1.0, 0.0, 3.0), boundaries=(0.0, 2.0))
+row("unique_rows.unique", f32([1.0, 2.0], [3.0, 4.0], [1.0, 2.0]), Host([0]), out_idx=dt.int32)
+row("unique_rows.unique_with_counts", f32([1.0, 2.0], [3.0, 4.0], [1.0, 2.0]), Host([0]), out_idx=dt.int64)
+
 
 # Public functions of these modules that have no row, and why.
 NO_ROW = {

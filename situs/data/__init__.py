@@ -8,6 +8,7 @@ from situs._src.data.dataset import TextLineDataset as TextLineDataset
 from situs._src.data.dataset import TFRecordDataset as TFRecordDataset
 from situs._src.data.element import DatasetSpec as DatasetSpec
 from situs._src.data.iterator import IteratorBase as Iterator
+from situs._src.data.iterator import IteratorSpec as IteratorSpec
 from situs._src.data.node import AUTOTUNE as AUTOTUNE
 from situs._src.data.node import INFINITE as INFINITE_CARDINALITY
 from situs._src.data.node import UNKNOWN as UNKNOWN_CARDINALITY

@@ -2,4 +2,6 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.data.optional import Optional as Optional
 from situs.experimental import dlpack as dlpack
+from situs.experimental import numpy as numpy

@@ -36,6 +36,8 @@ WITHOUT = {
     "TruncateMod": NONE_IN_TENSORFLOW,
     "Unique": NONE_IN_TENSORFLOW,
     "UniqueWithCounts": NONE_IN_TENSORFLOW,
+    "UniqueV2": NONE_IN_TENSORFLOW,
+    "UniqueWithCountsV2": NONE_IN_TENSORFLOW,
 }
 
 

@@ -1,4 +1,4 @@
-"""``tensorflow`` by Situs: the import hook, the dialects, the command ``situs run``, and what is said of missing names."""
+"""``tensorflow`` by Situs: modules, dialects, the command ``situs run``, and what is said of missing names."""
 
 from __future__ import annotations
 

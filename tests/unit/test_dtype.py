@@ -53,6 +53,10 @@ def test_kinds():
     assert dt.uint8.is_integer
     assert dt.uint8.is_unsigned
     assert not dt.bool.is_integer
+    assert dt.bfloat16.is_numeric
+    assert dt.complex64.is_numeric
+    assert not any(each.is_numeric for each in (dt.bool, dt.string, dt.resource, dt.variant))
+    assert not dt.uint8.is_quantized
     assert dt.complex64.is_complex
     assert dt.complex64.real_dtype is dt.float32
 

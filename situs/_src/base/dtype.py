@@ -67,6 +67,16 @@ class DType:
         return self.kind == "u"
 
     @property
+    def is_numeric(self) -> builtins.bool:
+        """Whether its elements are numbers."""
+        return self.kind in "iufc"
+
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """False: there are no dtypes of quantized numbers."""
+        return False
+
+    @property
     def is_bool(self) -> builtins.bool:
         """Whether this is ``tf.bool``."""
         return self.kind == "b"

@@ -14,7 +14,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
-from situs._src.base.tree import composites, deeper, is_structure, made_like, parts_of
+from situs._src.base.tree import composites, deeper, is_structure, made_like, parts_of, put_together, take_apart
 
 __all__ = [
     "assert_same_structure",
@@ -110,7 +110,7 @@ def _packed(structure: Any, leaves: Iterator[Any], expand: bool) -> Any:
     if not _is_taken_apart(structure, expand):
         return next(leaves)
     if type(structure) in composites:
-        return type(structure)(*[None if part is None else next(leaves) for part in structure.__components__()])
+        return put_together(take_apart(structure)[0], leaves)
     return made_like(structure, [_packed(part, leaves, expand) for part in _parts(structure)])
 
 

@@ -87,6 +87,17 @@ class Tensor:
         def __getitem__(self, key: Any) -> Tensor: ...
 
 
+class TensorLike:
+    """The base of a program's classes whose objects count as tensors, by TensorFlow's ``__tf_tensor__``."""
+
+    def __tensor__(self) -> Any:
+        return self.__tf_tensor__()
+
+    def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
+        """The tensor that it stands for."""
+        raise NotImplementedError(f"{type(self).__name__}.__tf_tensor__()")
+
+
 def read(value: Any) -> Any:
     """The tensor inside what stands for one, such as a variable; other values as they are.
 

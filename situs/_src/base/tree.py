@@ -10,6 +10,7 @@
     any mapping                                 its values, by sorted keys     the same class, keys in their own order
     keys(), values(), items(); range            its items                      a list
     a class with ``__tf_flatten__``             what that says                 by its ``__tf_unflatten__``
+    a composite: slices, an optional            its components                 by its spec, or the same class
 
 Strings, bytes, arrays, tensors, sets, dataclasses without that method and None are leaves. A form is what is left when
 the leaves are gone: it is compared with ``==`` and can be a key. Whoever goes down into what a program gave counts the
@@ -176,13 +177,19 @@ _SEQUENCE, _LISTED, _NAMED, _MAPPING, _CUSTOM = Sort(), _Listed(), _Named(), _Ma
 
 
 class _Components(Sort):
-    """An object of more than one tensor, of which some may be missing, such as slices."""
+    """An object of tensors, of which some may be missing, such as slices; `extra` is its spec, if it has one."""
 
     def parts(self, structure: Any, keys: tuple[Any, ...]) -> Iterable[Any]:
         return structure.__components__()  # type: ignore[no-any-return]
 
+    def extra(self, structure: Any) -> Any:
+        return getattr(structure, "_type_spec", None)
+
     def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
-        return kind(*parts)
+        return kind(*parts) if extra is None else extra._from_components(*parts)
+
+    def fixed(self, extra: Any) -> Any:
+        return extra
 
 
 _COMPOSITE, _COMPONENTS = _Composite(), _Components()
@@ -232,7 +239,7 @@ class Leaf:
 
 
 LEAF = Leaf()
-composites: set[type] = set()  # classes whose ``__components__()`` are the arguments that make an object again
+composites: set[type] = set()  # classes with ``__components__()``: what their spec, or the class, makes an object of
 
 
 class Form:
@@ -267,11 +274,16 @@ class Form:
         if self.is_mapping and isinstance(other, Form) and other.is_mapping:
             pairs = zip(self.items, other.items, strict=True)
             return self.keys == other.keys and all(a == b or (isinstance(a, Form) and a.matches(b)) for a, b in pairs)
-        if not isinstance(other, Form) or (self.kind, self._told[3]) != (other.kind, other._told[3]):
+        if not isinstance(other, Form) or self.kind is not other.kind or not same_extra(self, other):
             return False
         pairs = zip(self.items, other.items, strict=False)
         same = all(a == b or (isinstance(a, Form) and a.matches(b)) for a, b in pairs)
         return same and len(self.items) == len(other.items)
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether it is the form of an object that is made of tensors."""
+        return self.sort is _COMPONENTS
 
     def with_items(self, items: Sequence[Any]) -> Form:
         """The same structure of other forms."""
@@ -291,7 +303,7 @@ class Form:
         A list will do for a tuple, and any mapping for another.
         """
         if self.sort is _COMPONENTS:
-            return list(self.sort.parts(structure, ())) if type(structure) is self.kind else None
+            return list(self.sort.parts(structure, ())) if self._serves(structure) else None
         sort = sort_of(type(structure))
         if sort is None or (sort is _MAPPING) != self.is_mapping:
             return None
@@ -300,6 +312,10 @@ class Form:
             return [structure[key] for key in self.keys] if same else None
         parts = parts_of(structure)
         return parts if parts is not None and len(parts) == len(self.items) else None
+
+    def _serves(self, composite: Any) -> bool:
+        fits = type(composite) in composites and issubclass(type(composite), self.kind)
+        return fits and (self.extra is None or bool(composite._type_spec.is_subtype_of(self.extra)))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Form) and self._told == other._told)
@@ -313,10 +329,41 @@ class Form:
             return "{" + ", ".join(f"{key}: {item}" for key, item in zip(self.keys, inside, strict=True)) + "}"
         if issubclass(self.kind, list):
             return f"[{', '.join(inside)}]"
+        if self.is_composite and self.extra is not None:
+            return repr(self.extra)
         name = "" if self.kind is tuple else self.kind.__name__
         return f"{name}({', '.join(inside)}{',' * (len(inside) == 1)})"
 
     __repr__ = __str__
+
+
+def same_extra(one: Form, other: Form) -> bool:
+    """Whether two forms of one kind have the same besides their parts; of composites, whether one spec serves both."""
+    return one._told[3] == other._told[3] or (one.sort is _COMPONENTS and _common_spec(one, other) is not None)
+
+
+def _common_spec(one: Form, other: Form) -> Any:
+    if one.extra is None or other.extra is None:
+        return None
+    spec: Any = one.extra
+    return spec.most_specific_common_supertype([other.extra])
+
+
+def common_form(form: Any, other: Any) -> Any:
+    """A form that matches another one, with the specs of composites that serve both."""
+    if not isinstance(form, Form) or form == other:
+        return form
+    items = tuple([common_form(*pair) for pair in zip(form.items, other.items, strict=True)])
+    spec = _common_spec(form, other) if form.sort is _COMPONENTS else form.extra
+    return Form(form.kind, items, form.keys, spec)
+
+
+def specs_in(form: Any) -> list[Any]:
+    """The specs of the composites in a form."""
+    if not isinstance(form, Form):
+        return []
+    own = [form.extra] if form.is_composite and form.extra is not None else []
+    return own + [spec for item in form.items for spec in specs_in(item)]
 
 
 def _made(sort: Sort, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
@@ -392,7 +439,8 @@ class _Taker:
         items = tuple([self.take(part, below) for part in sort.parts(structure, keys)])
         if kind is defaultdict and not self.factories:
             kind = dict
-        return Form(kind, items, keys, sort.extra(structure))
+        extra = sort.extra(structure)
+        return Form(extra.value_type if extra is not None and sort is _COMPONENTS else kind, items, keys, extra)
 
 
 def form_of(structure: Any) -> Any:
@@ -400,17 +448,27 @@ def form_of(structure: Any) -> Any:
     return take_apart(structure, lambda leaf: LEAF)[0]
 
 
-def put_together(form: Any, leaves: Iterable[Any], give: Callable[[Any], Any] | None = None) -> Any:
-    """A structure of that form, with these leaves; `give` makes something of what the form has kept."""
-    return _put(form, iter(leaves), give)
+def put_together(
+    form: Any, leaves: Iterable[Any], give: Callable[[Any], Any] | None = None, specs: bool = False
+) -> Any:
+    """A structure of that form, with these leaves.
+
+    Args:
+        form: The form.
+        leaves: The leaves.
+        give: Makes something of what the form has kept.
+        specs: Whether the specs of composites stand in their places.
+    """
+    return _put(form, iter(leaves), give, specs)
 
 
-def _put(form: Any, leaves: Iterator[Any], give: Callable[[Any], Any] | None) -> Any:
+def _put(form: Any, leaves: Iterator[Any], give: Callable[[Any], Any] | None, specs: bool) -> Any:
     if form is LEAF:
         return next(leaves)
     if not isinstance(form, Form):
         return form if give is None else give(form)
-    return form.make([_put(item, leaves, give) for item in form.items])
+    parts = [_put(item, leaves, give, specs) for item in form.items]
+    return form.extra if specs and form.is_composite and form.extra is not None else form.make(parts)
 
 
 # Structures without their form.

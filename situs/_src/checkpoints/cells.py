@@ -28,7 +28,7 @@ from situs._src.runtime.eager.bridge import Value, host, place
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.tensor import copy_to, wrap
 from situs._src.runtime.session.session import BaseSession
-from situs._src.variables.eager import Variable
+from situs._src.variables.eager import Variable, variable_behind
 from situs._src.variables.partitioned import PartitionedVariable
 from situs._src.variables.symbolic import RefVariable
 
@@ -36,6 +36,12 @@ from situs._src.variables.symbolic import RefVariable
 def is_variable(value: Any) -> bool:
     """Whether this is a variable, of a graph or not."""
     return isinstance(value, (Variable, RefVariable))
+
+
+def variable_of(value: Any) -> Any:
+    """The variable that something stands for, as a variable of Keras does; everything else as it is."""
+    found = value if is_variable(value) else variable_behind(value)
+    return found if is_variable(found) else value
 
 
 def is_saveable(value: Any) -> bool:

@@ -4,9 +4,10 @@
       net -> w, layers -> 0, 1              net/layers/0/.ATTRIBUTES/VARIABLE_VALUE
       step                                  step/.ATTRIBUTES/VARIABLE_VALUE
 
-An object's children are what ``_checkpoint_children()`` says, else the items of a list or dictionary, else the
-attributes that are variables or lead to some. A variable is saved once, under the first path that leads to it, shortest
-first; the graph itself is saved beside the values, so that any of its paths finds it again.
+An object's children are what ``_checkpoint_children()`` says, or ``_trackable_children()`` as in TensorFlow, else the
+items of a list or dictionary, else the attributes that are variables or lead to some. A variable is saved once, under
+the first path that leads to it, shortest first; the graph itself is saved beside the values, so that any of its paths
+finds it again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from situs._src.base.dtype import DType
 from situs._src.base.errors import DataLossError, InvalidArgumentError, shown
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
-from situs._src.checkpoints.cells import full_name, has_value
+from situs._src.checkpoints.cells import full_name, has_value, variable_of
 from situs._src.checkpoints.index import LARGEST
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.resumable import Resumable
@@ -64,6 +65,7 @@ def _leading_on(value: Any) -> Iterator[tuple[Any, Any]]:
     if has_value(value):
         return
     for name, child in _all_children(value):
+        child = variable_of(child)
         if may_hold_variables(child) and not _is_data(child):
             yield name, child
 
@@ -71,6 +73,8 @@ def _leading_on(value: Any) -> Iterator[tuple[Any, Any]]:
 def _all_children(value: Any) -> Iterator[tuple[Any, Any]]:
     if hasattr(type(value), "_checkpoint_children"):
         yield from list(value._checkpoint_children().items())
+    elif hasattr(type(value), "_trackable_children"):
+        yield from list(value._trackable_children("checkpoint").items())
     elif isinstance(value, Mapping):
         yield from list(value.items())
     elif isinstance(value, (list, tuple)):

@@ -19,7 +19,7 @@ from typing import Any
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DataLossError
 from situs._src.base.shapes import TensorShape
-from situs._src.checkpoints.cells import check_dtype, has_value, needs_session, put
+from situs._src.checkpoints.cells import check_dtype, has_value, needs_session, put, variable_of
 from situs._src.checkpoints.objects import STATE, ObjectGraph, children, may_hold_variables, walk
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.resumable import Resumable
@@ -37,7 +37,7 @@ def is_waiting(parent: Any) -> bool:
 
 def arrived(parent: Any, name: str, child: Any) -> None:
     """Tells that an object has got a child; restorations that were waiting for it go on."""
-    found = _waiting.get(id(parent))
+    found, child = _waiting.get(id(parent)), variable_of(child)
     if found is None or found[0]() is not parent or not may_hold_variables(child):
         return
     for restoration, number in reversed(list(found[1].items())):

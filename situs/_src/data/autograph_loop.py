@@ -34,7 +34,7 @@ def walk(iterated: Any) -> Walk | None:
     if here.graph is None or not outermost(here.graph).compares_elements:
         return None
     if isinstance(iterated, Face):
-        iterated = FunctionIterator(iterated._node, here.graph, iterated._of)
+        iterated = FunctionIterator.of(iterated._node, here.graph, iterated._of)
     if isinstance(iterated, (FunctionIterator, OwnedIterator)):
         return Walk(iterated.has_next, iterated.get_next)
     return None

@@ -25,10 +25,10 @@ from situs._src.data.base import Face
 from situs._src.data.cursor import Cursor, binding_for
 from situs._src.data.element import Element, Spec
 from situs._src.data.function import ElementFunction, presented
-from situs._src.data.iterator import presenter
 from situs._src.data.iterator_ops import add, brought, dependencies
 from situs._src.data.mapping import settled
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream, Transformation, symbols_of
+from situs._src.data.presenting import presenter
 from situs._src.data.sources import Tensors, components_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.op import Op
@@ -70,7 +70,7 @@ class Consuming(Face):
             return presented(spec, added(here.graph, op_def, node, declared, name), self._of)
         element = Cursor(node, Binding()).pull()
         assert element is not None
-        return presenter(node, self._of)(element)
+        return presenter(node.spec, node.where, self._of)(element)
 
     # How many.
 

@@ -76,7 +76,7 @@ class Dataset(
                 "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function. In a "
                 "graph, use make_one_shot_iterator(dataset).get_next()."
             )
-        return FunctionIterator(self._node, here.graph, self._of)
+        return FunctionIterator.of(self._node, here.graph, self._of)
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """The elements, with NumPy arrays in the place of tensors.

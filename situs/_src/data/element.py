@@ -24,12 +24,13 @@ from situs._src.base.tree import LEAF, Form, put_together, take_apart
 from situs._src.ops.composite_values import SparseTensorValue
 from situs._src.ops.inner import common
 from situs._src.tracing.spec import TensorSpec
+from situs._src.tracing.type_spec import Described, TypeSpec
 
 Element = tuple[Any, ...]
 
 
 @export("data.DatasetSpec")
-class DatasetSpec:
+class DatasetSpec(TypeSpec):
     """Describes a dataset that is part of an element: what its own elements are.
 
     Args:
@@ -49,11 +50,11 @@ class DatasetSpec:
         """The kinds of the tensors in its elements, in their structure."""
         return self.spec.structure
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DatasetSpec) and (self.spec, self.shape) == (other.spec, other.shape)
+    def _serialize(self) -> tuple[Any, ...]:
+        return self.element_spec, self.shape
 
-    def __hash__(self) -> int:
-        return hash((DatasetSpec, self.spec))
+    def _key(self) -> Any:
+        return self.spec, self.shape
 
     def __repr__(self) -> str:
         return f"DatasetSpec({self.spec.structure!r}, {self.shape!r})"
@@ -81,7 +82,7 @@ class Spec:
     @property
     def structure(self) -> Any:
         """The kinds in their structure, as ``element_spec`` shows them."""
-        return self.pack(self.leaves)
+        return put_together(self.form, self.leaves, specs=True)
 
     @property
     def has_datasets(self) -> bool:
@@ -162,18 +163,21 @@ def is_tensor_of_items(structure: Any) -> bool:
 
 
 def spec_of(structure: Any) -> Spec:
-    """The spec for a structure of TensorSpecs and DatasetSpecs.
+    """The spec for a structure of TensorSpecs, DatasetSpecs and the specs of composites.
 
     Raises:
         DTypeError: something else stands in it.
     """
     form, leaves = take_apart(structure)
     for leaf in leaves:
-        if not isinstance(leaf, (TensorSpec, DatasetSpec)):
+        if not isinstance(leaf, TypeSpec):
             raise DTypeError(
                 "`output_signature` must contain objects that are subclass of `tf.TypeSpec` but found "
                 f"{type(leaf)} which is not."
             )
+    if not all(isinstance(leaf, (TensorSpec, DatasetSpec)) for leaf in leaves):
+        described = [leaf if isinstance(leaf, (TensorSpec, DatasetSpec)) else Described(leaf) for leaf in leaves]
+        form, leaves = take_apart(put_together(form, described))
     return Spec(form, [TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, TensorSpec) else leaf for leaf in leaves])
 
 

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
+from situs._src.base import dtype as dt
 from situs._src.base.devices.scope import ROOT, build_into
 from situs._src.base.errors import (
     DTypeError,
@@ -163,6 +164,8 @@ def _unlike(expected: Any, value: Any) -> OpError:
 
 
 def _component(leaf: Any, value: Any, whole: Any) -> Any:
+    if leaf.dtype is dt.variant:
+        return value._value  # of an optional
     try:
         array, _ = to_array(_as_host(value), leaf.dtype)
     except (TypeError, ValueError):

@@ -26,6 +26,7 @@ from situs._src.data.function import MakeDataset, presented
 from situs._src.data.iterator import IteratorBase
 from situs._src.data.node import Node
 from situs._src.data.optional import Optional, optional_of
+from situs._src.data.presenting import no_dataset
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -61,7 +62,7 @@ class Iterator(IteratorBase):
         self._where = where
         self._string: Any = None  # what stands for it, once it was asked for
         self._initializer = initializer
-        self._make_dataset = make_dataset or _no_dataset
+        self._make_dataset = make_dataset or no_dataset
 
     # Making one.
 
@@ -187,10 +188,6 @@ class Iterator(IteratorBase):
     def output_classes(self) -> Any:
         """The classes of the elements: tensors, in their structure."""
         return classes_of(self._spec)
-
-
-def _no_dataset(node: Node) -> Any:
-    raise UnimplementedError("An iterator that was made without a dataset cannot have datasets in its elements.")
 
 
 def dtypes_of(spec: Spec) -> Any:

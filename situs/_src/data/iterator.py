@@ -11,39 +11,54 @@ made inside of the function begins anew with each call. A loop over a dataset in
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from situs._src.base import dtype as dt
+from situs._src.base.devices.logical import Device
 from situs._src.base.devices.scope import here
-from situs._src.base.errors import OutOfRangeError, StateError, UnimplementedError
+from situs._src.base.errors import DTypeError, OutOfRangeError, StateError, UnimplementedError
 from situs._src.base.export import export
-from situs._src.base.tree import LEAF
 from situs._src.checkpoints.resumable import Resumable
 from situs._src.data import iterator_ops as ops
 from situs._src.data.cursor import Cursor
-from situs._src.data.element import DatasetSpec, Element, Spec
-from situs._src.data.function import DatasetArray, MakeDataset, Ready, presented
+from situs._src.data.element import Spec, spec_of
+from situs._src.data.function import MakeDataset, presented
 from situs._src.data.node import Binding, Node
-from situs._src.data.optional import Optional, OptionalValue, optional_of
+from situs._src.data.optional import Optional, optional_now, optional_of
+from situs._src.data.presenting import no_dataset, presenter
 from situs._src.data.resuming import Position, check_fits, go_to, position_of
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.constant import constant
 from situs._src.runtime.eager.bridge import host, place
-from situs._src.runtime.eager.tensor import wrap
+from situs._src.runtime.eager.tensor import EagerTensor, wrap
 from situs._src.tracing.spec import TensorSpec
+from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
 _MOST = 1000  # elements that one trace takes from an iterator
 
 
 @export("data.Iterator", v1=())
-class IteratorBase(Resumable):
+class IteratorBase(Resumable, CompositeTensor):
     """What gives the elements of a dataset one after the other. ``iter(dataset)`` makes one."""
 
     _spec: Spec
+    _where: Device | None
+    _make_dataset: MakeDataset
+
+    def _as_tensor(self) -> Any:
+        """The tensor that stands for it where it is an argument of a function.
+
+        Raises:
+            TypeError: it is an iterator of TensorFlow 1's graphs, which sessions run.
+        """
+        raise DTypeError(f"{self!r} has no value outside of its graph: pass the tensors of its get_next().")
+
+    @property
+    def _type_spec(self) -> IteratorSpec:
+        return IteratorSpec._like(self)
 
     @property
     def element_spec(self) -> Any:
@@ -95,7 +110,7 @@ class OwnedIterator(IteratorBase):
         self._where = node.where
         self._cursor = Cursor(node, Binding())
         self._make_dataset = make_dataset
-        self._as_tensors = presenter(node, make_dataset)
+        self._as_tensors = presenter(node.spec, node.where, make_dataset)
         self._handles: WeakKeyDictionary[Graph, SymbolicTensor] = WeakKeyDictionary()
 
     def __next__(self) -> Any:
@@ -124,8 +139,7 @@ class OwnedIterator(IteratorBase):
         """The next element, or that there is none."""
         if here.graph is not None:
             return optional_of(here.graph, self._handle(here.graph), self._spec, self._where, self._make_dataset)
-        element = self._cursor.pull()
-        return OptionalValue(self._spec, None if element is None else self._as_tensors(element))
+        return optional_now(self._cursor.pull(), self._spec, self._where, self._make_dataset)
 
     def has_next(self) -> Any:
         """A tensor that says whether there is another element; in a graph, whether its run finds one."""
@@ -155,52 +169,52 @@ class OwnedIterator(IteratorBase):
                 self._handles[top] = ops.add_handle(top, ops.iterator, (), attrs, self._where, "Iterator")
         return graph.capture(self._handles[top])
 
+    def _as_tensor(self) -> Any:
+        if here.graph is not None:
+            return self._handle(here.graph)
+        return wrap(Lent(self, self._cursor), place(self._where or host(), dt.resource))
+
     def __repr__(self) -> str:
         return f"<OwnedIterator element_spec={self.element_spec!r}>"
 
 
-def presenter(node: Node, make_dataset: MakeDataset) -> Callable[[Element], Any]:
-    """From an element to what programs get: tensors, and datasets, in their structure."""
-    spec, where = node.spec, node.where or host()
-    places = [place(host() if leaf.dtype is dt.string else where, _dtype(leaf)) for leaf in spec.leaves]
-    pack = spec.pack
-    if spec.has_datasets:
-        return lambda element: pack(
-            [
-                wrap(value, where) if isinstance(leaf, TensorSpec) else _dataset(value, leaf, make_dataset)
-                for value, leaf, where in zip(element, spec.leaves, places, strict=True)
-            ]
-        )
-    if spec.form is LEAF:
-        only = places[0]
-        return lambda element: wrap(element[0], only)
-    return lambda element: pack(list(map(wrap, element, places)))
+class Lent(ops.Handle):
+    """What a function gets for an iterator of eager code that is its argument."""
 
+    shape = ()  # as a value it is a scalar
+    ndim = 0
 
-def _dataset(value: Any, leaf: DatasetSpec, make_dataset: MakeDataset) -> Any:
-    return make_dataset(Ready(value[()])) if leaf.shape.rank == 0 else DatasetArray(value, leaf)
-
-
-def _dtype(leaf: Any) -> dt.DType:
-    return dt.int64 if isinstance(leaf, DatasetSpec) else leaf.dtype  # a dataset has no place
+    def __init__(self, iterator: OwnedIterator, cursor: Cursor) -> None:
+        super().__init__("", cursor)
+        self.iterator = iterator
 
 
 class FunctionIterator(IteratorBase):
-    """An iterator made while the graph of a ``tf.function`` is: each run of the graph begins an iteration.
+    """An iterator in the graph of a ``tf.function``: an argument, or one that was made there.
 
     Args:
-        node: The dataset.
-        graph: The graph.
+        handle: The tensor that stands for it.
+        spec: What its elements are.
+        where: The device that they are on; None for the host.
         make_dataset: Makes datasets of nodes, for elements that have some.
     """
 
-    def __init__(self, node: Node, graph: Graph, make_dataset: MakeDataset) -> None:
+    def __init__(self, handle: Any, spec: Spec, where: Device | None, make_dataset: MakeDataset) -> None:
+        self._handle = handle
+        self._spec = spec
+        self._where = where
         self._make_dataset = make_dataset
-        self._spec = node.spec
-        self._where = node.where
-        inputs = (ops.dependencies(graph, node),)
-        self._handle = ops.add_handle(graph, ops.anonymous, inputs, {"dataset": node}, node.where, None)
         self._taken = 0
+
+    @classmethod
+    def of(cls, node: Node, graph: Graph, make_dataset: MakeDataset) -> FunctionIterator:
+        """An iterator of a dataset made while the graph is: each run of the graph begins an iteration."""
+        inputs = (ops.dependencies(graph, node),)
+        handle = ops.add_handle(graph, ops.anonymous, inputs, {"dataset": node}, node.where, None)
+        return cls(handle, node.spec, node.where, make_dataset)
+
+    def _as_tensor(self) -> Any:
+        return self._handle
 
     def get_next(self) -> Any:
         """The next element of the run."""
@@ -224,3 +238,54 @@ class FunctionIterator(IteratorBase):
                 "a dataset does not end there: let AutoGraph convert it, or iterate outside of the function."
             )
         return self.get_next()
+
+
+@export("data.IteratorSpec", v1=())
+class IteratorSpec(TypeSpec):
+    """Describes an iterator: functions have one graph for all iterators of a kind.
+
+    Args:
+        element_spec: The kinds of the tensors in the elements, in the structure that these have.
+    """
+
+    __slots__ = ("_make_dataset", "_spec", "_where")
+    value_type = IteratorBase
+
+    def __init__(self, element_spec: Any) -> None:
+        self._spec = spec_of(element_spec)
+        self._where: Device | None = None
+        self._make_dataset: MakeDataset = no_dataset
+
+    @classmethod
+    def _like(cls, iterator: IteratorBase) -> IteratorSpec:
+        made = object.__new__(cls)
+        made._spec, made._where, made._make_dataset = iterator._spec, iterator._where, iterator._make_dataset
+        return made
+
+    @staticmethod
+    def from_value(value: IteratorBase) -> IteratorSpec:
+        """The kind of an iterator."""
+        return value._type_spec
+
+    @property
+    def element_spec(self) -> Any:
+        """The kinds of the tensors in the elements, in their structure."""
+        return self._spec.structure
+
+    @property
+    def _component_specs(self) -> TensorSpec:
+        return TensorSpec([], dt.resource)
+
+    def _to_components(self, value: IteratorBase) -> Any:
+        return value._as_tensor()
+
+    def _from_components(self, components: Any) -> IteratorBase:
+        if isinstance(components, EagerTensor) and isinstance(components._value, Lent):
+            return components._value.iterator
+        return FunctionIterator(components, self._spec, self._where, self._make_dataset)
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self.element_spec,)
+
+    def _key(self) -> Any:
+        return self._spec, self._where

@@ -22,9 +22,9 @@ from situs._src.data.base import Face, node_of
 from situs._src.data.cursor import binding_for
 from situs._src.data.element import Element
 from situs._src.data.function import presented
-from situs._src.data.iterator import presenter
 from situs._src.data.iterator_ops import add, brought, dependencies
 from situs._src.data.node import Binding, Node
+from situs._src.data.presenting import presenter
 from situs._src.ops.attribute import as_int
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, op
@@ -57,7 +57,7 @@ def at(dataset: Any, index: Any) -> Any:
     assert isinstance(dataset, Face)
     if here.graph is not None:
         return presented(node.spec, _added(node, index), dataset._of)
-    return presenter(node, dataset._of)(node.at(Binding(), as_int(read(index), "index")))
+    return presenter(node.spec, node.where, dataset._of)(node.at(Binding(), as_int(read(index), "index")))
 
 
 def _added(node: Node, index: Any) -> list[Any]:

@@ -5,6 +5,7 @@ Importing the package declares all of them and gives tensors their operators.
 
 from situs._src.ops import (  # noqa: F401
     array,
+    bucketize,
     call,
     cast,
     checks,
@@ -38,4 +39,5 @@ from situs._src.ops import (  # noqa: F401
     search,
     stateless,
     strings,
+    unique_rows,
 )

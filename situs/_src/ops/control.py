@@ -9,7 +9,8 @@ them runs:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN
 from situs._src.base.tensor import Tensor, is_tensor, read
-from situs._src.base.tree import Form, put_together
+from situs._src.base.tree import LEAF, Form, common_form, put_together
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.calling import calls_functions
@@ -32,6 +33,7 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.inner import Inner, building, captured_by, common, graph_for, hold, symbolic
 from situs._src.ops.join import stack
 from situs._src.ops.reduce import reduce_sum
+from situs._src.ops.slices import IndexedSlices
 
 Branch = Callable[[], Any]
 
@@ -128,7 +130,7 @@ def branch(
         node = hold(graph, _if, args, graphs, results, as_name(name, "cond"))
     if isinstance(first.made, Operation) or isinstance(second.made, Operation):
         return node  # something to run, where nothing is returned
-    return put_together(first.form, node.outputs)
+    return put_together(common_form(first.form, second.form), node.outputs)
 
 
 def _finish(first: Inner, second: Inner) -> None:
@@ -139,6 +141,8 @@ def _finish(first: Inner, second: Inner) -> None:
     """
     first.finish()
     second.finish()
+    if first.form == second.form:
+        _match_indices(first, second)
     dtypes = [[dtype for dtype, _ in inner.kinds] for inner in (first, second)]
     if first.form != second.form and not (isinstance(first.form, Form) and first.form.matches(second.form)):
         found = f"{first.form} is not {second.form}"
@@ -151,6 +155,28 @@ def _finish(first: Inner, second: Inner) -> None:
         "true_fn and false_fn arguments to tf.cond must have the same number, type, and overall structure of return "
         f"values.\n\ntrue_fn output: {first.made}\nfalse_fn output: {second.made}\n\nError details:\n{found}"
     )
+
+
+def _match_indices(first: Inner, second: Inner) -> None:
+    """Makes the indices of slices int64 in both branches, where these have different dtypes, as TensorFlow does."""
+    for number in _index_places(first.form, count()):
+        tensors = [inner.graph.results[number] for inner in (first, second)]
+        if tensors[0].dtype is not tensors[1].dtype:
+            for inner, tensor in zip((first, second), tensors, strict=True):
+                with building(inner.graph):
+                    inner.graph.results[number] = symbolic(inner.graph, cast(tensor, "int64"))
+
+
+def _index_places(form: Any, numbers: Iterator[int]) -> Iterator[int]:
+    """Which of the leaves of a form are the indices of slices; `numbers` counts the leaves."""
+    if form is LEAF:
+        next(numbers)
+    elif isinstance(form, Form):
+        for place, item in enumerate(form.items):
+            if form.kind is IndexedSlices and place == 1:
+                yield next(numbers)
+            else:
+                yield from _index_places(item, numbers)
 
 
 # Several branches.
@@ -221,14 +247,14 @@ def _checks(predicates: list[Any], one_needed: bool, exclusive: bool) -> list[An
     if not one_needed and not exclusive:
         return []
     values = stack([convert_to_tensor(predicate) for predicate in predicates])
-    count = reduce_sum(cast(values, "int32"))
+    true = reduce_sum(cast(values, "int32"))
     made = []
     if exclusive:
         text = f"Input error: exclusive=True: more than 1 conditions ({len(predicates)} in all) evaluated as True:"
-        made.append(Assert(count < 2, [text, values], summarize=len(predicates)))
+        made.append(Assert(true < 2, [text, values], summarize=len(predicates)))
     if one_needed:
         text = "Input error: None of conditions evaluated as True:"
-        made.append(Assert(count > 0, [text, values], summarize=len(predicates)))
+        made.append(Assert(true > 0, [text, values], summarize=len(predicates)))
     return made
 
 

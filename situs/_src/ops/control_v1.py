@@ -13,7 +13,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
-from situs._src.base.tree import deeper, put_together
+from situs._src.base.tree import deeper
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.calling import calls_functions
 from situs._src.ops import control
@@ -160,7 +160,7 @@ def while_loop(
         return made[0] if len(made) == 1 and not return_same_structure else made
     loop = Loop(cond, body, loop_vars, shape_invariants, maximum_iterations)
     graph = graph_for(loop.start)
-    made = loop.run_now() if graph is None else put_together(loop.form, loop.build(graph, name))
+    made = loop.run_now() if graph is None else loop.run_in(graph, name)
     if return_same_structure:
         return made
     return made[0] if len(made) == 1 else loop.as_body(made)

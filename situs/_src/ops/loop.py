@@ -18,7 +18,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import is_tensor, read
-from situs._src.base.tree import LEAF, Form, put_together, take_apart
+from situs._src.base.tree import LEAF, Form, common_form, put_together, same_extra, specs_in, take_apart
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.calling import calls_functions
@@ -83,7 +83,7 @@ def while_loop(
 def settling_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shapes: Any = None, name: str | None = None
 ) -> Any:
-    """`while_loop`, where the shapes of the variables may be less known after a iteration than before it.
+    """`while_loop`, where the shapes of the variables may be less known after an iteration than before it.
 
     AutoGraph has words of its own for loops that change shapes, and nobody declares the shapes of gradients.
     """
@@ -92,7 +92,7 @@ def settling_loop(
 
 def _run(loop: Loop, name: str | None) -> Any:
     graph = graph_for(loop.start)
-    return loop.run_now() if graph is None else put_together(loop.form, loop.build(graph, name))
+    return loop.run_now() if graph is None else loop.run_in(graph, name)
 
 
 class Holders:
@@ -186,7 +186,7 @@ class Loop:
         cond: As in `while_loop`, and so are `body` and `loop_vars`.
         invariants: The shapes that hold in every iteration; those of the first values by default.
         maximum: The most iterations to make.
-        settles: Whether less may be known of a shape after a iteration than before it.
+        settles: Whether less may be known of a shape after an iteration than before it.
     """
 
     def __init__(
@@ -206,7 +206,8 @@ class Loop:
         self.invariants = None if invariants is None else self._flat_shapes(invariants)
         self.maximum = None if maximum is None else _as_count(maximum)
         self.settles = settles
-        self.body_form: Any = self.form  # after a iteration: that of what the body returned
+        self.body_form: Any = self.form  # after an iteration: that of what the body returned
+        self.next_form: Any = self.form  # and with the specs of composites that hold before and after it
 
     def _flat_shapes(self, invariants: Any) -> list[TensorShape]:
         """The shapes given for the loop variables, one for each.
@@ -237,6 +238,7 @@ class Loop:
             if not self.cond(*state):
                 break
             leaves = self._leaves(self.body(*state))
+            self.form = self.next_form
             iterations += 1
         return put_together(self.form, [leaf if _is_held(leaf) else convert_to_tensor(leaf) for leaf in leaves])
 
@@ -253,6 +255,7 @@ class Loop:
                 f"many values as there are loop variables, in the same form. The loop variables are {self.form}, it "
                 f"returned {self.body_form}."
             )
+        self.next_form = common_form(self.form, self.body_form)
         return leaves
 
     def as_body(self, loop_vars: Any) -> Any:
@@ -260,6 +263,11 @@ class Loop:
         return put_together(self.body_form, take_apart(loop_vars)[1])
 
     # In a graph.
+
+    def run_in(self, graph: Graph, name: str | None) -> Any:
+        """Adds the operation of the loop to a graph, and returns the loop variables after the last turn."""
+        made = self.build(graph, name)
+        return put_together(self.form, made)  # of which more is known when the loop has been built
 
     def build(self, graph: Graph, name: str | None) -> list[SymbolicTensor]:
         """Adds the operation of the loop to a graph and returns its results, one for each loop variable."""
@@ -294,9 +302,13 @@ class Loop:
         iteration: Callable[..., list[Any]],
         counted: bool = False,
     ) -> list[SymbolicTensor]:
-        form = Form(tuple, (LEAF, *self.form.items)) if counted else self.form
         shapes = self._first_shapes(start, counted)
-        parts = _settled(graph, (cond, iteration), form, start, shapes, self.settles)
+        while True:
+            form = Form(tuple, (LEAF, *self.form.items)) if counted else self.form
+            parts = _settled(graph, (cond, iteration), form, start, shapes, self.settles)
+            before, self.form = specs_in(self.form), self.next_form
+            if all(now.is_subtype_of(then) for now, then in zip(specs_in(self.form), before, strict=True)):
+                break
         captured = captured_by(parts.test.graph, parts.step.graph)
         results = [(tensor.dtype, shape) for tensor, shape in zip(start, parts.shapes, strict=True)]
         graphs = {"cond": parts.test.graph, "body": parts.step.graph}
@@ -361,6 +373,8 @@ def _is_like(form: Any, other: Any) -> bool:
     """Whether two forms are the same, but for lists and tuples."""
     if not isinstance(form, Form) or not isinstance(other, Form):
         return form is other
+    if (form.is_composite or other.is_composite) and not (form.kind is other.kind and same_extra(form, other)):
+        return False
     named = form.is_mapping or other.is_mapping
     same = form.is_mapping == other.is_mapping and (not named or form.keys == other.keys)
     return (
@@ -378,7 +392,7 @@ def _settled(
     shapes: list[TensorShape],
     settles: bool,
 ) -> Parts:
-    """The graphs of a loop, of which a iteration keeps what is known of the shapes.
+    """The graphs of a loop, of which an iteration keeps what is known of the shapes.
 
     If the loop `settles`, both are traced again, with less known of the shapes, until that is so.
     """
@@ -414,7 +428,7 @@ def _check_dtypes(start: Sequence[SymbolicTensor], step: Inner) -> None:
 
 
 def _changed(start: Sequence[SymbolicTensor], shapes: Sequence[TensorShape], step: Inner) -> ArgumentError:
-    """What to say of a iteration after which a shape is another one than before it, or less known."""
+    """What to say of an iteration after which a shape is another one than before it, or less known."""
     made = [shape for _, shape in step.kinds]
     tensor, before, after = next(each for each in zip(start, shapes, made, strict=True) if common(*each[1:]) != each[1])
     return ArgumentError(

@@ -107,7 +107,7 @@ class Walk:
             return self._build(graph, state, skip_first)
 
     def _kept(self, made: list[Any]) -> list[Tensor]:
-        """What a iteration made, as tensors of the right dtypes."""
+        """What an iteration made, as tensors of the right dtypes."""
         kept = []
         for value, (dtype, shape) in zip(made, self.wanted, strict=True):
             tensor = read(value) if is_tensor(value) else convert_to_tensor(value, dtype)

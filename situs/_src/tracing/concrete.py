@@ -160,7 +160,7 @@ class ConcreteFunction:
         """The kinds of the arguments: positional ones and keywords."""
         names = self._parameters.names(self.kind.form)
         specs = [TensorSpec(s.shape, s.dtype, s.name or name) for s, name in zip(self.kind.specs, names, strict=True)]
-        return self.kind.structure(specs)
+        return self.kind.structure(specs, specs=True)
 
     @property
     def output_dtypes(self) -> Any:

@@ -163,7 +163,10 @@ class Function:
             return found
 
     def _trace(self, kind: Kind, outer: Graph | None, tensors: Sequence[Any]) -> ConcreteFunction:
-        """Makes a graph: twice if variables were made the first time, so that those who make more are found out."""
+        """Makes a graph: twice if variables were made the first time, so that those who make more are found out.
+
+        A function whose graph is part of another one's is called again when that is made for the second time.
+        """
         if kind not in self._kinds:
             self._watch.note(self.python_function)
         names = self._parameters.names(kind.form)
@@ -171,7 +174,7 @@ class Function:
         with hooks.creating_variables(self._traces == 0, self._name) as created:
             traced = trace(function, kind, names, outer, tensors)
         self._traces += 1
-        if created.count:
+        if created.count and (outer is None or not created.is_inner):
             with hooks.creating_variables(False, self._name):
                 traced = trace(function, kind, names, outer, tensors)
             self._traces += 1

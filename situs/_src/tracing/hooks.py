@@ -72,10 +72,11 @@ _creation = _Creation()
 
 
 class Created:
-    """How many variables were made while a graph was."""
+    """How many variables were made while a graph was, and whether that is part of making another function's graph."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_inner: bool) -> None:
         self.count = 0
+        self.is_inner = is_inner
 
 
 @contextmanager
@@ -83,7 +84,7 @@ def creating_variables(allowed: bool, function: str) -> Iterator[Created]:
     """A context in which a graph is made: variables may be made as well, or not."""
     before = _creation.allowed, _creation.function, _creation.count
     _creation.allowed, _creation.function = allowed and before[0], function
-    created = Created()
+    created = Created(bool(before[1]))
     try:
         yield created
     finally:

@@ -110,9 +110,9 @@ class Kind:
         self.specs = tuple(specs)
         self._key = (form, *[(spec.dtype, spec.shape) for spec in specs])
 
-    def structure(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments, with `leaves` in the place of the tensors."""
-        return put_together(self.form, leaves, _value_of)  # type: ignore[no-any-return]
+    def structure(self, leaves: Sequence[Any], specs: bool = False) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, with `leaves` in the place of the tensors, and the specs of composites if asked for."""
+        return put_together(self.form, leaves, _value_of, specs)  # type: ignore[no-any-return]
 
     def accepts(self, other: Kind) -> bool:
         """Whether a graph made for this kind serves the other."""

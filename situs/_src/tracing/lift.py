@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from situs._src.base.devices.inventory import process
 from situs._src.base.errors import ArgumentError, InvalidArgumentError
+from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement import options
 from situs._src.runtime.eager.bridge import host, place
@@ -20,7 +21,6 @@ from situs._src.runtime.eager.tensor import EagerTensor, wrap
 from situs._src.runtime.plan.prune import prune
 from situs._src.runtime.run.engine import Engine
 from situs._src.runtime.run.state import Run, State
-from situs._src.tracing.trace import TracedGraph
 
 _state = State()
 
@@ -32,19 +32,30 @@ def value_now(tensor: SymbolicTensor) -> EagerTensor:
         InvalidArgumentError: it is not known before the graph runs.
     """
     graph = tensor.graph
-    if not isinstance(graph, TracedGraph) or graph.captures:
-        raise _unknown(tensor, "it is made inside a branch, a loop or a function that another one calls")
-    given = list(zip(graph.arguments, graph.given, strict=False))
-    known = {argument: value for argument, value in given if isinstance(value, EagerTensor)}
-    needed = {node.outputs[0] for node in prune([tensor.op], ()) if node.type == "Captured"}
-    if needed - known.keys():
-        raise _unknown(tensor, "it depends on an argument, of which only the shape is known")
-    feeds = [(argument, known[argument]._place.device) for argument in graph.arguments if argument in needed]
-    fixed = {argument.op: device for argument, device in feeds}
+    if not isinstance(graph, FunctionGraph):
+        raise _unknown(tensor, "it belongs to a graph that sessions run")
+    needed = [node.outputs[0] for node in prune([tensor.op], ()) if node.type == "Captured"]
+    values = [_given(graph, stand_in, tensor) for stand_in in needed]
+    feeds = [(stand_in, value._place.device) for stand_in, value in zip(needed, values, strict=True)]
+    fixed = {stand_in.op: device for stand_in, device in feeds}
     engine = Engine(graph, process.devices(), soft=options.current.soft, pruned=True, fixed=fixed)
     program = engine.program(feeds, [(tensor, host())])
-    values = [known[argument]._value for argument, _ in feeds]
-    return wrap(program.run(Run(_state), values)[0], place(host(), tensor.dtype))
+    return wrap(program.run(Run(_state), [value._value for value in values])[0], place(host(), tensor.dtype))
+
+
+def _given(graph: FunctionGraph, stand_in: SymbolicTensor, tensor: SymbolicTensor) -> EagerTensor:
+    """What is known of what comes into a graph: the value of an argument, or of a tensor of the graph around it."""
+    for argument, value in zip(graph.arguments, getattr(graph, "given", ()), strict=False):
+        if argument is stand_in and isinstance(value, EagerTensor):
+            return value
+    outside = next((outside for outside, inside in graph.captures.items() if inside is stand_in), None)
+    if outside is not None and not outside.is_ref:
+        return value_now(outside)
+    if graph.outer is None:
+        raise _unknown(tensor, "it depends on an argument, of which only the shape is known")
+    raise _unknown(
+        tensor, "it is made inside a branch, a loop or a function that another one calls, of what that is given"
+    )
 
 
 def _unknown(tensor: SymbolicTensor, why: str) -> InvalidArgumentError:

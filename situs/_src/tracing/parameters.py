@@ -20,6 +20,7 @@ from situs._src.base.tree import LEAF, Form, put_together, take_apart
 from situs._src.runtime.eager.convert import to_tensor
 from situs._src.tracing.kind import Kind, Literal, kind_of
 from situs._src.tracing.spec import IndexedSlicesSpec, TensorSpec
+from situs._src.tracing.type_spec import Described, TypeSpec
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 Bound = tuple[tuple[Any, ...], dict[str, Any]]
@@ -106,7 +107,7 @@ class Parameters:
         """The one kind of arguments that the input signature allows; None if there is no signature."""
         if self.input_signature is None:
             return None
-        rest = list(self.input_signature)
+        rest = _described(self.input_signature)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for parameter in self.signature.parameters.values():
@@ -185,17 +186,26 @@ def check_signature(signature: Any) -> tuple[Any, ...] | None:
         return None
     if not isinstance(signature, (list, tuple)):
         raise DTypeError(f"input_signature must be either a tuple or a list, got {type(signature)}.")
-    form, leaves = take_apart(signature, lambda leaf: LEAF)
-    wrong = [leaf for leaf in leaves if not isinstance(leaf, (TensorSpec, IndexedSlicesSpec))]
+    _, leaves = take_apart(signature, lambda leaf: LEAF)
+    wrong = [leaf for leaf in leaves if not isinstance(leaf, TypeSpec)]
     if wrong:
         raise DTypeError(
             f"input_signature must be a possibly nested sequence of TensorSpec objects, got invalid args {wrong} with "
             f"types {[type(leaf) for leaf in wrong]}."
         )
-    if not any(isinstance(leaf, IndexedSlicesSpec) for leaf in leaves):
-        return tuple(signature)
-    leaves = [leaf.components() if isinstance(leaf, IndexedSlicesSpec) else leaf for leaf in leaves]
-    return tuple(put_together(form, leaves))
+    return tuple(signature)
+
+
+def _described(signature: tuple[Any, ...]) -> list[Any]:
+    """An input signature as arguments: structures of TensorSpecs."""
+    form, leaves = take_apart(signature, lambda leaf: LEAF)
+    return list(put_together(form, map(_argument, leaves)))
+
+
+def _argument(spec: TypeSpec) -> Any:
+    if isinstance(spec, TensorSpec):
+        return spec
+    return spec.components() if isinstance(spec, IndexedSlicesSpec) else Described(spec)
 
 
 def _literals(kind: Kind) -> Bound:

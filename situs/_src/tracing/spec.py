@@ -9,13 +9,14 @@ import numpy as np
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import DType, as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError, shown
+from situs._src.base.errors import DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
 from situs._src.ops.inner import common
 from situs._src.ops.slices import IndexedSlices
+from situs._src.tracing.type_spec import TypeSpec
 
 
 @export("type_spec_from_value")
@@ -38,7 +39,7 @@ def type_spec_from_value(value: Any) -> Any:
 
 
 @export("TensorSpec")
-class TensorSpec:
+class TensorSpec(TypeSpec):
     """Describes a tensor: what a ``tf.function`` takes.
 
     Args:
@@ -52,6 +53,7 @@ class TensorSpec:
     """
 
     __slots__ = ("_dtype", "_name", "_shape")
+    value_type = Tensor
 
     def __init__(self, shape: Any, dtype: Any = dt.float32, name: str | None = None) -> None:
         self._shape = TensorShape(shape)
@@ -90,6 +92,19 @@ class TensorSpec:
             raise DTypeError(f"`spec` should be a tf.TensorSpec, but got type {type(spec)}.")
         return cls(spec.shape, spec.dtype, name or spec.name)
 
+    @property
+    def _component_specs(self) -> TensorSpec:
+        return self
+
+    def _to_components(self, value: Any) -> Any:
+        return value
+
+    def _from_components(self, components: Any) -> Any:
+        return components
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._name
+
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
         """Whether a tensor, or every tensor of a kind, may be of this kind."""
         if getattr(spec_or_tensor, "dtype", None) is not self._dtype:
@@ -125,15 +140,12 @@ class TensorSpec:
     def __hash__(self) -> int:
         return hash((self._shape, self._dtype, self._name))
 
-    def __reduce__(self) -> Any:
-        return TensorSpec, (self._shape, self._dtype, self._name)
-
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
 
 @export("IndexedSlicesSpec")
-class IndexedSlicesSpec:
+class IndexedSlicesSpec(TypeSpec):
     """Describes ``IndexedSlices``.
 
     Args:
@@ -166,6 +178,16 @@ class IndexedSlicesSpec:
         )
         self._indices_shape = TensorShape([None] if indices_shape is None else indices_shape)
 
+    @property
+    def _component_specs(self) -> tuple[Any, ...]:
+        return self.components().__components__()
+
+    def _to_components(self, value: IndexedSlices) -> tuple[Any, ...]:
+        return value.__components__()
+
+    def _from_components(self, components: Sequence[Any]) -> IndexedSlices:
+        return IndexedSlices(*components)
+
     @classmethod
     def from_value(cls, slices: IndexedSlices) -> IndexedSlicesSpec:
         """The kind of some slices."""
@@ -189,44 +211,8 @@ class IndexedSlicesSpec:
             and self._indices_shape.is_compatible_with(other._indices_shape)
         )
 
-    def is_subtype_of(self, other: Any) -> bool:
-        """Whether all slices of this kind are of the other."""
-        return bool(self.most_specific_common_supertype([other]) == other)
-
-    def most_specific_common_supertype(self, others: Sequence[Any]) -> IndexedSlicesSpec | None:
-        """The narrowest kind that all of these are of; None if the dtypes differ."""
-        shape, indices_shape = self._shape, self._indices_shape
-        for other in listed(others, "IndexedSlicesSpecs"):
-            if not isinstance(other, IndexedSlicesSpec) or other._dtypes != self._dtypes:
-                return None
-            shape, indices_shape = common(shape, other._shape), common(indices_shape, other._indices_shape)
-        return IndexedSlicesSpec(shape, *self._dtypes, indices_shape)
-
-    def most_specific_compatible_type(self, other: Any) -> IndexedSlicesSpec:
-        """The narrowest kind that this and another one are of.
-
-        Raises:
-            ValueError: there is none.
-        """
-        found = self.most_specific_common_supertype([other])
-        if found is None:
-            raise ArgumentError(f"No TypeSpec is compatible with both {self} and {other}")
-        return found
-
-    def _key(self) -> tuple[Any, ...]:
+    def _serialize(self) -> tuple[Any, ...]:
         return self._shape, *self._dtypes, self._indices_shape
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, IndexedSlicesSpec) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __reduce__(self) -> Any:
-        return IndexedSlicesSpec, self._key()
-
-    def __repr__(self) -> str:
-        return f"IndexedSlicesSpec({', '.join(map(repr, self._key()))})"
 
 
 def _checked(other: Any) -> TensorSpec:

@@ -19,6 +19,8 @@ def type_text(form: Any, specs: Iterator[TensorSpec]) -> str:
     if not isinstance(form, Form):
         return f"Literal[{form!r}]"
     inside = [type_text(item, specs) for item in form.items]
+    if form.is_composite and form.extra is not None:
+        return repr(form.extra)
     if form.is_mapping:
         pairs = zip(form.keys, inside, strict=True)
         return f"Dict[{', '.join(f'[{key!r}, {item}]' for key, item in pairs)}]"

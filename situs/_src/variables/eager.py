@@ -229,6 +229,16 @@ class Variable(Updatable, metaclass=Created):
         return VariableHandle(self) if here.graph is None else captured_variable(here.graph, self)
 
     @property
+    def _shared_name(self) -> str:
+        """The name without the output number."""
+        return self._name
+
+    @property
+    def _unique_id(self) -> str:
+        """What tells it from every other variable of the process, which may have the same name."""
+        return f"{self._name}_{self._key}"
+
+    @property
     def initial_value(self) -> Tensor:
         """Kept by variables of graphs only.
 

@@ -7,6 +7,7 @@ from situs import extend as extend
 from situs import keras as keras
 from situs import memory as memory
 from situs import nest as nest
+from situs import raw_ops as raw_ops
 from situs import test as test
 from situs._src.autodiff.aggregation import AggregationMethod as AggregationMethod
 from situs._src.autodiff.custom import custom_gradient as custom_gradient
@@ -59,6 +60,7 @@ from situs._src.base.shapes import dimension_value as dimension_value
 from situs._src.base.tensor import Tensor as Tensor
 from situs._src.base.tensor import is_tensor as is_tensor
 from situs._src.checkpoints.modules import Module as Module
+from situs._src.data.optional import OptionalSpec as OptionalSpec
 from situs._src.files.ops import read_file as read_file
 from situs._src.files.ops import write_file as write_file
 from situs._src.inspect.explain import explain as explain
@@ -76,6 +78,10 @@ from situs._src.ir.graph.context import init_scope as init_scope
 from situs._src.ir.graph.context import reset_default_graph as reset_default_graph
 from situs._src.ir.graph.graph import Graph as Graph
 from situs._src.ir.graph.node import Operation as Operation
+from situs._src.ops.absent_values import RaggedTensor as RaggedTensor
+from situs._src.ops.absent_values import RaggedTensorSpec as RaggedTensorSpec
+from situs._src.ops.absent_values import SparseTensor as SparseTensor
+from situs._src.ops.absent_values import SparseTensorSpec as SparseTensorSpec
 from situs._src.ops.array import broadcast_dynamic_shape as broadcast_dynamic_shape
 from situs._src.ops.array import broadcast_static_shape as broadcast_static_shape
 from situs._src.ops.array import broadcast_to as broadcast_to
@@ -382,6 +388,7 @@ from situs._src.tracing.importing import import_graph_def as import_graph_def
 from situs._src.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs._src.tracing.spec import TensorSpec as TensorSpec
 from situs._src.tracing.spec import type_spec_from_value as type_spec_from_value
+from situs._src.tracing.type_spec import TypeSpec as TypeSpec
 from situs._src.v1.default_graph_queues import FIFOQueue as FIFOQueue
 from situs._src.v1.default_graph_queues import PaddingFIFOQueue as PaddingFIFOQueue
 from situs._src.v1.default_graph_queues import PriorityQueue as PriorityQueue

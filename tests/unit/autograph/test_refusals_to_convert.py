@@ -13,6 +13,7 @@ import torch
 
 from situs._src.ops import math as situs_math
 from situs._src.tracing.autograph import hooks, operators
+from situs._src.tracing.autograph.calls import is_wanted
 from situs._src.tracing.autograph.convert import convert
 from situs.autograph import do_not_convert, is_converted, to_code, to_graph
 from situs.errors import InvalidArgumentError, SitusError
@@ -178,3 +179,11 @@ def test_calls_reach_methods_partials_and_objects() -> None:
         assert operators.converted(function)(*(() if isinstance(function, functools.partial) else (0,))) == 2
     assert is_converted(operators.converted(Callable()))
     assert is_converted(to_graph(functools.partial(Callable.__call__, None)).func)
+
+
+def test_keras_is_left_alone() -> None:
+    program = {"__name__": "keras.src.layers.core.dense"}
+    exec(compile("def call(x):\n    return 1 if x else 0", __file__, "exec"), program)
+    assert not is_wanted(program["call"])
+    program["__name__"] = "keras_of_mine"
+    assert is_wanted(program["call"])

@@ -330,3 +330,22 @@ def test_what_a_tensor_cannot_do_is_refused_by_an_error_of_ours(call, kind, mess
     with pytest.raises(kind, match=message) as caught:
         call()
     assert isinstance(caught.value, tf.errors.SitusError)
+
+
+def test_what_keras_leaves_on_a_tensor():
+    logits, output = tf.constant([1.0]), tf.constant([2.0])
+    assert not hasattr(output, "_keras_logits")
+    output._keras_logits = logits
+    output._keras_mask = None
+    assert output._keras_logits is logits
+    assert output._keras_mask is None
+
+    @tf.function
+    def f(x):
+        y = x + 1.0
+        y._keras_logits = x
+        y.anything = "else"
+        assert y.anything == "else"
+        return y._keras_logits
+
+    assert f(tf.constant(3.0)).numpy() == 3.0

@@ -614,3 +614,21 @@ def test_while_loop_v1():
     assert int(control_v1.while_loop(lambda i: i < 3, lambda i: i + 1, [c(0)])) == 3
     found = control_v1.while_loop(lambda d: d["i"] < 3, lambda d: [{"i": d["i"] + 1}], [{"i": c(0)}])
     assert plain(found) == {"i": 3}
+
+
+def test_slices_of_two_branches_may_have_indices_of_different_dtypes():
+    """TensorFlow makes both int64."""
+
+    @tf.function
+    def choose(x):
+        def slices(dtype):
+            return tf.IndexedSlices(tf.ones([1, 2]) * x, tf.constant([1], dtype), tf.constant([3, 2]))
+
+        made = tf.cond(x > 0, lambda: {"a": 1, "b": slices(tf.int32)}, lambda: {"a": 2, "b": slices(tf.int64)})
+        assert made["b"].indices.dtype is tf.int64
+        return made["a"], tf.convert_to_tensor(made["b"])
+
+    for x, number in ((3.0, 1), (-2.0, 2)):
+        first, dense = choose(tf.constant(x))
+        assert int(first) == number
+        assert dense.numpy().tolist() == [[0.0, 0.0], [x, x], [0.0, 0.0]]

@@ -424,3 +424,76 @@ def test_a_function_can_be_pickled():
     copy = pickle.loads(pickle.dumps(made))
     assert (copy.input_signature, copy.name) == (made.input_signature, "tripled")
     assert float(copy(2.0)) == 6.0
+
+
+def test_variables_made_by_an_inner_function_and_in_a_branch():
+    made = {}
+
+    @tf.function
+    def inner(x):
+        if "w" not in made:
+            made["w"] = tf.Variable(tf.constant(2.0) * 3)
+        return x * made["w"]
+
+    @tf.function
+    def outer(x):
+        five = tf.constant(5.0)
+
+        def branch():
+            if "z" not in made:
+                made["z"] = tf.Variable(five * 2)
+            return made["z"] + x
+
+        return inner(x) + tf.cond(x > 0, branch, lambda: x)
+
+    assert float(outer(tf.constant(1.0))) == 17.0
+    assert (float(made["w"]), float(made["z"])) == (6.0, 10.0)
+
+    @tf.function
+    def given(x):
+        def branch():
+            if "q" not in made:
+                made["q"] = tf.Variable(x * 2)
+            return made["q"] + 0.0
+
+        return tf.cond(x > 0, branch, lambda: x)
+
+    assert float(given(tf.constant(3.0))) == 6.0
+
+    @tf.function
+    def looped(x):
+        def step(i):
+            made["r"] = tf.Variable(i)
+            return i + 1.0
+
+        return tf.while_loop(lambda i: i < 3.0, step, [x])
+
+    with pytest.raises(ValueError, match=r"cannot begin with .* a loop"):
+        looped(tf.constant(0.0))
+
+
+def test_an_inner_function_that_makes_variables_is_traced_twice_and_not_more():
+    made, calls = [], []
+
+    @tf.function
+    def inner(x):
+        calls.append("inner")
+        if not made:
+            made.append(tf.Variable(2.0))
+        return x * made[0]
+
+    @tf.function
+    def outer(x):
+        calls.append("outer")
+        return inner(x)
+
+    assert float(outer(tf.constant(3.0))) == 6.0
+    assert calls == ["outer", "inner", "outer", "inner"]
+
+    @tf.function
+    def always(x):
+        made.append(tf.Variable(1.0))
+        return x
+
+    with pytest.raises(ValueError, match="only supports singleton"):
+        tf.function(lambda x: always(x))(tf.constant(1.0))

@@ -285,3 +285,10 @@ def test_an_optimizer_has_the_variables_of_the_default_graph():
 
 def test_a_complex_variable_is_a_complex_number():
     assert complex(tf.Variable(1.5 + 2j)) == 1.5 + 2j
+
+
+def test_names_that_tell_variables_apart():
+    one, other = tf.Variable(1.0, name="v"), tf.Variable(1.0, name="v")
+    assert one._shared_name == other._shared_name == "v"
+    assert one._unique_id != other._unique_id
+    assert one._unique_id.startswith("v_")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class SymbolicTensor(Tensor):
     """One result of an `Operation`. Compared by identity; usable as a key."""
 
-    __slots__ = ("_dtype", "_shape", "is_ref", "op", "value_index")
+    __slots__ = ("__dict__", "_dtype", "_shape", "is_ref", "op", "value_index")  # programs may leave anything on it
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, shape: TensorShape, is_ref: bool) -> None:
         self.op = op

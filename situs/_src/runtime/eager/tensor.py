@@ -36,7 +36,8 @@ from situs._src.runtime.eager.oom import exhausted, is_shortage
 class EagerTensor(Tensor):
     """A tensor with a value. Made by ops, by ``tf.constant`` and by ``tf.convert_to_tensor``."""
 
-    __slots__ = ("_key", "_made_by", "_part_of", "_place", "_value")
+    # No ``__dict__``: it would cost every op 24 ns. What Keras leaves on a tensor has slots of its own.
+    __slots__ = ("_keras_logits", "_keras_mask", "_key", "_made_by", "_part_of", "_place", "_value")
     _value: Value
     _place: Place
     _made_by: Assignment | None

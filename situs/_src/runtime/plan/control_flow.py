@@ -49,7 +49,7 @@ def assignments_in(plan: Plan) -> Iterable[Assignment]:
 def _inputs(node: Operation, builder: Builder) -> list[Source]:
     """Predicates are read on the host; arguments, loop variables and captured tensors come as they are, where they are.
 
-    Captured variables come as their cells, so that a branch or a iteration of a loop sees what was assigned before it.
+    Captured variables come as their cells, so that a branch or an iteration of a loop sees what was assigned before it.
     """
     first, captured = node.args
     if node.type == "If":

@@ -275,8 +275,11 @@ class Captured:
         self._launches.replay()
 
     def _own(self, value: Any) -> Any:
-        """What stays on the card is copied: the next replay writes into the buffers."""
-        return self._entered(value.clone()) if self._is_here(value) else value
+        """What stays on the card is copied, also inside of another value: the next replay writes into the buffers."""
+        if self._is_here(value):
+            return self._entered(value.clone())
+        mapped = getattr(value, "mapped", None)  # of an optional
+        return value if mapped is None else mapped(self._own)
 
     def _is_here(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor) and value.device == self._device

@@ -2,7 +2,7 @@
 
     f(x)    ->  ag__.converted(f)(x)
 
-Builtins, classes and the functions of Situs, NumPy, PyTorch and the standard library come back as they are.
+Builtins, classes and the functions of Situs, Keras, NumPy, PyTorch and the standard library come back as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from situs._src.base.tree import flatten, pack_like
 from situs._src.ir.registry.calling import takes_functions
 from situs._src.tracing.autograph import hooks
 
-_LEFT_ALONE = frozenset({"situs", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names})
+_LEFT_ALONE = frozenset({"situs", "keras", "optree", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names})
 
 
 def converted(function: Any) -> Any:

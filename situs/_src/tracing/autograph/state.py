@@ -13,7 +13,16 @@ from typing import Any, Final
 
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.tensor import is_tensor
-from situs._src.base.tree import flatten, form_of, is_composite, made_like, parts_of
+from situs._src.base.tree import (
+    composites,
+    flatten,
+    form_of,
+    is_composite,
+    made_like,
+    parts_of,
+    put_together,
+    take_apart,
+)
 from situs._src.tracing.autograph import hooks
 
 Values = tuple[Any, ...]
@@ -47,24 +56,32 @@ def _read(getter: Callable[[], Any]) -> Any:
 
 
 def carried(value: Any) -> list[Any]:
-    """The leaves that an op can carry; of an object that holds one, such as a ``TensorArray``, what it holds."""
-    return [leaf._carried() if is_composite(leaf) else leaf for leaf in flatten(value) if _carries(leaf)]
+    """The leaves that an op can carry; of an object that holds some, such as a ``TensorArray``, what it holds."""
+    return [part for leaf in flatten(value) if _carries(leaf) for part in _parts(leaf)]
+
+
+def _parts(leaf: Any) -> list[Any]:
+    if type(leaf) in composites:
+        return take_apart(leaf)[1]
+    return [leaf._carried() if is_composite(leaf) else leaf]
 
 
 def _carries(leaf: Any) -> bool:
-    return is_composite(leaf) or hooks.current.carries(leaf)
+    return type(leaf) in composites or is_composite(leaf) or hooks.current.carries(leaf)
 
 
-def _made(leaf: Any, result: Any) -> Any:
-    """What a leaf becomes with the result of an op."""
-    return leaf._with(result) if is_composite(leaf) else result
+def _made(leaf: Any, results: Iterator[Any]) -> Any:
+    """What a leaf becomes with the results of an op."""
+    if type(leaf) in composites:
+        return put_together(take_apart(leaf)[0], results)
+    return leaf._with(next(results)) if is_composite(leaf) else next(results)
 
 
 def rebuilt(value: Any, results: Iterator[Any]) -> Any:
     """The same nest, with the leaves that an op carried replaced by its results."""
     parts = parts_of(value)
     if parts is None:
-        return _made(value, next(results)) if _carries(value) else value
+        return _made(value, results) if _carries(value) else value
     return made_like(value, [rebuilt(part, results) for part in parts])
 
 
@@ -76,7 +93,7 @@ def merged(one: Any, other: Any, results: Iterator[Any]) -> Any:
         return one
     parts = parts_of(one)
     if parts is None:
-        return _made(one, next(results)) if _carries(one) else one
+        return _made(one, results) if _carries(one) else one
     pairs = zip(parts, parts_of(other) or (), strict=True)
     return made_like(one, [merged(left, right, results) for left, right in pairs])
 

@@ -1,0 +1,170 @@
+"""``TypeSpec``: the kind of a value. ``CompositeTensor``: a value that is made of tensors.
+
+A composite goes through functions, branches and loops as the tensors it is made of, its components; its spec makes
+it again on the other side. Two classes say all there is to know of a kind of composites:
+
+    class Pair(CompositeTensor):                 class PairSpec(TypeSpec):
+        _type_spec = property(...)                   value_type = Pair
+                                                     _component_specs     the kinds of the components
+                                                     _to_components(pair)       ->  (first, second)
+                                                     _from_components(parts)    ->  a pair
+                                                     _serialize()         what tells one spec from another
+
+A spec is part of the kind of a call: there is a graph for each. What only tells one component from another, such as its
+shape, need not be in `_serialize()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from situs._src.base.errors import ArgumentError
+from situs._src.base.export import export
+from situs._src.base.shapes import TensorShape
+from situs._src.base.tree import composites, key_of, listed, made_like, named_parts
+from situs._src.ops.inner import common
+
+
+@export("TypeSpec")
+class TypeSpec:
+    """The kind of a value: what is known of it before there is one."""
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> Any:
+        """The class of the values."""
+        raise NotImplementedError(f"{type(self).__name__}.value_type")
+
+    @property
+    def _component_specs(self) -> Any:
+        """The kinds of the components, in their structure."""
+        raise NotImplementedError(f"{type(self).__name__}._component_specs")
+
+    def _to_components(self, value: Any) -> Any:
+        """What a value is made of: a structure of tensors."""
+        raise NotImplementedError(f"{type(self).__name__}._to_components()")
+
+    def _from_components(self, components: Any) -> Any:
+        """A value made of such a structure."""
+        raise NotImplementedError(f"{type(self).__name__}._from_components()")
+
+    def _serialize(self) -> tuple[Any, ...]:
+        """What the spec is made with: ``type(spec)(*spec._serialize())`` is equal to it."""
+        raise NotImplementedError(f"{type(self).__name__}._serialize()")
+
+    # Comparing.
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a value, or every value of a kind, may be of this kind."""
+        other = _spec_or_none(spec_or_value)
+        return type(other) is type(self) and _merged(self._serialize(), other._serialize(), _compatible) is not _NOTHING
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether all values of this kind are of the other."""
+        return bool(self.most_specific_common_supertype([other]) == other)
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> Any:
+        """The narrowest kind that all of these are of; None if there is none."""
+        parts: Any = self._serialize()
+        for other in listed(others, "TypeSpecs"):
+            if type(other) is not type(self):
+                return None
+            parts = _merged(parts, other._serialize(), _supertype)
+            if parts is _NOTHING:
+                return None
+        return type(self)(*parts)
+
+    def most_specific_compatible_type(self, other: Any) -> Any:
+        """The narrowest kind that this and another one are of.
+
+        Raises:
+            ValueError: there is none.
+        """
+        found = self.most_specific_common_supertype([other])
+        if found is None:
+            raise ArgumentError(f"No TypeSpec is compatible with both {self} and {other}")
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> Any:
+        return key_of(self._serialize())
+
+    def __reduce__(self) -> Any:
+        return type(self), self._serialize()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self._serialize()))})"
+
+
+class CompositeTensor:
+    """A value that is made of tensors; its ``_type_spec`` says how."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Lets functions, branches and loops take values of a new class apart."""
+        super().__init_subclass__(**kwargs)
+        composites.add(cls)
+
+    @property
+    def _type_spec(self) -> Any:
+        """The kind of this value."""
+        raise NotImplementedError(f"{type(self).__name__}._type_spec")
+
+    def __components__(self) -> tuple[Any, ...]:
+        """What the value is made of."""
+        return (self._type_spec._to_components(self),)
+
+
+class Described(CompositeTensor):
+    """In the place of a composite of which only the spec is known, such as an input signature asks for."""
+
+    def __init__(self, spec: TypeSpec) -> None:
+        self._spec = spec
+
+    @property
+    def _type_spec(self) -> TypeSpec:
+        return self._spec
+
+    def __components__(self) -> tuple[Any, ...]:
+        """The kinds of what a value is made of."""
+        return (self._spec._component_specs,)
+
+
+# What two specs have in common, part by part.
+
+_NOTHING: Any = object()
+
+
+def _merged(one: Any, other: Any, merge: Callable[[Any, Any], Any]) -> Any:
+    """What two structures have in common; `_NOTHING` if they differ in more than shapes and specs."""
+    parts, others = named_parts(one), named_parts(other)
+    if parts is None or others is None:
+        if isinstance(one, (TensorShape, TypeSpec)):
+            return merge(one, other)
+        return one if type(one) is type(other) and one == other else _NOTHING
+    if type(one) is not type(other) or [key for key, _ in parts] != [key for key, _ in others]:
+        return _NOTHING
+    made = [_merged(part, match, merge) for (_, part), (_, match) in zip(parts, others, strict=True)]
+    return _NOTHING if any(part is _NOTHING for part in made) else made_like(one, made)
+
+
+def _supertype(one: Any, other: Any) -> Any:
+    if isinstance(one, TensorShape):
+        return common(one, other) if isinstance(other, TensorShape) else _NOTHING
+    found = one.most_specific_common_supertype([other]) if isinstance(other, TypeSpec) else None
+    return _NOTHING if found is None else found
+
+
+def _compatible(one: Any, other: Any) -> Any:
+    comparable = isinstance(other, TensorShape if isinstance(one, TensorShape) else TypeSpec)
+    return one if comparable and one.is_compatible_with(other) else _NOTHING
+
+
+def _spec_or_none(value: Any) -> Any:
+    return value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)

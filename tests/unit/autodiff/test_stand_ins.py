@@ -1,0 +1,58 @@
+"""Objects that stand for a variable, as variables of Keras do, where gradients flow to or from."""
+
+from __future__ import annotations
+
+import pytest
+
+import situs as tf
+from situs._src.base.tensor import TensorLike
+
+
+class Weight(TensorLike):
+    def __init__(self, value):
+        self.value = tf.Variable(value)
+
+    @property
+    def handle(self):
+        return self.value.handle
+
+    def __tf_tensor__(self, dtype=None, name=None):
+        return tf.convert_to_tensor(self.value, dtype, name=name)
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_sources_targets_and_watched(in_graph):
+    weight = Weight(3.0)
+    assert tf.is_tensor(weight)
+
+    def run():
+        with tf.GradientTape(persistent=True) as tape:
+            y = tf.multiply(weight, weight)
+        with tf.GradientTape(watch_accessed_variables=False) as watching:
+            watching.watch(weight)
+            z = tf.multiply(weight, 5.0)
+        return (
+            tape.gradient(y, weight),
+            tape.gradient(y, {"w": [weight]})["w"][0],
+            tape.jacobian(y, weight),
+            watching.gradient(z, weight),
+            tape.gradient(weight, weight),
+        )
+
+    found = (tf.function(run) if in_graph else run)()
+    assert [float(each) for each in found] == [6.0, 6.0, 6.0, 5.0, 1.0]
+
+
+def test_gradients_of_a_graph():
+    weight = Weight(3.0)
+
+    @tf.function
+    def run():
+        return tf.gradients(tf.multiply(weight, weight), [weight])[0]
+
+    assert float(run()) == 6.0
+
+
+def test_one_without_a_value_says_so():
+    with pytest.raises(NotImplementedError, match="__tf_tensor__"):
+        tf.add(TensorLike(), 1)
