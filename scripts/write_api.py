@@ -32,6 +32,7 @@ MARK = "# Written by scripts/write_api.py: edit what the engine exports instead.
 NAMESPACES = {
     "": "Situs: a tensor runtime whose subject is where computation happens.\n\n"
     "``import situs as tf``: ops run at once.",
+    "audio": "sounds in files.",
     "autograph": "plain Python control flow that becomes part of a graph when it depends on a tensor.",
     "autograph.experimental": "the mark for functions that are not to be converted, and options of loops.",
     "bitwise": "integers bit by bit.",
@@ -97,6 +98,17 @@ IN_V1 = {
     "": "TensorFlow 1's style: ``import situs.compat.v1 as tf``.\n\n"
     "Functions add to the default graph; `situs._src.v1.frontend` says how.",
     "app": "the beginning and the end of a program, which are absl's.",
+    "contrib": "what of it programs use and has a plain equivalent in ``tf``.",
+    "contrib.eager": "eager execution under the names it had before.",
+    "contrib.framework": "scopes of arguments, variables and the global step.",
+    "contrib.layers": "layers as functions, with regularizers and initializers.",
+    "contrib.legacy_seq2seq": "sequences to sequences, step by step.",
+    "contrib.rnn": "what became ``tf.nn.rnn_cell``.",
+    "contrib.seq2seq": "the loss of sequences.",
+    "contrib.slim": "layers with scopes of arguments.",
+    "contrib.training": "hyper-parameters.",
+    "contrib.util": "messages of tensors.",
+    "nn.rnn_cell": "recurrent cells.",
     "flags": "options that a program takes on its command line, which are absl's.",
     "gfile": "the functions of ``tf.io.gfile`` under the names they had before.",
     "layers": "layers as functions, which make their variables in the variable scope around them.",
@@ -125,7 +137,10 @@ SHARED = (
 # Other names for a namespace.
 ALIASES = {"gpu": "config.gpu", f"{V1}.app.flags": f"{V1}.flags"}
 # Namespaces that are a module of the engine as it is.
-WHOLE = {f"{V1}.flags": "situs._src.v1.flags"}
+WHOLE = {f"{V1}.flags": "situs._src.v1.flags"} | {
+    f"{V1}.contrib.{name}": f"situs._src.v1.contrib.{name}"
+    for name in ("eager", "framework", "layers", "legacy_seq2seq", "rnn", "seq2seq", "slim", "training", "util")
+}
 # Modules of the engine that are an attribute of a namespace.
 ATTRIBUTES = {"extend.traits": "situs._src.ir.registry.traits"}
 # Loaded name by name: what is in these is imported when it is first used, by this function of the engine.
@@ -142,6 +157,7 @@ LAZY = {
 HIDDEN = ("python",)
 # What a module has besides.
 EXTRA = {
+    f"{V1}.contrib": "from situs._src.v1.contrib import __getattr__ as __getattr__",
     "": "from situs._src.base.version import __version__ as __version__",
     f"{V1}.compat": "from situs._src.base.start import compat_v1_itself as __getattr__",
 }
@@ -242,7 +258,8 @@ def written(space: str, module: Module) -> dict[str, str]:
     head = f'"""{_about(space)}"""\n\n{MARK}\n\n'
     extra = EXTRA.get(space, "")
     if space in WHOLE:
-        return {f"{stem}.py": f"{head}from {WHOLE[space]} import *\n"}
+        refusing = f"from {WHOLE[space]} import __getattr__ as __getattr__\n" if ".contrib." in space else ""
+        return {f"{stem}.py": f"{head}from {WHOLE[space]} import *\n{refusing}"}
     if space in LAZY:
         module_of, attach = LAZY[space]
         return {

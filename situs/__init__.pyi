@@ -1,5 +1,6 @@
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs import audio as audio
 from situs import autograph as autograph
 from situs import bitwise as bitwise
 from situs import compat as compat
@@ -237,6 +238,7 @@ from situs._src.ops.tensor_array import TensorArray as TensorArray
 from situs._src.ops.tensor_proto import get_static_value as get_static_value
 from situs._src.ops.tensor_proto import make_ndarray as make_ndarray
 from situs._src.ops.tensor_proto import make_tensor_proto as make_tensor_proto
+from situs._src.ops.timing import timestamp as timestamp
 from situs._src.runtime.dispatch import executing_eagerly as executing_eagerly
 from situs._src.tracing.function import function as function
 from situs._src.tracing.function import inside_function as inside_function

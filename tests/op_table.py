@@ -417,9 +417,21 @@ row("unique_rows.unique", f32([1.0, 2.0], [3.0, 4.0], [1.0, 2.0]), Host([0]), ou
 row("unique_rows.unique_with_counts", f32([1.0, 2.0], [3.0, 4.0], [1.0, 2.0]), Host([0]), out_idx=dt.int64)
 
 
+# Images.
+rows("image_filter", "resize_bicubic resize_area", IMAGE, Host([3, 5]))
+row("image_window.extract_patches", IMAGE, [1, 2, 2, 1], [1, 1, 2, 1], [1, 2, 1, 1], "SAME")
+row("image_window.non_max_suppression", f32([0, 0, 1, 1], [0, 0.1, 1, 1]), f32(0.5, 0.7), Host(2))
+row("image_window.extract_image_patches", IMAGE, [1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], "VALID")
+row("image_window.crop_and_resize", IMAGE, f32([0, 0, 1, 0.5]), i32(0), [2, 3], refuses="unknown")
+rows("image_window", "resize_with_pad resize_image_with_pad", IMAGE, 3, 5, refuses="unknown")
+rows("image_hsv", "rgb_to_hsv hsv_to_rgb rgb_to_yuv yuv_to_rgb rgb_to_yiq yiq_to_rgb", np.abs(IMAGE))
+rows("image_hsv", "adjust_hue adjust_saturation adjust_gamma", np.abs(IMAGE), 0.25)
+
 # Public functions of these modules that have no row, and why.
 NO_ROW = {
     "array.broadcast_static_shape": "takes shapes, no tensors",
+    "image_hsv.random_hue": "draws, which its tests look at",
+    "image_hsv.random_saturation": "draws, which its tests look at",
     "printing.Print": "prints: test_debug_in_graphs",
     "printing.print": "prints: test_debug_in_graphs",
 }

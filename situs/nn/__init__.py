@@ -19,6 +19,7 @@ from situs._src.ops.nn.activation import softplus as softplus
 from situs._src.ops.nn.activation import softsign as softsign
 from situs._src.ops.nn.attention import dot_product_attention as dot_product_attention
 from situs._src.ops.nn.bias import bias_add as bias_add
+from situs._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
 from situs._src.ops.nn.conv import atrous_conv2d as atrous_conv2d
 from situs._src.ops.nn.conv import conv1d as conv1d
 from situs._src.ops.nn.conv import conv2d as conv2d
@@ -61,6 +62,10 @@ from situs._src.ops.nn.pool import max_pool2d as max_pool2d
 from situs._src.ops.nn.pool import max_pool3d as max_pool3d
 from situs._src.ops.nn.pool import max_pool_with_argmax as max_pool_with_argmax
 from situs._src.ops.nn.pool import pool as pool
+from situs._src.ops.nn.sampled_loss import compute_average_loss as compute_average_loss
+from situs._src.ops.nn.sampled_loss import nce_loss as nce_loss
+from situs._src.ops.nn.sampled_loss import sampled_softmax_loss as sampled_softmax_loss
+from situs._src.ops.nn.sampled_loss import scale_regularization_loss as scale_regularization_loss
 from situs._src.ops.rearrange import depth_to_space as depth_to_space
 from situs._src.ops.rearrange import space_to_batch as space_to_batch
 from situs._src.ops.rearrange import space_to_depth as space_to_depth

@@ -95,8 +95,8 @@ def test_dir_and_star_know_the_names():
 
 @pytest.mark.parametrize("door", [situs, situs.compat.v1], ids=lambda door: door.__name__)
 def test_what_tensorflow_has_and_situs_has_not_is_said(door):
-    with pytest.raises(AttributeError, match=r"Situs has no tf.contrib: layers are in tf.layers"):
-        _ = door.contrib
+    with pytest.raises(AttributeError, match=r"Situs has no tf.estimator: write the loop"):
+        _ = door.estimator
     with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
         _ = door.nonsense
     values = {"ragged"} if door is situs.compat.v1 else set()  # plain values of what there is not

@@ -1,4 +1,4 @@
-"""Images of another size: bilinear, or the nearest pixel.
+"""Images of another size: bilinear, or the nearest pixel; `ops.image_filter` has the other ways.
 
 A pixel of the result stands for a place in the image. TensorFlow has three ways to say which one:
 
@@ -20,7 +20,7 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import FLOATING
-from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
@@ -29,6 +29,7 @@ from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.image_filter import filtered
 from situs._src.ops.image_shape import sizes, with_batch
 from situs._src.ops.join import stack
 from situs._src.ops.math import divide, minimum
@@ -278,21 +279,19 @@ def resize(
     Args:
         images: One image, in the layout HWC, or a batch of them.
         size: The new height and width.
-        method: ``"bilinear"`` or ``"nearest"``.
+        method: One of ``tf.image.ResizeMethod``, such as ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         preserve_aspect_ratio: Whether `size` is the most that the result may have, and the proportions stay.
-        antialias: Must be False.
+        antialias: Whether pixels of smaller images are made of all those they stand for.
         name: A name for the op.
 
     Raises:
         ValueError: the images, or the size, have the wrong shape.
-        UnimplementedError: it cannot be done in that way.
     """
-    if as_bool(antialias, "antialias") and _method(method) != "nearest":
-        raise UnimplementedError("tf.image.resize() has no antialiasing; blur the image first, or resize it in steps.")
+    smooths = as_bool(antialias, "antialias")
     with Composed(name, "resize") as last:
         given = convert_to_tensor(images)
         new = _target(given, size, preserve_aspect_ratio)
-        return _resized(given, new, method, _ways(False, True), last)
+        return _resized(given, new, method, _ways(False, True), last, smooths)
 
 
 @export(v1=("image.resize", "image.resize_images"))
@@ -309,14 +308,13 @@ def resize_images(
     Args:
         images: One image, in the layout HWC, or a batch of them.
         size: The new height and width.
-        method: ``ResizeMethod.BILINEAR`` or ``ResizeMethod.NEAREST_NEIGHBOR``.
+        method: One of ``ResizeMethod``.
         align_corners: Whether the corner pixels stay where they are.
         preserve_aspect_ratio: Whether `size` is the most that the result may have, and the proportions stay.
         name: A name for the op.
 
     Raises:
         ValueError: the images, or the size, have the wrong shape.
-        UnimplementedError: it cannot be done in that way.
     """
     with Composed(name, "resize") as last:
         given = convert_to_tensor(images)
@@ -327,12 +325,17 @@ def resize_images(
         return _resized(given, new, method, _ways(align_corners, False), last)
 
 
-def _resized(images: Tensor, size: Any, method: Any, ways: dict[str, Any], name: str | None) -> Tensor:
-    resize_op = _OPS.get(_method(method))
+_SMOOTH = {"bilinear": "triangle", "bicubic": "keyscubic"}  # what TensorFlow takes for antialiasing
+
+
+def _resized(
+    images: Tensor, size: Any, method: Any, ways: dict[str, Any], name: str | None, antialias: bool = False
+) -> Tensor:
+    word = _method(method)
+    kind = _SMOOTH.get(word, word) if antialias else word
+    resize_op = _OPS.get(kind)
     if resize_op is None:
-        raise UnimplementedError(
-            f"Images are resized with the methods 'bilinear' and 'nearest'; {_method(method)!r} is not there."
-        )
+        resize_op, ways = filtered, {**ways, "kind": kind, "antialias": antialias}
     batch, single = with_batch(images, "images")
     if isinstance(size, list) and not _are_known(size):
         size = stack(size)

@@ -120,7 +120,7 @@ def _concat_gradient(grad: Tensor, values_shape: list[Any], axis: Any) -> list[T
 _concat_quickly = dispatch.joined(_concat)
 
 
-@export("concat")
+@export("concat", v1=("concat", "concat_v2"))
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """Joins tensors along an axis that they have.
 
@@ -242,7 +242,7 @@ def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Tensor:
     return stack(values, 0, name)
 
 
-@export("stack")
+@export("stack", v1=("pack", "stack"))
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Joins tensors of one shape along a new axis.
 
@@ -278,7 +278,7 @@ def _has_no_tensors(value: Any) -> bool:
     return isinstance(value, (int, float, complex, str, bytes, np.ndarray, np.generic))
 
 
-@export("unstack")
+@export("unstack", v1=("unpack", "unstack"))
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = "unstack") -> list[Tensor]:
     """Takes a tensor apart along an axis, which the parts do not have.
 

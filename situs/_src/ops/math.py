@@ -111,10 +111,10 @@ add = export("add", "math.add")(
         traits=ARITHMETIC,
     )
 )
-subtract = export("subtract", "math.subtract")(
+subtract = export("subtract", "math.subtract", v1=("sub", "subtract", "math.subtract"))(
     binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", wide=np.subtract, traits=ARITHMETIC)
 )
-multiply = export("multiply", "math.multiply")(
+multiply = export("multiply", "math.multiply", v1=("mul", "multiply", "math.multiply"))(
     binary(
         "Mul",
         torch.mul,
@@ -634,7 +634,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:
     return _complex_abs(x, Tout=dtype.real_dtype, name=name) if dtype.is_complex else _abs(x, name)
 
 
-negative = export("negative", "math.negative")(
+negative = export("negative", "math.negative", v1=("neg", "negative", "math.negative"))(
     unary("Neg", torch.neg, ANALYTIC | SIGNED, "Returns -x element-wise.", traits=ARITHMETIC)
 )
 sign = export("sign", "math.sign")(

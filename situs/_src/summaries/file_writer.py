@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from situs._src.base.proto.graph import GraphDef
 
 
-@export(v1="summary.FileWriter")
+@export(v1=("summary.FileWriter", "train.SummaryWriter"))
 class FileWriter:
     """Writes events to a file in a folder.
 

@@ -151,7 +151,7 @@ def tensor_summary(
 # Merging.
 
 
-@export(v1="summary.merge")
+@export(v1=("merge_summary", "summary.merge"))
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """One summary with all that stands in some others; running it fails if two have the same tag.
 
@@ -168,7 +168,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
         return _collected(ops.merge_summary(summaries), collections, ())
 
 
-@export(v1="summary.merge_all")
+@export(v1=("merge_all_summaries", "summary.merge_all"))
 def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """All summaries of the default graph as one; None if there are none.
 

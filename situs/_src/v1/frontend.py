@@ -143,11 +143,17 @@ def through(value: Any) -> Any:
     """A function as programs of TensorFlow 1 call it; everything else as it is."""
     if not isinstance(value, FunctionType) or value in AS_IS:
         return value
+    return builds(value)
 
-    @functools.wraps(value)
+
+def builds(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function, or a method, that is called with the default graph being built."""
+
+    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return call_through(value, args, kwargs)
+        return call_through(function, args, kwargs)
 
+    AS_IS.add(call)  # once is enough
     return call
 
 

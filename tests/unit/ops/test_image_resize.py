@@ -122,12 +122,6 @@ def test_mistakes(call, message):
         call()
 
 
-@pytest.mark.parametrize("method", ["bicubic", "area", "lanczos3", "gaussian"])
-def test_other_methods_are_refused(method):
-    with pytest.raises(tf.errors.UnimplementedError, match="'bilinear' and 'nearest'"):
-        tf.image.resize(tf.zeros([5, 7, 1]), [4, 4], method=method)
-
-
 def test_sizes_are_integers():
     with pytest.raises(TypeError, match="integers"):
         tf.image.resize(tf.zeros([5, 7, 1]), [4.0, 4.0])

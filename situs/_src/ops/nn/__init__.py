@@ -4,6 +4,7 @@ from situs._src.ops.nn import (  # noqa: F401
     activation,
     attention,
     bias,
+    candidates,
     conv,
     conv_gradient,
     conv_transpose,

@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import is_tensor
 from situs._src.base.tree import listed
+from situs._src.files.matching import matching_files
 from situs._src.ir.graph.context import control_dependencies, name_scope
 from situs._src.ops.array import identity, shape
 from situs._src.ops.attribute import as_bool, as_int
@@ -53,6 +54,20 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
         counter = epochs.count_up_to(num_epochs)
         with control_dependencies([counter]):
             return identity(tensor, name=scope)
+
+
+@export(v1="train.match_filenames_once")
+def match_filenames_once(pattern: Any, name: str | None = None) -> RefVariable:
+    """A local variable of the names of files that fit a pattern, looked up when it is initialized.
+
+    Args:
+        pattern: A pattern with ``*``, ``?`` and ``[]``, or a vector of them.
+        name: A name for the variable.
+    """
+    with name_scope(name, "matching_filenames") as scope:
+        found = matching_files(pattern)
+        local = [GraphKeys.LOCAL_VARIABLES]
+        return RefVariable(found, trainable=False, validate_shape=False, name=scope, collections=local)
 
 
 @export(v1="train.input_producer")
@@ -183,6 +198,7 @@ def _as_tensor(value: Any, name: str | None, dtype: Any = None) -> Any:
 __all__ = [
     "input_producer",
     "limit_epochs",
+    "match_filenames_once",
     "range_input_producer",
     "slice_input_producer",
     "string_input_producer",

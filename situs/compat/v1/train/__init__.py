@@ -32,6 +32,7 @@ from situs._src.checkpoints.state import update_checkpoint_state as update_check
 from situs._src.checkpoints.waiting import checkpoints_iterator as checkpoints_iterator
 from situs._src.files.graph_file import write_graph as write_graph
 from situs._src.placement.replicas import replica_device_setter as replica_device_setter
+from situs._src.summaries.file_writer import FileWriter as SummaryWriter
 from situs._src.summaries.reading import summary_iterator as summary_iterator
 from situs._src.v1.frontend import build_graphs as _build_graphs
 from situs._src.v1.monitored.checkpoint_saver import CheckpointSaverHook as CheckpointSaverHook
@@ -96,6 +97,7 @@ from situs._src.v1.queues.coordinator import Coordinator as Coordinator
 from situs._src.v1.queues.coordinator import LooperThread as LooperThread
 from situs._src.v1.queues.input import input_producer as input_producer
 from situs._src.v1.queues.input import limit_epochs as limit_epochs
+from situs._src.v1.queues.input import match_filenames_once as match_filenames_once
 from situs._src.v1.queues.input import range_input_producer as range_input_producer
 from situs._src.v1.queues.input import slice_input_producer as slice_input_producer
 from situs._src.v1.queues.input import string_input_producer as string_input_producer

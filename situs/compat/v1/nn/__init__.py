@@ -21,6 +21,11 @@ from situs._src.ops.nn.attention import dot_product_attention as dot_product_att
 from situs._src.ops.nn.bias import bias_add as bias_add
 from situs._src.ops.nn.bias import relu_layer as relu_layer
 from situs._src.ops.nn.bias import xw_plus_b as xw_plus_b
+from situs._src.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
+from situs._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
+from situs._src.ops.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
+from situs._src.ops.nn.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
+from situs._src.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
 from situs._src.ops.nn.conv import atrous_conv2d as atrous_conv2d
 from situs._src.ops.nn.conv import conv1d_v1 as conv1d
 from situs._src.ops.nn.conv import conv2d_v1 as conv2d
@@ -70,11 +75,22 @@ from situs._src.ops.nn.pool import max_pool3d as max_pool3d
 from situs._src.ops.nn.pool import max_pool_v1 as max_pool
 from situs._src.ops.nn.pool import max_pool_with_argmax_v1 as max_pool_with_argmax
 from situs._src.ops.nn.pool import pool_v1 as pool
+from situs._src.ops.nn.sampled_loss import compute_average_loss as compute_average_loss
+from situs._src.ops.nn.sampled_loss import nce_loss_v1 as nce_loss
+from situs._src.ops.nn.sampled_loss import sampled_softmax_loss_v1 as sampled_softmax_loss
+from situs._src.ops.nn.sampled_loss import scale_regularization_loss as scale_regularization_loss
 from situs._src.ops.rearrange import depth_to_space_v1 as depth_to_space
 from situs._src.ops.rearrange import space_to_batch_v1 as space_to_batch
 from situs._src.ops.rearrange import space_to_depth_v1 as space_to_depth
 from situs._src.ops.search import in_top_k_v1 as in_top_k
 from situs._src.ops.search import top_k as top_k
+from situs._src.v1.cells.rnn import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
+from situs._src.v1.cells.rnn import dynamic_rnn as dynamic_rnn
+from situs._src.v1.cells.rnn import raw_rnn as raw_rnn
+from situs._src.v1.cells.rnn import static_bidirectional_rnn as static_bidirectional_rnn
+from situs._src.v1.cells.rnn import static_rnn as static_rnn
+from situs._src.v1.cells.rnn import static_state_saving_rnn as static_state_saving_rnn
 from situs._src.v1.frontend import build_graphs as _build_graphs
+from situs.compat.v1.nn import rnn_cell as rnn_cell
 
 _build_graphs(globals())

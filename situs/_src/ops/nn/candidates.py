@@ -1,0 +1,305 @@
+"""Samples of classes, for losses that do not look at all of them (`ops.nn.sampled_loss`).
+
+    log_uniform_candidate_sampler       class k with probability log((k + 2) / (k + 1)) / log(classes + 1)
+    uniform_candidate_sampler           all alike
+    fixed_unigram_candidate_sampler     by weights
+    all_candidate_sampler               all classes, each once
+
+A sampler also says how often each class is to be expected in a sample, which the losses make up for: ``number x p``
+where a class may come twice, else ``1 - (1 - p) ** tries`` of the tries that it took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from situs._src.base import dtype as dt
+from situs._src.base.errors import ArgumentError, UnimplementedError
+from situs._src.base.export import export
+from situs._src.base.shapes import TensorShape
+from situs._src.base.tensor import Tensor
+from situs._src.ir.registry.op import Op
+from situs._src.ops.array import shape as shape_of
+from situs._src.ops.attribute import as_bool, as_int
+from situs._src.ops.cast import cast
+from situs._src.ops.compare import equal
+from situs._src.ops.constant import convert_to_tensor, fill
+from situs._src.ops.define import CPU, op
+from situs._src.ops.gather import where
+from situs._src.ops.naming import Composed
+from situs._src.ops.seeds import generator, next_seed
+
+Array = np.ndarray[Any, Any]
+
+_RESULTS = (
+    "true_classes: int64 -> sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32"
+)
+
+
+def _shapes(true_classes: TensorShape, *, num_true: int, num_sampled: int, **attrs: Any) -> tuple[TensorShape, ...]:
+    if true_classes.rank not in (2, None):
+        raise ArgumentError(f"true_classes must be a matrix, got one of shape {true_classes}.")
+    if not true_classes.is_compatible_with([None, num_true]):
+        raise ArgumentError(f"true_classes must have num_true={num_true} columns, got a matrix of {true_classes}.")
+    return TensorShape([num_sampled]), true_classes.merge_with([None, num_true]), TensorShape([num_sampled])
+
+
+def _sampler(name: str, **attrs: Any) -> Op:
+    declared = op(name, _RESULTS, stateful=True, num_true=1, num_sampled=1, unique=True, seed=0, **attrs)
+    declared.shape(_shapes)
+    declared.stops_gradients()
+    return declared
+
+
+def _sample(
+    true: torch.Tensor, count: int, unique: bool, draw: Callable[[int], Array], odds: Callable[[Array], Array]
+) -> tuple[torch.Tensor, ...]:
+    """A sample, and how often the true classes and those of the sample were to be expected in it.
+
+    Args:
+        true: The true classes.
+        count: How many classes to draw.
+        unique: Whether no class may come twice.
+        draw: Draws so many classes.
+        odds: The probabilities of classes.
+    """
+    drawn, tries = (_distinct(draw, count)) if unique else (draw(count), count)
+
+    def expected(classes: Array) -> torch.Tensor:
+        p = odds(classes)
+        counts = -np.expm1(tries * np.log1p(-p)) if unique else p * count
+        return torch.from_numpy(counts.astype(np.float32))
+
+    return torch.from_numpy(drawn), expected(true.numpy()), expected(drawn)
+
+
+def _distinct(draw: Callable[[int], Array], count: int) -> tuple[Array, int]:
+    """So many classes of which none comes twice, and how many had to be drawn for them."""
+    drawn = draw(2 * count)
+    while True:
+        _, firsts = np.unique(drawn, return_index=True)
+        if len(firsts) >= count:
+            places = np.sort(firsts)[:count]
+            return drawn[places], int(places[-1]) + 1 if count else 0
+        drawn = np.concatenate([drawn, draw(len(drawn))])
+
+
+def _uniforms(seed: int) -> Callable[[int], Array]:
+    source = generator(seed, torch.device("cpu"))
+    return lambda count: torch.rand(count, dtype=torch.float64, generator=source).numpy()
+
+
+_log_uniform = _sampler("LogUniformCandidateSampler", range_max=1)
+_uniform = _sampler("UniformCandidateSampler", range_max=1)
+_fixed = _sampler("FixedUnigramCandidateSampler", weights=())
+_all = _sampler("AllCandidateSampler")
+
+
+@_log_uniform.kernel(CPU)
+def _log_uniform_kernel(
+    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: int, range_max: int
+) -> tuple[torch.Tensor, ...]:
+    width, random = np.log1p(range_max), _uniforms(seed)
+
+    def draw(count: int) -> Array:
+        drawn: Array = np.minimum(np.exp(random(count) * width).astype(np.int64) - 1, range_max - 1)
+        return drawn
+
+    return _sample(true_classes, num_sampled, unique, draw, lambda k: np.log((k + 2.0) / (k + 1.0)) / width)
+
+
+@_uniform.kernel(CPU)
+def _uniform_kernel(
+    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: int, range_max: int
+) -> tuple[torch.Tensor, ...]:
+    random = _uniforms(seed)
+
+    def draw(count: int) -> Array:
+        return np.minimum((random(count) * range_max).astype(np.int64), range_max - 1)
+
+    return _sample(true_classes, num_sampled, unique, draw, lambda k: np.full(k.shape, 1.0 / range_max))
+
+
+@_fixed.kernel(CPU)
+def _fixed_kernel(
+    true_classes: torch.Tensor,
+    *,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int,
+    weights: tuple[float, ...],
+) -> tuple[torch.Tensor, ...]:
+    odds = np.asarray(weights) / np.sum(weights)
+    edges, random = np.cumsum(odds), _uniforms(seed)
+
+    def draw(count: int) -> Array:
+        return np.minimum(np.searchsorted(edges, random(count), side="right"), len(odds) - 1).astype(np.int64)
+
+    def known(classes: Array) -> Array:
+        inside = (classes >= 0) & (classes < len(odds))
+        return np.where(inside, odds[np.clip(classes, 0, len(odds) - 1)], 0.0)
+
+    return _sample(true_classes, num_sampled, unique, draw, known)
+
+
+@_all.kernel(CPU)
+def _all_kernel(
+    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: int
+) -> tuple[torch.Tensor, ...]:
+    return torch.arange(num_sampled), torch.ones(true_classes.shape), torch.ones(num_sampled)
+
+
+def _numbers(num_true: Any, num_sampled: Any, unique: Any, classes: int) -> dict[str, Any]:
+    numbers = {"num_true": as_int(num_true, "num_true"), "num_sampled": as_int(num_sampled, "num_sampled")}
+    for name, number in (*numbers.items(), ("range_max", classes)):
+        if number < 1:
+            raise ArgumentError(f"A sampler needs {name} >= 1, got {number}.")
+    if as_bool(unique, "unique") and numbers["num_sampled"] > classes:
+        raise ArgumentError(
+            f"Sampler's range is too small: {numbers['num_sampled']} different classes cannot be drawn of {classes}."
+        )
+    return {**numbers, "unique": unique}
+
+
+@export(
+    "random.log_uniform_candidate_sampler",
+    v1=("nn.log_uniform_candidate_sampler", "random.log_uniform_candidate_sampler"),
+)
+def log_uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Draws classes, the first ones most often, as suits classes that are sorted by how often they occur.
+
+    Args:
+        true_classes: A matrix of classes, a row for each example.
+        num_true: The number of its columns.
+        num_sampled: How many classes to draw.
+        unique: Whether no class may come twice.
+        range_max: The number of classes.
+        seed: A seed.
+        name: A name for the op.
+
+    Returns:
+        The sample; how often the true classes were to be expected in it; how often those of the sample were.
+    """
+    classes = as_int(range_max, "range_max")
+    given = _numbers(num_true, num_sampled, unique, classes)
+    return _made(_log_uniform, true_classes, name, **given, seed=next_seed(seed), range_max=classes)
+
+
+@export("random.uniform_candidate_sampler", v1=("nn.uniform_candidate_sampler", "random.uniform_candidate_sampler"))
+def uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Draws classes, all with the same probability; the arguments are those of `log_uniform_candidate_sampler`."""
+    classes = as_int(range_max, "range_max")
+    given = _numbers(num_true, num_sampled, unique, classes)
+    return _made(_uniform, true_classes, name, **given, seed=next_seed(seed), range_max=classes)
+
+
+@export(
+    "random.fixed_unigram_candidate_sampler",
+    v1=("nn.fixed_unigram_candidate_sampler", "random.fixed_unigram_candidate_sampler"),
+)
+def fixed_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Any = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Draws classes by weights; the other arguments are those of `log_uniform_candidate_sampler`.
+
+    Args:
+        true_classes: See there.
+        num_true: See there.
+        num_sampled: See there.
+        unique: See there.
+        range_max: See there.
+        vocab_file: Refused.
+        distortion: The power of the weights that is used.
+        num_reserved_ids: How many classes before the first weight are never drawn.
+        num_shards: Must be 1.
+        shard: Must be 0.
+        unigrams: A weight for each class.
+        seed: See there.
+        name: See there.
+    """
+    if vocab_file or (num_shards, shard) != (1, 0):
+        raise UnimplementedError(
+            "fixed_unigram_candidate_sampler takes all weights as `unigrams`; read them from the file, and leave "
+            "vocab_file, num_shards and shard out."
+        )
+    classes = as_int(range_max, "range_max")
+    weights = (*([0.0] * as_int(num_reserved_ids, "num_reserved_ids")), *(float(w) ** distortion for w in unigrams))
+    if len(weights) != classes or not sum(weights) > 0 or min(weights) < 0:
+        raise ArgumentError(
+            f"fixed_unigram_candidate_sampler needs a weight of at least 0 for each of {classes} classes, those "
+            f"that are reserved included, and one above 0; got {len(weights)}."
+        )
+    given = _numbers(num_true, num_sampled, unique, sum(weight > 0 for weight in weights) if unique else classes)
+    return _made(_fixed, true_classes, name, **given, seed=next_seed(seed), weights=weights)
+
+
+@export("random.all_candidate_sampler", v1=("nn.all_candidate_sampler", "random.all_candidate_sampler"))
+def all_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All classes, each once; the arguments are those of `log_uniform_candidate_sampler`."""
+    given = _numbers(num_true, num_sampled, unique, as_int(num_sampled, "num_sampled"))
+    return _made(_all, true_classes, name, **given, seed=next_seed(seed))
+
+
+def _made(sampler: Op, true_classes: Any, name: str | None, **attrs: Any) -> tuple[Tensor, Tensor, Tensor]:
+    sample, true, sampled = sampler.many(cast(convert_to_tensor(true_classes), dt.int64), **attrs, name=name)
+    return sample, true, sampled
+
+
+@export("nn.compute_accidental_hits")
+def compute_accidental_hits(
+    true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None, name: str | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Where classes of a sample are true ones.
+
+    Args:
+        true_classes: A matrix of classes, a row for each example.
+        sampled_candidates: The sample.
+        num_true: The number of columns of `true_classes`.
+        seed: Accepted for TensorFlow's programs.
+        name: A name for the ops.
+
+    Returns:
+        For each hit the number of the example, the place in the sample, and the least number of float32.
+    """
+    with Composed(name, "compute_accidental_hits"):
+        true = cast(convert_to_tensor(true_classes), dt.int64)
+        if not true.shape.is_compatible_with([None, as_int(num_true, "num_true")]):
+            raise ArgumentError(f"true_classes must be a matrix of num_true={num_true} columns, got {true.shape}.")
+        places = where(equal(true[:, :, None], cast(convert_to_tensor(sampled_candidates), dt.int64)))
+        example, place = cast(places[:, 0], dt.int32), places[:, 2]
+        return example, place, fill(shape_of(places)[:1], dt.float32.min)

@@ -1,0 +1,47 @@
+"""Names from before TensorFlow 1.0, which programs of 2016 use: the same functions under their old names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs._src.base.errors import ArgumentError
+from situs._src.base.export import export
+from situs._src.base.tree import flatten
+from situs._src.ops.linalg import matmul
+from situs._src.summaries import graph_summaries
+from situs._src.v1.frontend import builds
+
+
+@export(v1="batch_matmul")
+@builds
+def batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Any:
+    """``tf.matmul`` of batches of matrices."""
+    return matmul(x, y, adjoint_a=adj_x, adjoint_b=adj_y, name=name)
+
+
+@export(v1="scalar_summary")
+@builds
+def scalar_summary(tags: Any, values: Any, collections: Any = None, name: str | None = None) -> Any:
+    """``tf.summary.scalar``."""
+    return graph_summaries.scalar(_tag(tags), values, collections)
+
+
+@export(v1="histogram_summary")
+@builds
+def histogram_summary(tag: Any, values: Any, collections: Any = None, name: str | None = None) -> Any:
+    """``tf.summary.histogram``."""
+    return graph_summaries.histogram(_tag(tag), values, collections)
+
+
+@export(v1="image_summary")
+@builds
+def image_summary(tag: Any, tensor: Any, max_images: int = 3, collections: Any = None, name: str | None = None) -> Any:
+    """``tf.summary.image``."""
+    return graph_summaries.image(_tag(tag), tensor, max_images, collections)
+
+
+def _tag(tags: Any) -> str:
+    found = flatten(tags)
+    if len(found) != 1 or not isinstance(found[0], str):
+        raise ArgumentError(f"A summary has one tag here, a Python string, got {tags!r}. Make one for each tag.")
+    return found[0].replace(" ", "_")
