@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs._src.base.errors import ArgumentError, DTypeError, shown
+from situs._src.base.export import AS_IS
 
 Scope = dict[Any, dict[str, Any]]
 
@@ -34,6 +35,7 @@ def add_arg_scope(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **{**_current.scope.get(call, {}), **kwargs})
 
+    AS_IS.add(call)  # the scope knows this very function
     setattr(call, "_takes_arg_scope", True)  # noqa: B010 - functions have no such attribute for type checkers
     return call
 
