@@ -355,7 +355,7 @@ def test_a_run_that_waits_gives_up(how, ended):
     waiting = threading.Thread(target=wait)
     waiting.start()
     if how == "closed":
-        stands_in(waiting, "pool.py")
+        stands_in(waiting, "worker_pool.py")
         sess.close()
     waiting.join(LIMIT)
     assert outcome == [{"closed": "CancelledError", "timed out": "DeadlineExceededError"}[how]]

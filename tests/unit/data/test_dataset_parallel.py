@@ -339,7 +339,7 @@ def test_closing_wakes_whoever_waits(ended):
 
     waiting = threading.Thread(target=wait, args=(elements,))
     waiting.start()
-    stands_in(waiting, "pool.py")
+    stands_in(waiting, "worker_pool.py")
     elements.close()
     waiting.join(LIMIT)
     assert outcome == ["cancelled"]
