@@ -18,8 +18,9 @@ from situs._src.as_tensorflow.missing import used
 
 # In both dialects by name, but a sign of programs of TensorFlow 2.
 _TODAY = ("function", "GradientTape", "keras", "data.AUTOTUNE", "config", "compat")
-# Namespaces of TensorFlow 1 alone, whether or not Situs has all of them.
-_OLD = ("app", "contrib", "estimator", "flags", "gfile", "layers", "logging", "python_io", "train.Optimizer")
+# Namespaces of TensorFlow 1 alone, whether or not Situs has all of them; so are the optimizers of tf.train, which Situs
+# has in both.
+_OLD = ("app", "contrib", "estimator", "flags", "gfile", "layers", "logging", "python_io")
 
 
 def dialect_of(program: str) -> str:
@@ -40,7 +41,7 @@ def dialect_of(program: str) -> str:
 
 
 def _is_old(name: str) -> bool:
-    if name.split(".")[0] in _OLD or name in _OLD:
+    if name.split(".")[0] in _OLD or (name.startswith("train.") and name.endswith("Optimizer")):
         return True
     return not _is_within("situs", name) and _is_within("situs.compat.v1", name)
 

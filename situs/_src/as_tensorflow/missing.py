@@ -105,7 +105,7 @@ def _chains(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def lacking(source: str, top: ModuleType) -> dict[str, int]:
-    """Which of the names that a program uses there are not, each with the line of its first use."""
+    """Which of the names that a program uses there are not, each with the line of its first use, in order."""
     found: dict[str, int] = {}
     for name, line in used(source).items():
         value: object = top
@@ -123,7 +123,7 @@ def lacking(source: str, top: ModuleType) -> dict[str, int]:
                 value = importlib.import_module(path)
             if not isinstance(value, (ModuleType, type)):
                 break
-    return found
+    return dict(sorted(found.items(), key=lambda each: each[1]))
 
 
 def _is_module(name: str) -> bool:
@@ -138,9 +138,7 @@ def write(path: str, program: str, lacks: dict[str, int]) -> None:
     """Writes what was missing as JSON: the names that the program uses, and those that it asked for."""
     found = {
         "program": Path(program).name,
-        "uses": [
-            {"name": f"tf.{name}", "line": line} for name, line in sorted(lacks.items(), key=lambda each: each[1])
-        ],
+        "uses": [{"name": f"tf.{name}", "line": line} for name, line in lacks.items()],
         "asked_for": noted(),
     }
     Path(path).write_text(json.dumps(found, indent=2) + "\n")

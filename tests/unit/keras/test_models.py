@@ -235,7 +235,7 @@ def test_functions_of_tf_say_that_they_need_a_layer() -> None:
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda x, y: Model(x, layers.Dense(2)(y)), "none of its inputs"),
+        (lambda x, y: Model(x, layers.Dense(2)(y)), "not one of its inputs"),
         (lambda x, y: Model(x), "both inputs and outputs"),
         (lambda x, y: Model(x, tf.ones([1])), "keras.Input"),
         (lambda x, y: Model([x, y], x + y)(np.ones((1, 3))), "2 inputs"),
