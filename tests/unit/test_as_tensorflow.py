@@ -154,10 +154,10 @@ def test_a_missing_name_is_told_with_its_line_and_what_to_do(tmp_path):
     status, _, said = situs_run(tmp_path, program, "--missing", "missing.json")
     assert status == 1
     assert "program.py uses what Situs lacks, at line 3: y = tf.lite.Interpreter(x)" in said
-    assert "tf.lite (line 3), tf.tpu (line 4)" in said
+    assert "tf.lite.Interpreter (line 3), tf.tpu (line 4)" in said
     found = json.loads((tmp_path / "missing.json").read_text())
-    assert found["uses"] == [{"name": "tf.lite", "line": 3}, {"name": "tf.tpu", "line": 4}]
-    assert found["asked_for"] == ["tensorflow.lite"]
+    assert found["uses"] == [{"name": "tf.lite.Interpreter", "line": 3}, {"name": "tf.tpu", "line": 4}]
+    assert found["asked_for"] == ["tensorflow.lite.Interpreter"]
 
 
 def test_a_missing_module_is_told(tmp_path):

@@ -8,5 +8,7 @@ finder.py      what ``tensorflow`` and every module below it are
 roots.py       the modules that differ from Situs': ``tensorflow`` itself, ``tensorflow.compat.v1`` and ``.v2``
 internals.py   ``tensorflow.python.*`` and ``tensorflow.core.*``: what programs import from below the public names
 dialect.py     whether a program is written for TensorFlow 1 or 2
+for_keras.py   what the package keras asks for besides
+one_replica.py ``tf.distribute`` for one replica
 missing.py     what a program uses and Situs lacks, in words and as a list
 """

@@ -5,6 +5,7 @@
     tensorflow.compat.v1.nn      ``situs.compat.v1.nn``
     tensorflow.python.ops.x      a module made of public names                                   internals.py
     tensorflow.core.x_pb2        the messages of the package ``tensorboard``
+    tensorflow.keras             the package ``keras``, if it is installed, with Situs beneath   for_keras.py
 
 Where Situs has nothing, the import fails in words, and nothing of a TensorFlow that is installed too is imported.
 """
@@ -14,11 +15,13 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from situs._src.as_tensorflow import internals, missing, roots
+from situs._src.as_tensorflow import for_keras, internals, missing, roots
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -34,6 +37,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def prepare(self) -> None:
         """Sets what holds under TensorFlow's name."""
+        os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+        importlib.import_module("situs._src.base.tensor").Tensor.__module__ = "tensorflow.python.framework.tensor"
         importlib.import_module("situs._src.config.devices").set_soft_device_placement(True)
         if self.dialect == "v2":  # as in TensorFlow, importing tensorflow.compat.v1 does not change how ops run
             importlib.import_module("situs._src.v1.frontend").run_eagerly()
@@ -65,6 +70,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         below = name.partition(".")[2]
         if name in roots.ROOTS:
             return roots.root(name, self.dialect)
+        if (found := for_keras.module(below)) is not None:
+            return found
+        if below.partition(".")[0] == "keras" and has_keras():
+            return _imported(f"keras._tf_keras.{below}")
         for prefix, dialect in (("compat.v1.", "v1"), ("compat.v2.", "v2")):
             if below.startswith(prefix):
                 return _imported(f"{_BASES[dialect]}.{below[len(prefix) :]}")
@@ -74,6 +83,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 _BASES = {"v1": "situs.compat.v1", "v2": "situs"}
+
+
+def has_keras() -> bool:
+    """Whether the package ``keras`` is installed. Imports nothing."""
+    return importlib.util.find_spec("keras") is not None
 
 
 def _imported(name: str) -> ModuleType | None:

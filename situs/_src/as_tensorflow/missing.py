@@ -28,6 +28,11 @@ def note(error: E) -> E:
     return error
 
 
+def note_name(name: str) -> None:
+    """Notes a name that is not there."""
+    _noted[name] = None
+
+
 def noted() -> list[str]:
     """The names that were asked for and not found, in order."""
     return list(_noted)
@@ -51,7 +56,7 @@ def name_text(module: str, name: str) -> str:
 
 def module_text(name: str) -> str:
     """What to say of a module that there is not."""
-    _noted[name] = None
+    note_name(name)
     return (
         f"No module named {name!r}: Situs stands for tensorflow here, and has no such module{hint(name.split('.')[1])}"
     )
@@ -107,6 +112,7 @@ def _chains(tree: ast.AST) -> Iterator[tuple[str, int]]:
 def lacking(source: str, top: ModuleType) -> dict[str, int]:
     """Which of the names that a program uses there are not, each with the line of its first use, in order."""
     found: dict[str, int] = {}
+    before = noted()
     for name, line in used(source).items():
         value: object = top
         path = top.__name__
@@ -121,8 +127,12 @@ def lacking(source: str, top: ModuleType) -> dict[str, int]:
                 if not isinstance(value, ModuleType):
                     break  # an attribute of an object, which may come later
                 value = importlib.import_module(path)
+            if "is_refusing" in getattr(value, "__dict__", ()):
+                found.setdefault(path.partition(".")[2], line)
             if not isinstance(value, (ModuleType, type)):
                 break
+    _noted.clear()  # what was asked for here, no program has asked for
+    _noted.update(dict.fromkeys(before))
     return dict(sorted(found.items(), key=lambda each: each[1]))
 
 

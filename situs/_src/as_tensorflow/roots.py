@@ -11,10 +11,24 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from situs._src.as_tensorflow import missing
+from situs._src.as_tensorflow.for_keras import LATER
 
 ROOTS = ("tensorflow", "tensorflow.compat", "tensorflow.compat.v1", "tensorflow.compat.v2")
 VERSIONS = {"v1": "1.15.5", "v2": "2.21.0"}  # the releases whose behaviour Situs follows
-_MODULES = ("compat", "core", "keras", "python", "v1", "v2")  # imported below a root, not taken from Situs
+# Imported below a root, not taken from Situs.
+_MODULES = (
+    "__internal__",
+    "compat",
+    "compiler",
+    "core",
+    "distribute",
+    "experimental",
+    "keras",
+    "python",
+    "v1",
+    "v2",
+    *LATER,
+)
 
 _made: dict[tuple[str, str], ModuleType] = {}
 
@@ -52,7 +66,7 @@ class _Root(ModuleType):
         return value
 
     def _found(self, name: str) -> Any:
-        if name in _MODULES:
+        if name in _MODULES and (self.__name__ == "tensorflow" or name in ("v1", "v2")):
             try:
                 return importlib.import_module(f"{self.__name__}.{name}")
             except ModuleNotFoundError as error:

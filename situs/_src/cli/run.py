@@ -56,10 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _explained(error: BaseException, path: str, dialect: str, top: Any) -> str:
     """What to say of an error that ended a program, if the want of a name did."""
     from situs._src.as_tensorflow import missing
+    from situs._src.as_tensorflow.for_keras import LackingError
 
     owner = getattr(error, "obj", None)
     of_ours = getattr(owner, "__name__", "").partition(".")[0] in ("situs", "tensorflow")
-    if not (isinstance(error, ImportError) and (error.name or "").startswith(("tensorflow", "situs"))) and not of_ours:
+    by_import = isinstance(error, ImportError) and (error.name or "").startswith(("tensorflow", "situs"))
+    if not (of_ours or by_import or isinstance(error, LackingError)):
         return ""
     missing.note(error)  # type: ignore[type-var]
     lines = [f"\nsitus: {path} uses what Situs lacks"]

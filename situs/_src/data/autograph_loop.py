@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from situs._src.base.devices.scope import here
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.iterator import FunctionIterator, OwnedIterator
 from situs._src.ir.graph.function import outermost
 from situs._src.tracing.autograph import hooks
@@ -33,7 +33,7 @@ def walk(iterated: Any) -> Walk | None:
     """How a loop of the graph being built goes through a dataset or an iterator; None for everything else."""
     if here.graph is None or not outermost(here.graph).compares_elements:
         return None
-    if isinstance(iterated, Face):
+    if isinstance(iterated, DatasetV2):
         iterated = FunctionIterator.of(iterated._node, here.graph, iterated._of)
     if isinstance(iterated, (FunctionIterator, OwnedIterator)):
         return Walk(iterated.has_next, iterated.get_next)

@@ -1,4 +1,4 @@
-"""What all faces of datasets have in common: a node, and a way to make another dataset of another node.
+"""What the datasets of both styles have in common: a node, and a way to make another dataset of another node.
 
 `data.dataset` puts the families of methods together:
 
@@ -15,9 +15,10 @@ from situs._src.data.function import ElementFunction
 from situs._src.data.node import Node
 
 
-class Face:
-    """A dataset as programs see it."""
+class DatasetV2:
+    """A dataset as programs see it. Keras knows datasets by the name of this class and of its module."""
 
+    __module__ = "tensorflow.python.data.ops.dataset_ops"
     _node: Node
 
     @classmethod
@@ -28,7 +29,7 @@ class Face:
         return made  # type: ignore[return-value]
 
     @classmethod
-    def _family(cls) -> type[Face]:
+    def _family(cls) -> type[DatasetV2]:
         return cls
 
     def __copy__(self) -> Self:
@@ -64,6 +65,6 @@ def node_of(dataset: Any, what: str) -> Node:
     Raises:
         DTypeError: it is not one.
     """
-    if not isinstance(dataset, Face):
+    if not isinstance(dataset, DatasetV2):
         raise DTypeError(f"{what} takes a tf.data.Dataset, got {shown(dataset)} of type {type(dataset).__name__!r}.")
     return dataset._node

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.shapes import TensorShape
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.columns import rows_of, stacked
 from situs._src.data.element import Element
 from situs._src.data.node import (
@@ -35,7 +35,7 @@ from situs._src.data.table import Table
 from situs._src.ops.attribute import as_bool
 
 
-class Batching(Face):
+class Batching(DatasetV2):
     """Elements joined, and taken apart."""
 
     def batch(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from situs._src.base.errors import DTypeError, InvalidArgumentError, OutOfRangeError
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.cache_file import CacheFile
 from situs._src.data.element import Element
 from situs._src.data.node import Binding, Failure, Memory, Node, Stream, Transformation, guarded_items
@@ -21,7 +21,7 @@ from situs._src.data.table import Table
 from situs._src.files.paths import as_text
 
 
-class Caching(Face):
+class Caching(DatasetV2):
     """Elements kept for later iterations."""
 
     def cache(self, filename: Any = "", name: str | None = None) -> Self:

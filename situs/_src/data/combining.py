@@ -18,7 +18,7 @@ from typing import Any, Self
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.tree import LEAF, Form, take_apart
-from situs._src.data.base import Face, node_of
+from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.element import Element, Spec, joined
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
 from situs._src.data.seeding import seed_for
@@ -26,7 +26,7 @@ from situs._src.data.table import SideBySide
 from situs._src.ops.attribute import as_bool
 
 
-class Combining(Face):
+class Combining(DatasetV2):
     """Several datasets as one."""
 
     @classmethod
@@ -106,7 +106,7 @@ class Combining(Face):
 
 
 def _nodes_of(datasets: Any, what: str) -> list[Node]:
-    if not isinstance(datasets, Iterable) or isinstance(datasets, Face):
+    if not isinstance(datasets, Iterable) or isinstance(datasets, DatasetV2):
         raise DTypeError(f"{what} takes a list of datasets, got {shown(datasets)}.")
     return [node_of(dataset, what) for dataset in datasets]
 
@@ -127,7 +127,7 @@ def _check_zipped(form: Any, datasets: Sequence[Any]) -> None:
             "Python `list` is not supported and you should use `tuple` instead."
         )
     for dataset in datasets:
-        if not isinstance(dataset, Face):
+        if not isinstance(dataset, DatasetV2):
             raise DTypeError(
                 "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects "
                 f"but encountered object of type {type(dataset)}."

@@ -21,7 +21,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError, InvalidArgumentError, shown
 from situs._src.base.shapes import SCALAR
 from situs._src.base.shapes import UNKNOWN as UNKNOWN_SHAPE
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.cursor import Cursor, binding_for
 from situs._src.data.element import Element, Spec
 from situs._src.data.function import ElementFunction, presented
@@ -37,7 +37,7 @@ from situs._src.ops.define import CPU, op
 from situs._src.runtime.eager.bridge import Value, host
 
 
-class Consuming(Face):
+class Consuming(DatasetV2):
     """What becomes of a whole dataset."""
 
     def reduce(self, initial_state: Any, reduce_func: Any, name: str | None = None) -> Any:
@@ -97,7 +97,7 @@ class Consuming(Face):
         if not callable(transformation_func):
             raise DTypeError(f"`transformation_func` must be a function, got {shown(transformation_func)}.")
         made = transformation_func(self)
-        if not isinstance(made, Face):
+        if not isinstance(made, DatasetV2):
             raise DTypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}.")
         return made
 

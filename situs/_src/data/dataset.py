@@ -15,7 +15,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import StateError
 from situs._src.base.export import export
 from situs._src.base.tree import take_apart
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.batching import Batching
 from situs._src.data.caching import Caching
 from situs._src.data.combining import Combining
@@ -65,7 +65,7 @@ class Dataset(
     """
 
     @classmethod
-    def _family(cls) -> type[Face]:
+    def _family(cls) -> type[DatasetV2]:
         return Dataset
 
     def __iter__(self) -> IteratorBase:

@@ -25,7 +25,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.base.devices.spec import parse_spec
 from situs._src.base.errors import ArgumentError, UnknownDeviceError
 from situs._src.base.export import export
-from situs._src.data.base import Face, node_of
+from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.element import Element
 from situs._src.data.node import Binding, Node, Stream, Transformation, guarded
 from situs._src.data.parallel import prefetched
@@ -53,7 +53,7 @@ def prefetch_to_device(device: Any, buffer_size: Any = None) -> Callable[[Any], 
 
     def apply(dataset: Any) -> Any:
         node = node_of(dataset, "prefetch_to_device()")
-        assert isinstance(dataset, Face)
+        assert isinstance(dataset, DatasetV2)
         return dataset._of(ToDevice(node, target, size))
 
     return apply

@@ -26,7 +26,7 @@ from situs._src.base.errors import (
     shown,
 )
 from situs._src.base.tensor import read
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element, Spec, matched, spec_from, spec_of
 from situs._src.data.node import Binding, Failure, Node, Stream
 from situs._src.data.sources import Tensors, components_of
@@ -34,7 +34,7 @@ from situs._src.runtime.eager.convert import host_to_value, to_array
 from situs._src.runtime.eager.tensor import to_numpy_value
 
 
-class Generating(Face):
+class Generating(DatasetV2):
     """Elements from Python."""
 
     @classmethod

@@ -16,7 +16,7 @@ from typing import Any, Self
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs._src.base.tree import Form
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.combining import Zip
 from situs._src.data.element import Element, Spec
 from situs._src.data.function import ElementFunction
@@ -26,7 +26,7 @@ from situs._src.data.sources import Counter, Tensors, components_of
 from situs._src.ops.attribute import as_bool
 
 
-class Mapping(Face):
+class Mapping(DatasetV2):
     """Functions on elements."""
 
     def map(
@@ -219,7 +219,7 @@ def _taken_while(items: Iterator[Any], holds: Callable[[Any], Any]) -> Iterator[
 
 
 def settled(
-    face: Face, state: Spec, function: Any, what: str, new_state: Callable[[Spec, int], Spec]
+    face: DatasetV2, state: Spec, function: Any, what: str, new_state: Callable[[Spec, int], Spec]
 ) -> tuple[ElementFunction, Spec]:
     """A function of states and elements, and what the states are: traced again with less known shapes if need be.
 

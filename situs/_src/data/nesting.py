@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Self
 
 from situs._src.base.errors import DTypeError
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import DatasetSpec, Element, is_dataset
 from situs._src.data.function import Bound, ElementFunction
 from situs._src.data.mapping import Computed, as_calls, as_order, workers_for
@@ -38,7 +38,7 @@ from situs._src.data.worker_pool import WorkerPool
 Opened = Iterator[Any] | Failure
 
 
-class Nesting(Face):
+class Nesting(DatasetV2):
     """Functions that make a dataset of each element."""
 
     def flat_map(self, map_func: Any, name: str | None = None) -> Self:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import Binding, Node, Stream, Transformation
 
@@ -198,7 +198,7 @@ class Options(_Fields):
 # Datasets with options.
 
 
-class Optioned(Face):
+class Optioned(DatasetV2):
     """Datasets that are asked for something."""
 
     def options(self) -> Options:

@@ -18,7 +18,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentErr
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import read
 from situs._src.base.tree import LEAF, Form
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.batching import checked_size, groups, leading, number_of_batches
 from situs._src.data.columns import padded
 from situs._src.data.element import Element, Leaf, Spec, matched
@@ -34,7 +34,7 @@ from situs._src.tracing.spec import TensorSpec
 Size = int | None
 
 
-class Padding(Face):
+class Padding(DatasetV2):
     """Batches of elements that differ in size."""
 
     def padded_batch(

@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 from situs._src.base.errors import InvalidArgumentError
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import AUTOTUNE, Binding, Node, Number, Stream, Transformation, as_number
 from situs._src.data.parallel import Limit, TunedLimit, prefetched
 
 
-class Prefetching(Face):
+class Prefetching(DatasetV2):
     """Elements made before they are asked for."""
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Self:

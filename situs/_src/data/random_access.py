@@ -18,7 +18,7 @@ from situs._src.base.errors import DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN
 from situs._src.base.tensor import read
-from situs._src.data.base import Face, node_of
+from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.cursor import binding_for
 from situs._src.data.element import Element
 from situs._src.data.function import presented
@@ -54,7 +54,7 @@ def at(dataset: Any, index: Any) -> Any:
         7
     """
     node = node_of(dataset, "at()")
-    assert isinstance(dataset, Face)
+    assert isinstance(dataset, DatasetV2)
     if here.graph is not None:
         return presented(node.spec, _added(node, index), dataset._of)
     return presenter(node.spec, node.where, dataset._of)(node.at(Binding(), as_int(read(index), "index")))

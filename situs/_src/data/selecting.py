@@ -15,14 +15,14 @@ from typing import Any, Self
 
 from situs._src.base import dtype as dt
 from situs._src.base.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
 from situs._src.data.shuffling import Shuffle
 from situs._src.runtime.eager.tensor import to_numpy_value
 
 
-class Selecting(Face):
+class Selecting(DatasetV2):
     """Some of the elements, or all of them again."""
 
     def take(self, count: Any, name: str | None = None) -> Self:

@@ -14,14 +14,14 @@ from typing import Any, Self
 
 from situs._src.base.errors import FailedPreconditionError, InvalidArgumentError
 from situs._src.base.mixing import unpredictable
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
 from situs._src.data.seeding import LateSeed, late_seed_for, order_seed
 from situs._src.ops.attribute import as_bool
 
 
-class Shuffling(Face):
+class Shuffling(DatasetV2):
     """Elements in another order."""
 
     def shuffle(

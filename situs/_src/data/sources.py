@@ -25,7 +25,7 @@ from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import read
 from situs._src.base.tree import deeper
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import DatasetSpec, Element, Spec, take_apart_element
 from situs._src.data.function import Bound, DatasetArray
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Node, Number, Stream, as_number
@@ -42,7 +42,7 @@ from situs._src.tracing.spec import TensorSpec
 INT64 = Spec(*take_apart_element(TensorSpec(SCALAR, dt.int64)))
 
 
-class Sources(Face):
+class Sources(DatasetV2):
     """The ways to make a dataset of what is in memory."""
 
     @classmethod
@@ -109,7 +109,7 @@ def components_of(structure: Any) -> tuple[Any, list[Any]]:
 def _component(leaf: Any) -> Any:
     """A tensor of a graph where it has to be; else a value, also while a graph is being built."""
     leaf = read(leaf)
-    if isinstance(leaf, (Face, DatasetArray)) or _has_datasets(leaf):
+    if isinstance(leaf, (DatasetV2, DatasetArray)) or _has_datasets(leaf):
         return Datasets.of(leaf)
     if isinstance(leaf, SymbolicTensor) or (isinstance(leaf, list) and graph_for([leaf]) and _has_symbols(leaf)):
         return convert_to_tensor(leaf)
@@ -147,7 +147,7 @@ class Datasets:
         """The component for a dataset, a list of datasets, or an array of some that a function was given."""
         if isinstance(given, DatasetArray):
             return Datasets(given.leaf, None, given.value)
-        if isinstance(given, Face):
+        if isinstance(given, DatasetV2):
             return Datasets(DatasetSpec(given._node.spec), given._node)
         nodes = np.empty(len(given), dtype=object)
         nodes[:] = [dataset._node for dataset in given]
@@ -171,7 +171,7 @@ class Datasets:
 
 
 def _has_datasets(leaf: Any) -> bool:
-    return isinstance(leaf, list) and bool(leaf) and all(isinstance(item, Face) for item in leaf)
+    return isinstance(leaf, list) and bool(leaf) and all(isinstance(item, DatasetV2) for item in leaf)
 
 
 def _value(component: Any, binding: Binding) -> Any:

@@ -26,7 +26,7 @@ from situs._src.base.errors import DataLossError, DTypeError, InvalidArgumentErr
 from situs._src.base.settings import longest_record
 from situs._src.base.shapes import SCALAR
 from situs._src.base.tree import LEAF
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import Spec
 from situs._src.data.mapping import as_calls, workers_for
 from situs._src.data.nesting import in_turn_ahead, one_by_one
@@ -44,7 +44,7 @@ Reader = Callable[[str], Iterator[Any]]
 PIECE = 2**20  # bytes of a long line or record that are read at a time
 
 
-class Listing(Face):
+class Listing(DatasetV2):
     """Names of files."""
 
     @classmethod
@@ -157,7 +157,7 @@ def names_node(filenames: Any, what: str) -> Node:
     Raises:
         DTypeError: they are no strings.
     """
-    if isinstance(filenames, Face):
+    if isinstance(filenames, DatasetV2):
         leaves = filenames._node.spec.leaves
         if len(leaves) != 1 or leaves[0].dtype is not dt.string or leaves[0].shape.rank not in (0, None):
             if len(leaves) == 1 and leaves[0].dtype is dt.string:

@@ -12,7 +12,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.export import export
-from situs._src.data.base import Face, node_of
+from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.node import INFINITE, Binding, Failure, Node, Stream, Transformation
 from situs._src.ops.attribute import as_int
 
@@ -49,7 +49,7 @@ def assert_cardinality(expected_cardinality: Any) -> Transform:
 
     def apply(dataset: Any) -> Any:
         node = node_of(dataset, "assert_cardinality()")
-        assert isinstance(dataset, Face)
+        assert isinstance(dataset, DatasetV2)
         return dataset._of(AssertCardinality(node, expected))
 
     return apply

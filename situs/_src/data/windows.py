@@ -18,7 +18,7 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.tree import LEAF
-from situs._src.data.base import Face
+from situs._src.data.base import DatasetV2
 from situs._src.data.element import DatasetSpec, Element, Spec, is_dataset, joined
 from situs._src.data.function import Bound, ElementFunction
 from situs._src.data.mapping import Computed
@@ -39,7 +39,7 @@ from situs._src.data.sources import INT64
 from situs._src.ops.attribute import as_bool
 
 
-class Windows(Face):
+class Windows(DatasetV2):
     """Elements in groups."""
 
     def window(

@@ -19,7 +19,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError
 from situs._src.base.export import export
 from situs._src.data import graph_iterator
-from situs._src.data.base import Face, node_of
+from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.dataset import Dataset
 from situs._src.data.fixed_length import slices_of
 from situs._src.data.graph_iterator import Iterator as Iterator
@@ -50,7 +50,7 @@ def _built_in_graphs(cls: type) -> type:
     """Lets the methods that a class inherits build into the default graph."""
     for base in cls.__mro__[1:]:
         for name, value in list(vars(base).items()):
-            if name.startswith("_") or not issubclass(base, Face) or name in vars(cls):
+            if name.startswith("_") or not issubclass(base, DatasetV2) or name in vars(cls):
                 continue
             if isinstance(value, classmethod):
                 setattr(cls, name, classmethod(_through(value.__func__)))
@@ -64,7 +64,7 @@ class DatasetV1(Dataset):
     """A dataset in TensorFlow 1's dialect."""
 
     @classmethod
-    def _family(cls) -> type[Face]:
+    def _family(cls) -> type[DatasetV2]:
         return DatasetV1
 
     def make_one_shot_iterator(self) -> Any:
@@ -248,7 +248,7 @@ def get_legacy_output_classes(dataset_or_iterator: Any) -> Any:
 
 
 def _spec_of(dataset_or_iterator: Any, what: Callable[[Any], Any]) -> Any:
-    if isinstance(dataset_or_iterator, Face):
+    if isinstance(dataset_or_iterator, DatasetV2):
         return what(dataset_or_iterator._node.spec)
     if isinstance(dataset_or_iterator, IteratorBase):
         return what(dataset_or_iterator._spec)
