@@ -53,7 +53,7 @@ from situs._src.ops.positions import linear_indices, safe_linear_indices
 from situs._src.ops.slices import IndexedSlices
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
-from situs._src.runtime.eager.convert import to_array
+from situs._src.runtime.eager.convert import MAX_RANK, to_array
 from situs._src.runtime.passes.reuse import Over
 
 # GatherV2.
@@ -664,7 +664,9 @@ def one_hot(
 def _class_numbers(indices: Any) -> Any:
     """Indices that are no tensor yet: int64 where there are none, or where the op has no kernel for such integers."""
     first = indices
-    while isinstance(first, (list, tuple)) and first:
+    for _ in range(MAX_RANK):  # a list may hold itself
+        if not (isinstance(first, (list, tuple)) and first):
+            break
         first = first[0]
     if not isinstance(first, (list, tuple, bool, np.ndarray, np.generic)):
         return indices
