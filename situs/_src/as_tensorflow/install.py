@@ -29,7 +29,7 @@ def install_as_tensorflow(dialect: str = "v2", replace: bool = False) -> None:
         RuntimeError: TensorFlow has been imported already, or it is installed and `replace` is false, or Situs has been
             installed in the other dialect.
     """
-    if dialect not in VERSIONS:
+    if not isinstance(dialect, str) or dialect not in VERSIONS:
         raise ArgumentError(f"A dialect is 'v1' or 'v2', got {shown(dialect)}.")
     before = installed()
     if before is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 
 from situs._src.base.dtype import as_dtype
-from situs._src.base.errors import ArgumentError
+from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.ops.constant import convert_to_tensor
@@ -33,6 +33,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     """The elements of the first of `choicelist` whose condition is true; `default` where none is.
 
     Raises:
+        TypeError: one of them is not a list.
         ValueError: there are more conditions than choices, or fewer.
 
     Example:
@@ -41,6 +42,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         >>> tf.experimental.numpy.select([x < 2, x > 2], [x * 10, x * 100]).numpy().tolist()
         [10, 0, 300]
     """
+    for given, what in ((condlist, "condlist"), (choicelist, "choicelist")):
+        if not isinstance(given, (list, tuple)):
+            raise DTypeError(f"{what} is a list of tensors, got {shown(given)}.")
     if len(condlist) != len(choicelist):
         raise ArgumentError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
     if not condlist:
