@@ -21,10 +21,12 @@ with tf.device("/cpu:0"):
     f = tf.function(lambda x: tf.reduce_sum(tf.exp(x) * 2.0))
     for _ in range(3):
         f(x)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    counts = []
     for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         f(x)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+        counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    print(5 * sorted(counts)[2])  # a single run may find the heap in pieces
 """
 
 

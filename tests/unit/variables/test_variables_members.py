@@ -139,7 +139,7 @@ def test_a_variable_of_a_graph_as_a_message():
         assert not sess.run(v1.Variable(1.0).is_initialized())
         assert len(graph.get_collection("variables")) == 2
         message.variable_name = "s/v/read:0"
-        with pytest.raises(errors.InvalidArgumentError, match="none in this graph"):
+        with pytest.raises(errors.InvalidArgumentError, match="this graph has none of that name"):
             v1.Variable.from_proto(message)
         with pytest.raises(TypeError):
             v1.Variable.from_proto("v")

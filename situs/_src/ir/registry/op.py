@@ -32,7 +32,7 @@ from typing import Any, TypeVar
 
 from situs._src.base.devices import scope
 from situs._src.base.dtype import ALL, DType, DTypes, as_dtype
-from situs._src.base.errors import AlreadyExistsError, ArgumentError, NotFoundError, shown
+from situs._src.base.errors import AlreadyExistsError, ArgumentError, DTypeError, NotFoundError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
@@ -93,6 +93,8 @@ class Op:
         stateful: bool = False,
         traits: Iterable[Trait] = (),
     ) -> None:
+        if not isinstance(signature, Signature):
+            raise DTypeError(f"situs.extend.op(name, signature) declares an op; got {shown(signature)} as a signature.")
         self.name = name
         self.signature = signature
         self.types = types
