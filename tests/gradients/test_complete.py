@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import situs._src.autodiff
+import situs._src.data
+import situs._src.ops  # noqa: F401 - these declare the ops and their gradients
 from situs._src.base.dtype import COMPLEX, FLOATING, DType
 from situs._src.ir.registry.op import all_ops, find_op
 from situs._src.ir.registry.signature import ANY

@@ -316,6 +316,25 @@ def op(
     return made
 
 
+# Where ops are declared, most used first: a program, or a graph that was written down, may ask for one that it has not
+# loaded.
+_DECLARING = (
+    "situs._src.ops",
+    "situs._src.data",
+    "situs._src.variables.state_ops",
+    "situs._src.ops.image_resize",
+    "situs._src.ops.image_filter",
+    "situs._src.ops.image_window",
+    "situs._src.ops.image_codec",
+    "situs._src.ops.audio_codec",
+    "situs._src.ops.decode",
+    "situs._src.ops.timing",
+    "situs._src.files.ops",
+    "situs._src.files.matching",
+    "situs._src.summaries.ops",
+)
+
+
 def find_op(name: str) -> Op:
     """The op of that name.
 
@@ -323,13 +342,10 @@ def find_op(name: str) -> Op:
         NotFoundError: there is none; the message names near ones.
     """
     found = _OPS.get(name) if isinstance(name, str) else None
-    if found is None and isinstance(name, str):
-        import_module(
-            "situs._src.ops"
-        )  # where ops are declared; a program that asks before its first op has not loaded it
-        found = _OPS.get(name)
-    if found is None and isinstance(name, str):
-        import_module("situs._src.data")  # whose ops a graph that was written down may have
+    for module in _DECLARING:
+        if found is not None or not isinstance(name, str):
+            break
+        import_module(module)
         found = _OPS.get(name)
     if found is None:
         raise NotFoundError(f"There is no op {name!r}.{_suggestion(name)}")
