@@ -16,7 +16,7 @@ from typing import Any
 
 from situs._src.as_tensorflow import missing, one_replica
 from situs._src.base.devices.scope import here
-from situs._src.base.errors import UnimplementedError
+from situs._src.base.errors import UnimplementedError, show_as
 from situs._src.ir.graph.function import FunctionGraph
 
 # Namespaces of TensorFlow that Situs does not have yet.
@@ -167,6 +167,9 @@ class _Named(ModuleType):
 
 class LackingError(UnimplementedError):
     """A function of TensorFlow's was called that Situs does not have."""
+
+
+show_as(LackingError, UnimplementedError)
 
 
 def refusing(name: str) -> Callable[..., Any]:

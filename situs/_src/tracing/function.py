@@ -281,7 +281,8 @@ class Method:
         return self.__func__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__func__, name)
+        found = getattr(self.__func__, name)
+        return found.__get__(self.__self__) if name == "__wrapped__" else found  # whose signature has no `self`
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Method) and self.__func__ is other.__func__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import threading
 import time
 import weakref
@@ -186,6 +187,18 @@ def test_each_instance_has_its_own_graphs():
     assert a.times == a.times
     assert a.times != b.times
     assert float(a.times(x, more=1.0)) == 11.0
+
+
+def test_the_signature_of_a_method_has_no_self():
+    class Model:
+        @tf.function
+        def call(self, x, training=False):
+            return x
+
+    model = Model()
+    assert str(inspect.signature(model.call)) == "(x, training=False)"
+    assert str(inspect.signature(Model.call)) == "(self, x, training=False)"
+    assert model.call.__wrapped__(3.0) == 3.0
 
 
 def test_other_sorts_of_methods():
