@@ -121,6 +121,31 @@ def test_keras_by_its_own_name_is_the_same_package(run_keras):
     assert out == ["True tensorflow 3.15"]
 
 
+def test_the_namespaces_of_keras_outside_of_it_are_its_own(run_keras):
+    out = run_keras(
+        "names = ['optimizers', 'losses', 'metrics', 'initializers']\n"
+        "print([getattr(tf, name) is getattr(keras, name) for name in names])\n"
+        "from tensorflow.optimizers import SGD\n"
+        "w = keras.Variable(2.0)\n"
+        "with tf.GradientTape() as tape: y = w * w\n"
+        "SGD(0.25).apply_gradients([(tape.gradient(y, w.value), w)])\n"
+        "print(float(w))\n"
+    )
+    assert out == ["[True, True, True, True]", "1.0"]
+
+
+def test_the_method_of_a_model_may_be_a_function(run_keras):
+    out = run_keras(
+        "class Net(keras.Model):\n"
+        "    def __init__(self): super().__init__(); self.out = layers.Dense(3)\n"
+        "    @tf.function\n"
+        "    def call(self, x, is_training=False): return self.out(x) if is_training else tf.nn.softmax(self.out(x))\n"
+        "net = Net()\n"
+        "print(net(tf.ones([2, 4]), is_training=True).shape, float(tf.reduce_sum(net(tf.ones([2, 4])))))\n"
+    )
+    assert out == ["(2, 3) 2.0"]
+
+
 def test_what_is_not_there_yet_is_refused_in_words(run_keras):
     out = run_keras(
         "calls = [lambda: tf.signal.fft(1), lambda: tf.distribute.MirroredStrategy(), lambda: tf.sparse.add(1, 2)]\n"

@@ -6,6 +6,7 @@
     tensorflow.python.ops.x      a module made of public names                                   internals.py
     tensorflow.core.x_pb2        the messages of the package ``tensorboard``
     tensorflow.keras             the package ``keras``, if it is installed, with Situs beneath   for_keras.py
+                                 (so are tensorflow.optimizers and its like; in v1, Keras is Situs' own)
 
 Where Situs has nothing, the import fails in words, and nothing of a TensorFlow that is installed too is imported.
 """
@@ -72,8 +73,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return roots.root(name, self.dialect)
         if (found := for_keras.module(below)) is not None:
             return found
-        if below.partition(".")[0] == "keras" and has_keras():
-            return _imported(f"keras._tf_keras.{below}")
+        if self.dialect == "v2" and below.split(".")[0] in ("keras", *roots.OF_KERAS) and has_keras():
+            return _imported(f"keras._tf_keras.keras.{below.removeprefix('keras').lstrip('.')}".rstrip("."))
         for prefix, dialect in (("compat.v1.", "v1"), ("compat.v2.", "v2")):
             if below.startswith(prefix):
                 return _imported(f"{_BASES[dialect]}.{below[len(prefix) :]}")

@@ -15,6 +15,7 @@ from situs._src.as_tensorflow.for_keras import LATER
 
 ROOTS = ("tensorflow", "tensorflow.compat", "tensorflow.compat.v1", "tensorflow.compat.v2")
 VERSIONS = {"v1": "1.15.5", "v2": "2.21.0"}  # the releases whose behaviour Situs follows
+OF_KERAS = ("initializers", "losses", "metrics", "optimizers")  # namespaces of TensorFlow 2 that are Keras'
 # Imported below a root, not taken from Situs.
 _MODULES = (
     "__internal__",
@@ -66,7 +67,9 @@ class _Root(ModuleType):
         return value
 
     def _found(self, name: str) -> Any:
-        if name in _MODULES and (self.__name__ == "tensorflow" or name in ("v1", "v2")):
+        is_top = self.__name__ == "tensorflow"
+        of_keras = is_top and self.__version__ == VERSIONS["v2"] and name in OF_KERAS
+        if of_keras or (name in _MODULES and (is_top or name in ("v1", "v2"))):
             try:
                 return importlib.import_module(f"{self.__name__}.{name}")
             except ModuleNotFoundError as error:
