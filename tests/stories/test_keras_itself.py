@@ -42,9 +42,10 @@ def run_keras(tmp_path):
     return run
 
 
-def test_trainings_are_those_of_tensorflow():
+@pytest.mark.parametrize("gpus", ["0", "1"])
+def test_trainings_are_those_of_tensorflow(gpus):
     """Histories, evaluations and predictions of five trainings, as recorded from TensorFlow 2.21."""
-    found = json.loads(ran(PROGRAMS / "trainings.py"))
+    found = json.loads(ran(PROGRAMS / "trainings.py", SITUS_VIRTUAL_GPUS=gpus))
     assert found.keys() == RECORDED.keys()
     for name, wanted in RECORDED.items():
         assert found[name].keys() == wanted.keys()

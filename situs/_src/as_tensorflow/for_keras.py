@@ -50,6 +50,15 @@ def dynamic_update_slice(x: Any, updates: Any, starts: Any) -> Any:
     return tf.tensor_scatter_nd_update(x, places, tf.cast(updates, x.dtype))
 
 
+def build_info() -> dict[str, Any]:
+    """What ``tf.sysconfig.get_build_info()`` tells: whether the kernel library was built for NVIDIA's GPUs."""
+    import torch
+
+    has_cuda = torch.version.cuda is not None
+    found: dict[str, Any] = {"is_cuda_build": has_cuda, "is_rocm_build": False, "is_tensorrt_build": False}
+    return found | ({"cuda_version": torch.version.cuda} if has_cuda else {})
+
+
 class Context:
     """``tensorflow.python.eager.context.context()``: what Keras' tests ask of it."""
 
@@ -130,6 +139,8 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "python.ops.linalg.sparse.sparse_csr_matrix_ops": dict,
     "python.trackable": dict,
     "python.trackable.data_structures": _data_structures,
+    "raw_ops": dict,  # and the names of situs.raw_ops
+    "sysconfig": lambda: {"get_build_info": build_info},
 }
 _made: dict[str, ModuleType] = {}
 
@@ -160,6 +171,9 @@ class _Named(ModuleType):
             return refusing(f"{self.__name__}.{name}")
         if self.__name__ == "tensorflow.experimental":
             return getattr(importlib.import_module("situs.experimental"), name)
+        if self.__name__ == "tensorflow.raw_ops":  # Keras tries ops of cuDNN, and goes on without them
+            found = getattr(importlib.import_module("situs.raw_ops"), name, None)
+            return refusing(f"{self.__name__}.{name}") if found is None else found
         raise AttributeError(
             f"module {self.__name__!r} has no attribute {name!r}. Situs has no such name of TensorFlow's"
         )

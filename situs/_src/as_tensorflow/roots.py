@@ -26,6 +26,8 @@ _MODULES = (
     "experimental",
     "keras",
     "python",
+    "raw_ops",
+    "sysconfig",
     "v1",
     "v2",
     *LATER,
