@@ -11,7 +11,7 @@ PINNED = Path(__file__).parent / "public_names.txt"
 
 
 def public_names() -> list[str]:
-    """Every public name of the front door and its namespaces, dotted, sorted."""
+    """Every public name of the frontend and its namespaces, dotted, sorted."""
     found: set[str] = set()
     _walk(situs, "", found)
     return sorted(found)

@@ -1,4 +1,4 @@
-"""The programs of the documents that Situs is built after, through the front door of graphs and sessions.
+"""The programs of the documents that Situs is built after, through the frontend of graphs and sessions.
 
 They are written as in the documents, after the one line that is changed: the import. Each runs in a process of its
 own, on virtual GPUs. Device names are canonical in what is printed, and the order of the log is the placer's.

@@ -79,7 +79,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             if below.startswith(prefix):
                 return _imported(f"{_BASES[dialect]}.{below[len(prefix) :]}")
         if below.partition(".")[0] in ("python", "core"):
-            return internals.module(name, roots.root("tensorflow", self.dialect))
+            return internals.module(name)
         return next((found for base in self._bases if (found := _imported(f"{base}.{below}"))), None)
 
 

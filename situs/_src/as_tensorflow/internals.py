@@ -26,7 +26,6 @@ _PYTHON: dict[str, tuple[str, ...]] = {
     "data.ops.dataset_ops": ("situs.data", f"{V1}.data"),
     "data.ops.iterator_ops": ("situs.data", f"{V1}.data"),
     "eager.backprop": (V2,),
-    "eager.context": (V1,),
     "eager.def_function": (V2,),
     "framework.constant_op": (V1,),
     "framework.config": ("situs.config", "situs.config.experimental"),
@@ -152,18 +151,18 @@ _PACKAGES = {name.rpartition(".")[0] for name in _PYTHON} | {"", "ops.losses", "
 _made: dict[str, ModuleType] = {}
 
 
-def module(name: str, top: ModuleType) -> ModuleType | None:
+def module(name: str) -> ModuleType | None:
     """A module below ``tensorflow.python`` or ``tensorflow.core``; None if Situs has nothing for it."""
     if name not in _made:
         _, room, below = (*name.split(".", 2), "")[:3]
-        found = _python(name, below, top) if room == "python" else _core(name, below)
+        found = _python(name, below) if room == "python" else _core(name, below)
         if found is None:
             return None
         _made[name] = found
     return _made[name]
 
 
-def _python(name: str, below: str, top: ModuleType) -> ModuleType | None:
+def _python(name: str, below: str) -> ModuleType | None:
     if below in _PYTHON:
         return _Looked(name, below, _PYTHON[below])
     if below in _PACKAGES:

@@ -2,7 +2,7 @@
 
 A ``TensorShape`` has a rank that may be unknown and dimensions that may be unknown
 (``None``). Eager tensors have fully known shapes; shape rules of ops take and give partial
-ones, so that one rule serves both front doors.
+ones, so that one rule serves both frontends.
 
     >>> broadcast(TensorShape([2, 1]), TensorShape([None, 3]))
     TensorShape([2, 3])

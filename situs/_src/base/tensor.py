@@ -1,4 +1,4 @@
-"""``Tensor``: what both front doors pass around.
+"""``Tensor``: what both frontends pass around.
 
 This is the common face of eager tensors (`runtime.eager.tensor`), which have a value, and of the
 symbolic tensors of a graph, which do not. The operators (``+``, ``[]``, ``==``, ...) are ops, so

@@ -1,6 +1,6 @@
 """Which logical devices can run an op, best first, and which one it gets.
 
-Both front doors ask the same question here:
+Both frontends ask the same question here:
 
     kernels for (op, dtypes)  x  devices of this process   ->  candidates: GPUs first, then by number
     candidates filtered by the request                     ->  the first one is the assignment

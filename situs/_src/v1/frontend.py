@@ -1,9 +1,9 @@
-"""The front door of the TensorFlow 1 dialect: its functions build graphs.
+"""The frontend of the TensorFlow 1 dialect: its functions build graphs.
 
     import situs.compat.v1 as tf      ops are added to the default graph
     import situs as tf                ops run at once; so do those of ``tf.compat.v1`` reached through it
 
-Both doors lead to the same functions. Through this one, each is called with the default graph being built,
+Both dialects have the same functions. In this one, each is called with the default graph being built,
 unless the program has called ``tf.enable_eager_execution()``.
 """
 
@@ -44,7 +44,7 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
 
 @export(v1="disable_eager_execution", as_is=True)
 def disable_eager_execution() -> None:
-    """Lets ops build graphs, through both doors."""
+    """Lets ops build graphs, in both dialects."""
     global _builds
     _builds = True
     context.build_by_default()
@@ -109,13 +109,13 @@ def control_flow_v2_enabled() -> bool:
 
 
 def run_eagerly() -> None:
-    """Called when the eager door leads here: a program of that dialect runs at once, in this spelling too."""
+    """Called when the eager dialect is used: a program of that dialect runs at once, in this spelling too."""
     global _builds
     _builds = False
 
 
 def _eager_by_default() -> bool:
-    """Whether ops called through this door run at once where no graph is being built."""
+    """Whether ops called in this dialect run at once where no graph is being built."""
     return not _builds or runs_at_once()
 
 
@@ -124,12 +124,12 @@ symbolic.eager_by_default = _eager_by_default
 
 @export(v1="executing_eagerly", as_is=True)
 def executing_eagerly() -> bool:
-    """Whether ops called through this door run at once."""
+    """Whether ops called in this dialect run at once."""
     return here.graph is None and _eager_by_default()
 
 
 def call_through(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Calls a function through this door: the default graph is being built, unless another is or ops run at once."""
+    """Calls a function of this dialect: the default graph is being built, unless another is or ops run at once."""
     if here.graph is not None or _eager_by_default():
         return function(*args, **kwargs)
     before = build_into(context.get_default_graph(), here.scope)

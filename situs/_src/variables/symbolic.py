@@ -419,7 +419,7 @@ class RefVariable(Updatable, metaclass=Created):
 
 
 _GRAPH_ONLY = frozenset({"collections", "expected_shape", "use_resource"})
-eager_by_default: Callable[[], bool] = lambda: False  # noqa: E731 - the front door of TensorFlow 1 puts its own here
+eager_by_default: Callable[[], bool] = lambda: False  # noqa: E731 - the frontend of TensorFlow 1 puts its own here
 
 
 def makes_graph_variables() -> bool:

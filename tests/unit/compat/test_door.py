@@ -1,4 +1,4 @@
-"""The front door of TensorFlow 1's dialect, in programs whose ops run at once."""
+"""The frontend of TensorFlow 1's dialect, in programs whose ops run at once."""
 
 from __future__ import annotations
 
