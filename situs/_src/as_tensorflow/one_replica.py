@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from situs._src.base.devices.scope import device
 from situs._src.base.errors import UnimplementedError
 
 
@@ -26,9 +27,10 @@ class Extended:
     worker_devices = ("/device:CPU:0",)
 
     @contextmanager
-    def colocate_vars_with(self, colocate_with_variable: object) -> Iterator[None]:
+    def colocate_vars_with(self, colocate_with_variable: Any) -> Iterator[None]:
         """A context in which variables are made beside another one."""
-        yield
+        with device(colocate_with_variable.device):
+            yield
 
     def update(
         self,
