@@ -44,6 +44,8 @@ NAMESPACES = {
     "data": "input pipelines.",
     "data.experimental": "bringing elements to devices, and names from before they were methods.",
     "debugging": "the placement log, and assertions about tensors.",
+    "distribute": "one program over many devices.",
+    "distribute.experimental": "strategies and values that may still change.",
     "dtypes": "what the elements of tensors are, and casting.",
     "errors": "every error that Situs raises on purpose. `situs._src.base.errors` draws their tree.",
     "experimental": "what may still change.",
@@ -109,6 +111,7 @@ IN_V1 = {
 SHARED = (
     "config",
     "data.experimental",
+    "distribute",
     "errors",
     "experimental",
     "extend",

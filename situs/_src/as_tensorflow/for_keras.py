@@ -14,9 +14,10 @@ from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
-from situs._src.as_tensorflow import fused_updates, missing, one_replica
+from situs._src.as_tensorflow import fused_updates, missing
 from situs._src.base.devices.scope import here
 from situs._src.base.errors import UnimplementedError, show_as
+from situs._src.distribute.context import get_strategy
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ops import control
 
@@ -107,7 +108,7 @@ def _data_structures() -> dict[str, Any]:
 # The names of modules below ``tensorflow``.
 _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "__internal__": _internal,
-    "__internal__.distribute": lambda: {"strategy_supports_no_merge_call": lambda: True},
+    "__internal__.distribute": lambda: {"strategy_supports_no_merge_call": lambda: get_strategy().can_update_apart},
     "__internal__.distribute.interim": lambda: {"maybe_merge_call": fused_updates.maybe_merge_call},
     "__internal__.eager_context": lambda: {"eager_mode": nullcontext},
     "__internal__.smart_cond": lambda: {"smart_cond": smart_cond},
@@ -118,7 +119,6 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "compiler.tf2xla": dict,
     "compiler.tf2xla.python": dict,
     "compiler.tf2xla.python.xla": lambda: {"dynamic_update_slice": dynamic_update_slice},
-    "distribute": one_replica.names,
     "experimental": dict,  # and the names of situs.experimental
     "experimental.dtensor": dict,
     "python.data.experimental": dict,

@@ -23,6 +23,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.devices.scope import here
 from situs._src.base.dtype import DType
 from situs._src.base.tensor import read
+from situs._src.distribute.context import get_replica_context
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import constant, convert_to_tensor
 from situs._src.ops.slices import IndexedSlices
@@ -34,6 +35,8 @@ from situs._src.variables.eager import Variable
 
 def maybe_merge_call(fn: Callable[..., Any], strategy: Any, *args: Any, **kwargs: Any) -> Any:
     """Calls what changes variables, ``fn(strategy, ...)``; a step of an optimizer that is one op runs as that op."""
+    if not strategy.can_update_apart and (replica := get_replica_context()) is not None:
+        return replica.merge_call(fn, args=args, kwargs=kwargs)
     optimizer = getattr(fn, "__self__", None)
     if optimizer is not None and getattr(fn, "__name__", "") == "_distributed_tf_update_step":
         pairs, rate = args
@@ -90,6 +93,7 @@ _groups: WeakKeyDictionary[Any, dict[Any, list[Group]]] = WeakKeyDictionary()
 
 def _update_now(optimizer: Any, rule: Rule, pairs: Sequence[tuple[Any, Any]], rate: Any) -> None:
     """Makes the updates at once, by device and dtype, which are found out once for the same variables."""
+    pairs = [(grad, variable._component()) for grad, variable in pairs]
     known = _groups.setdefault(optimizer, {})
     key = rule.apply, *(id(variable) for _, variable in pairs)
     if key not in known:
@@ -106,7 +110,7 @@ def _slots(optimizer: Any, rule: Rule, variable: Any) -> list[Any]:
     if not rule.slots:
         return []
     place = optimizer._get_variable_index(variable)
-    return [slots[place].value for slots in rule.slots]
+    return [slots[place].value._component() for slots in rule.slots]
 
 
 def _decay_together(optimizer: Any, variables: Sequence[Any]) -> None:

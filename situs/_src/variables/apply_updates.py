@@ -137,7 +137,7 @@ class Group:
         self._known.add(id(states[0]))
         self.numbers.append(number)
         for column, variable in zip(self._cells, states, strict=True):
-            column.append(variable._cell)
+            column.append(variable._component()._cell)
         return True
 
     def change(self, grads: Sequence[Any], steering: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
