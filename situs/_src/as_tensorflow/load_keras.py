@@ -21,6 +21,7 @@ from types import ModuleType
 from situs._src.as_tensorflow import roots
 from situs._src.as_tensorflow.finder import Finder
 from situs._src.as_tensorflow.install import installed, is_installed
+from situs._src.as_tensorflow.older_optimizers import taking_older
 from situs._src.base.errors import StateError
 
 _KERAS = "keras._tf_keras.keras"  # the names of ``tf.keras``, among them some that the package itself has no longer
@@ -58,6 +59,8 @@ def load() -> ModuleType:
     with _tensorflow_2(finder):
         found = importlib.import_module(_KERAS)
         importlib.import_module("keras.src.utils.module_utils").tensorflow.initialize()
+    optimizers = importlib.import_module("keras.src.optimizers")
+    optimizers.get = taking_older(optimizers.get, found)  # type: ignore[attr-defined]
     return found
 
 

@@ -80,6 +80,7 @@ class InputOptions:
         self.experimental_per_replica_buffer_size = experimental_per_replica_buffer_size
 
 
+@export("distribute.DistributedDataset")
 class DistributedDataset:
     """A dataset of batches for the replicas of a strategy.
 
@@ -108,7 +109,8 @@ class DistributedDataset:
         return self.__dataset__.cardinality()
 
 
-export("distribute.DistributedIterator")(IteratorBase)
+DistributedIterator = IteratorBase
+export("distribute.DistributedIterator")(DistributedIterator)
 
 
 def distributed(strategy: Any, dataset: Any) -> DistributedDataset:

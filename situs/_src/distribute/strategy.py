@@ -21,7 +21,7 @@ from situs._src.base.tensor import read
 from situs._src.base.tree import flatten, pack_like
 from situs._src.config.devices import get_soft_device_placement, list_logical_devices
 from situs._src.distribute import context, reduction
-from situs._src.distribute.input import DistributedDataset, InputContext, distributed, from_function
+from situs._src.distribute.input import InputContext, distributed, from_function
 from situs._src.distribute.reduction import CrossDeviceOps, ReduceOp, as_reduce_op
 from situs._src.distribute.replicas import Replica, run_replicas
 from situs._src.distribute.values import DistributedValues, PerReplica, container_of, regroup, select
@@ -29,9 +29,10 @@ from situs._src.distribute.variables import AggregatingVariable, DistributedVari
 from situs._src.ops.array import identity
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.join import concat
+from situs._src.ops.slices import IndexedSlices
 from situs._src.variables.creators import variable_creator_scope
 from situs._src.variables.eager import Variable
-from situs._src.variables.replication import settled
+from situs._src.variables.replication import VariableSynchronization, settled
 
 
 @export("distribute.ReplicaContext")
@@ -116,24 +117,24 @@ class ReplicaContext:
         """The values of all replicas one after another along an axis, which every replica gets."""
         if self._strategy.num_replicas_in_sync == 1:
             return value
-        return self.merge_call(lambda strategy, each: strategy.gather(each, axis), args=(value,))
+        return self.merge_call(lambda strategy, each: _on_all(strategy, strategy.gather(each, axis)), args=(value,))
 
 
 def _reduce_all(strategy: Strategy, op: Any, value: Any) -> Any:
     """What replicas get of the sums or means of structures that they gave."""
     op = op.values[0] if isinstance(op, DistributedValues) else op
     rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
-    found = strategy.extended.reduce_rows(op, rows)
+    return _on_all(strategy, pack_like(select(value, 0), strategy.extended.reduce_rows(op, rows)))
+
+
+def _on_all(strategy: Strategy, structure: Any) -> Any:
+    """Values for every replica, each on its device; rows stay where they are."""
     each = []
     for name in strategy.extended.worker_devices:
         with device(name):
-            each.append(pack_like(select(value, 0), [_here(total) for total in found]))
+            values = [leaf if isinstance(leaf, IndexedSlices) else identity(leaf) for leaf in flatten(structure)]
+            each.append(pack_like(structure, values))
     return regroup(each)
-
-
-def _here(value: Any) -> Any:
-    """A value on the device of the scope; rows stay rows."""
-    return value if isinstance(value, reduction.IndexedSlices) else identity(value)
 
 
 @export("distribute.StrategyExtended")
@@ -197,8 +198,9 @@ class StrategyExtended:
         synchronization, aggregation, _ = settled(
             kwargs.get("synchronization"), kwargs.get("aggregation"), kwargs.get("trainable"), kwargs.get("name")
         )
+        is_central = self._central is not None and synchronization is not VariableSynchronization.ON_READ
         components: list[Any] = []
-        for number, name in enumerate(self.parameter_devices):
+        for number, name in enumerate(self.parameter_devices if is_central else self.worker_devices):
             given = dict(kwargs)
             if components:
                 first = components[0]
@@ -208,7 +210,7 @@ class StrategyExtended:
             if not isinstance(made, Variable):
                 return made  # of a session's graph
             components.append(made)
-        kind = AggregatingVariable if self._central is not None else kind_of(synchronization)
+        kind = AggregatingVariable if is_central else kind_of(synchronization)
         return kind.made_of(self._strategy, components, aggregation)
 
     @contextmanager
@@ -309,7 +311,7 @@ class Strategy:
     @property
     def num_replicas_in_sync(self) -> int:
         """How many replicas there are."""
-        return self.extended.replicas_here  # type: ignore[no-any-return]
+        return self.extended.replicas_here
 
     @contextmanager
     def scope(self) -> Iterator[Strategy]:
@@ -416,7 +418,7 @@ def _value_of(variable: Variable) -> Any:
 
 
 def _as_value(value: Any) -> Any:
-    return value if isinstance(value, reduction.IndexedSlices) else convert_to_tensor(read(value))
+    return value if isinstance(value, IndexedSlices) else convert_to_tensor(read(value))
 
 
 @export("distribute.experimental.ValueContext")
@@ -549,6 +551,3 @@ class CentralStorageStrategy(Strategy):
         if parameter_device is None:
             parameter_device = devices[0] if len(devices) == 1 else "/device:CPU:0"
         super().__init__(StrategyExtended(self, devices, central=devices_of([parameter_device])[0]))
-
-
-export("distribute.DistributedDataset")(DistributedDataset)

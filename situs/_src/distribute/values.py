@@ -96,9 +96,8 @@ def container_of(value: Any) -> Any:
 
 
 def select(structure: Any, replica: int) -> Any:
-    """What one replica has of a structure."""
+    """What one replica has of a structure. A variable stays whole: it knows which replica uses it."""
     leaves = flatten(structure)
-    if not any(isinstance(leaf, DistributedValues) for leaf in leaves):
+    if not any(isinstance(leaf, PerReplica) for leaf in leaves):
         return structure
-    found = [leaf.values[replica] if isinstance(leaf, DistributedValues) else leaf for leaf in leaves]
-    return pack_like(structure, found)
+    return pack_like(structure, [leaf.values[replica] if isinstance(leaf, PerReplica) else leaf for leaf in leaves])

@@ -180,13 +180,13 @@ class SyncOnReadVariable(DistributedVariable):
             return self._components[0].__tensor__()
         if self._aggregation is Aggregation.NONE:
             raise ArgumentError(
-                f"The variable '{self.name}' has a value for each replica and no aggregation, so it has none for all of "
-                "them. Read it in strategy.run(), or make it with an aggregation."
+                f"The variable '{self.name}' has a value for each replica and no aggregation, so it has none for all "
+                "of them. Read it in strategy.run(), or make it with an aggregation."
             )
         with device(self._primary.device):
             total = summed([component.__tensor__() for component in self._components])
             is_mean = self._aggregation is Aggregation.MEAN
-            return divided(total, len(self._components)) if is_mean else identity(total)  # type: ignore[no-any-return]
+            return divided(total, len(self._components)) if is_mean else identity(total)
 
 
 class AggregatingVariable(DistributedVariable):
