@@ -120,3 +120,24 @@ def test_keras_of_graphs_in_words() -> None:
             print(session.run(y, {x: np.ones([1, 3])}).tolist())
     """
     assert output(program) == "[[3.0, 3.0]]"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("tf.losses.softmax_cross_entropy(a, b)", "v1"),
+        ("tf.losses.MeanSquaredError()", "v2"),
+        ("tf.metrics.mean_per_class_accuracy(a, b, 2)", "v1"),
+        ("tf.keras.layers.Dense(2)", "v2"),
+        ("tf.optimizers.Adam()", "v2"),
+        ("tf.placeholder(tf.float32); tf.losses.mean_squared_error(a, b)", "v1"),
+    ],
+)
+def test_the_dialect_is_told_without_loading_keras(line: str, wanted: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(f"import tensorflow as tf\n{line}\n")
+    program = f"""
+        import sys
+        from situs._src.as_tensorflow.dialect import dialect_of
+        print(dialect_of({str(tmp_path / "program.py")!r}), "keras" in sys.modules)
+    """
+    assert output(program) == f"{wanted} False"
