@@ -88,10 +88,14 @@ NAMESPACES = {
     "raw_ops": "every op as a function of keywords, under TensorFlow's name for it.",
     "random": "random numbers with reproducible seeds.",
     "random.experimental": "generators under the name they had before.",
+    "saved_model": "programs in files: objects with their variables and functions.",
+    "saved_model.experimental": "objects around handles.",
     "strings": "strings, on the CPU.",
     "summary": "values for TensorBoard, written as they are made.",
     "summary.experimental": "the step of summaries that are given none, and the parts of other summaries.",
     "test": "questions that programs ask before they use a GPU, and what their tests are built from.",
+    "types": "what values can be asked to be an instance of.",
+    "types.experimental": "functions, their graphs, and what stands for a tensor.",
     "train": "optimizers, learning rates and averages, checkpoints, examples in records, coordinators.",
 }
 IN_V1 = {
@@ -117,6 +121,13 @@ IN_V1 = {
     "mixed_precision": "scaled losses.",
     "python_io": "records under the names they had before.",
     "ragged": "rows of different lengths as plain values.",
+    "saved_model.builder": "what writes graphs and variables of sessions.",
+    "saved_model.constants": "names of files and collections.",
+    "saved_model.loader": "graphs and variables for sessions.",
+    "saved_model.signature_constants": "names in signatures.",
+    "saved_model.signature_def_utils": "signatures.",
+    "saved_model.tag_constants": "names of tags.",
+    "saved_model.utils": "tensors as messages.",
     "train.queue_runner": "threads that keep a queue full.",
 }
 

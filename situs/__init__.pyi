@@ -26,10 +26,12 @@ from situs import optimizers as optimizers
 from situs import queue as queue
 from situs import random as random
 from situs import raw_ops as raw_ops
+from situs import saved_model as saved_model
 from situs import strings as strings
 from situs import summary as summary
 from situs import test as test
 from situs import train as train
+from situs import types as types
 from situs._src.as_tensorflow.install import install_as_tensorflow as install_as_tensorflow
 from situs._src.autodiff.aggregation import AggregationMethod as AggregationMethod
 from situs._src.autodiff.custom import custom_gradient as custom_gradient

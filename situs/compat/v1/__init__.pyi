@@ -517,6 +517,8 @@ from situs.compat.v1 import python_io as python_io
 from situs.compat.v1 import queue as queue
 from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
+from situs.compat.v1 import saved_model as saved_model
 from situs.compat.v1 import strings as strings
 from situs.compat.v1 import summary as summary
 from situs.compat.v1 import train as train
+from situs.compat.v1 import types as types
