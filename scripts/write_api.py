@@ -69,6 +69,8 @@ NAMESPACES = {
     "keras.regularizers": "losses of a layer's own variables.",
     "keras.utils": "what training loops use.",
     "linalg": "products, decompositions and solutions of linear systems.",
+    "lookup": "tables from keys to values.",
+    "lookup.experimental": "tables that change.",
     "losses": "the losses of Keras. Those of TensorFlow 1 are in ``tf.compat.v1.losses``.",
     "math": "element-wise arithmetic, reductions, and what is built of them.",
     "math.special": "special functions.",

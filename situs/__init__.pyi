@@ -16,6 +16,7 @@ from situs import initializers as initializers
 from situs import io as io
 from situs import keras as keras
 from situs import linalg as linalg
+from situs import lookup as lookup
 from situs import losses as losses
 from situs import math as math
 from situs import memory as memory

@@ -2,4 +2,4 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs._src.saved_model.resources import TrackableResource as TrackableResource
+from situs._src.checkpoints.resources import TrackableResource as TrackableResource

@@ -2,7 +2,7 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs._src.saved_model.resources import TrackableResource as TrackableResource
+from situs._src.checkpoints.resources import TrackableResource as TrackableResource
 from situs._src.v1.frontend import build_graphs as _build_graphs
 
 _build_graphs(globals())
