@@ -78,9 +78,13 @@ def build_signature_def(
     """
     if defaults is not None:
         raise ArgumentError("Signatures have no defaults here: give every input.")
+    if not isinstance(method_name, (str, type(None))):
+        raise DTypeError(f"`method_name` is a string, got {shown(method_name)}.")
     made = SignatureDef(method_name=method_name or "")
     for given, part in ((inputs, made.inputs), (outputs, made.outputs)):
-        for name, info in (given or {}).items():
+        if not isinstance(given, (Mapping, type(None))):
+            raise DTypeError(f"A signature has a TensorInfo for each name, got {shown(given)}.")
+        for name, info in ({} if given is None else given).items():
             if not isinstance(name, str) or not isinstance(info, TensorInfo):
                 raise DTypeError(f"A signature has a TensorInfo for each name, got {shown(name)}: {shown(info)}.")
             part[name].CopyFrom(info)
@@ -173,7 +177,7 @@ def _of(tensor: Any, dtype: dt.DType, what: str) -> TensorInfo:
 )
 def is_valid_signature(signature_def: SignatureDef | None) -> bool:
     """Whether a signature is one of the three kinds, with the names and dtypes of its kind."""
-    if signature_def is None:
+    if not isinstance(signature_def, SignatureDef):
         return False
     string, single = dt.string.as_datatype_enum, dt.float32.as_datatype_enum
     inputs = {name: info.dtype for name, info in signature_def.inputs.items()}
