@@ -25,9 +25,11 @@ from situs import nest as nest
 from situs import nn as nn
 from situs import optimizers as optimizers
 from situs import queue as queue
+from situs import ragged as ragged
 from situs import random as random
 from situs import raw_ops as raw_ops
 from situs import saved_model as saved_model
+from situs import sparse as sparse
 from situs import strings as strings
 from situs import summary as summary
 from situs import test as test
@@ -79,10 +81,6 @@ from situs._src.ir.graph.context import init_scope as init_scope
 from situs._src.ir.graph.context import name_scope as name_scope
 from situs._src.ir.graph.graph import Graph as Graph
 from situs._src.ir.graph.node import Operation as Operation
-from situs._src.ops.absent_values import RaggedTensor as RaggedTensor
-from situs._src.ops.absent_values import RaggedTensorSpec as RaggedTensorSpec
-from situs._src.ops.absent_values import SparseTensor as SparseTensor
-from situs._src.ops.absent_values import SparseTensorSpec as SparseTensorSpec
 from situs._src.ops.array import broadcast_dynamic_shape as broadcast_dynamic_shape
 from situs._src.ops.array import broadcast_static_shape as broadcast_static_shape
 from situs._src.ops.array import broadcast_to as broadcast_to
@@ -242,7 +240,11 @@ from situs._src.ops.tensor_proto import get_static_value as get_static_value
 from situs._src.ops.tensor_proto import make_ndarray as make_ndarray
 from situs._src.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs._src.ops.timing import timestamp as timestamp
+from situs._src.ragged.tensor import RaggedTensor as RaggedTensor
+from situs._src.ragged.tensor import RaggedTensorSpec as RaggedTensorSpec
 from situs._src.runtime.dispatch import executing_eagerly as executing_eagerly
+from situs._src.sparse.tensor import SparseTensor as SparseTensor
+from situs._src.sparse.tensor import SparseTensorSpec as SparseTensorSpec
 from situs._src.tracing.function import function as function
 from situs._src.tracing.function import inside_function as inside_function
 from situs._src.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec

@@ -20,7 +20,7 @@ from situs._src.base.errors import UnimplementedError, show_as
 from situs._src.ir.graph.function import FunctionGraph
 
 # Namespaces of TensorFlow that Situs does not have yet.
-LATER = ("lite", "profiler", "quantization", "ragged", "sets", "signal", "sparse")
+LATER = ("lite", "profiler", "quantization", "sets", "signal")
 
 
 class FuncGraph(FunctionGraph):

@@ -18,21 +18,17 @@ from situs._src.base.proto.tensor import dtype_from_proto, shape_from_proto, sha
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tree import MAX_DEPTH, deeper
 from situs._src.ops.slices import IndexedSlices
+from situs._src.ragged.tensor import RaggedTensorSpec
+from situs._src.sparse.tensor import SparseTensorSpec
 from situs._src.tracing.spec import IndexedSlicesSpec, TensorSpec
 from situs._src.tracing.type_spec import TypeSpec
 
-_SPECS: dict[str, type[TypeSpec]] = {"INDEXED_SLICES_SPEC": IndexedSlicesSpec}
+_SPECS: dict[str, type[TypeSpec]] = {
+    "INDEXED_SLICES_SPEC": IndexedSlicesSpec,
+    "RAGGED_TENSOR_SPEC": RaggedTensorSpec,
+    "SPARSE_TENSOR_SPEC": SparseTensorSpec,
+}
 _INTEGERS = range(-(2**63), 2**63)
-
-
-def install(name: str, spec: type[TypeSpec]) -> None:
-    """Lets values of a kind be arguments and results of saved functions.
-
-    Args:
-        name: What messages call the kind, one of the names of ``TypeSpecProto.TypeSpecClass``.
-        spec: The class of the specs.
-    """
-    _SPECS[name] = spec
 
 
 def written(value: Any, depth: int = 0) -> StructuredValue:
