@@ -7,8 +7,6 @@ _INSTEAD = {
     "estimator": "write the loop with tf.train.MonitoredTrainingSession, or with a tape",
     "feature_column": "prepare features with tf.data",
     "lite": "",
-    "lookup": "",
-    "saved_model": "save variables with tf.train.Checkpoint or tf.compat.v1.train.Saver",
     "signal": "",
     "ConditionalAccumulator": "sum gradients with tf.add_n, or in a variable",
     "wrap_function": "trace the function with tf.function; build graphs in a tf.Graph",

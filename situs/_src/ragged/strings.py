@@ -23,7 +23,7 @@ from situs._src.ragged.tensor import RaggedTensor
 from situs._src.sparse.tensor import SparseTensor
 
 _ERRORS = ("strict", "replace", "ignore")
-_LATIN = "The encoding {given} is not known. UTF-8, UTF-16-BE and UTF-32-BE are."
+_UNKNOWN = "The encoding {given} is not known. UTF-8, UTF-16-BE and UTF-32-BE are."
 
 
 def _by_rows(text: Any, rows: Any) -> Any:
@@ -211,8 +211,8 @@ def _decode_kernel(
 def _codec(encoding: str) -> str:
     try:
         return codecs.lookup(encoding).name
-    except LookupError:
-        raise ArgumentError(_LATIN.format(given=shown(encoding))) from None
+    except (LookupError, ValueError):
+        raise ArgumentError(_UNKNOWN.format(given=shown(encoding))) from None
 
 
 def _codes(item: bytes, codec: str, errors: str, replacement: int) -> list[tuple[int, int]]:

@@ -435,8 +435,15 @@ def as_integers(value: Any, what: str) -> Any:
     if isinstance(value, Tensor):
         if value.dtype not in (dt.int32, dt.int64):
             raise ArgumentError(f"Argument `{what}` dtype must be int32 or int64, got {value.dtype.name}.")
+        if value.shape.rank == 0:
+            raise ArgumentError(f"Argument `{what}` is a vector, got a scalar.")
         return value
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except (TypeError, ValueError, RecursionError):
+        raise DTypeError(f"`{what}` has integers, got {shown(value)}.") from None
+    if given.ndim != 1:
+        raise DTypeError(f"`{what}` is a vector of integers, got {shown(value)}.")
     if given.dtype == np.int32 and isinstance(value, np.ndarray):
         return convert_to_tensor(given)
     if given.size and given.dtype.kind not in "iu":

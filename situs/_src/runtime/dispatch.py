@@ -100,11 +100,10 @@ on_composite: dict[type, Handler] = {}  # by the classes of values that ops take
 def _handler(inputs: tuple[Any, ...]) -> Handler | None:
     """What knows how to run an op on inputs of which one is made of several tensors."""
     for value in inputs:
-        found = on_composite.get(type(value))
-        if found is None and type(value) is list:
-            found = _handler(tuple(value))
-        if found is not None:
-            return found
+        for item in value if type(value) is list else (value,):
+            found = on_composite.get(type(item))
+            if found is not None:
+                return found
     return None
 
 

@@ -11,7 +11,7 @@ from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.ops.array import reshape
 from situs._src.ops.array import shape as shape_of
-from situs._src.ops.attribute import as_bool
+from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import not_equal
 from situs._src.ops.composite_values import SparseTensorValue
@@ -141,10 +141,11 @@ def eye(
         dtype: The dtype.
         name: A name for the op.
     """
-    columns = num_rows if num_columns is None else num_columns
-    count = rows_of(min(int(num_rows), int(columns)))
+    lines = as_int(num_rows, "num_rows")
+    columns = lines if num_columns is None else as_int(num_columns, "num_columns")
+    count = rows_of(min(lines, columns))
     places = concat([reshape(count, [-1, 1])] * 2, 1)
-    return SparseTensor(places, ones(shape_of(count), dtype), [num_rows, columns])
+    return SparseTensor(places, ones(shape_of(count), dtype), [lines, columns])
 
 
 def empty(dense_shape: Any, dtype: Any, rank: int) -> SparseTensor:
