@@ -251,6 +251,7 @@ from situs._src.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs._src.tracing.spec import TensorSpec as TensorSpec
 from situs._src.tracing.spec import type_spec_from_value as type_spec_from_value
 from situs._src.tracing.type_spec import TypeSpec as TypeSpec
+from situs._src.v1.logging import get_logger as get_logger
 from situs._src.variables.creators import variable_creator_scope as variable_creator_scope
 from situs._src.variables.eager import Variable as Variable
 from situs._src.variables.initializers_v2 import Constant as constant_initializer

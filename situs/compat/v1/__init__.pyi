@@ -300,8 +300,6 @@ from situs._src.ops.norms import global_norm as global_norm
 from situs._src.ops.norms import norm_v1 as norm
 from situs._src.ops.parse_example import FixedLenFeature as FixedLenFeature
 from situs._src.ops.parse_example import VarLenFeature as VarLenFeature
-from situs._src.ops.parse_example import parse_example_v1 as parse_example
-from situs._src.ops.parse_example import parse_single_example_v1 as parse_single_example
 from situs._src.ops.placeholder import group as group
 from situs._src.ops.placeholder import no_op as no_op
 from situs._src.ops.placeholder import placeholder as placeholder
@@ -383,6 +381,10 @@ from situs._src.ops.tensor_proto import get_static_value as get_static_value
 from situs._src.ops.tensor_proto import make_ndarray as make_ndarray
 from situs._src.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs._src.ops.timing import timestamp as timestamp
+from situs._src.ragged.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+from situs._src.ragged.parsing import parse_example_v1 as parse_example
+from situs._src.ragged.parsing import parse_single_example_v1 as parse_single_example
+from situs._src.ragged.parsing import parse_single_sequence_example as parse_single_sequence_example
 from situs._src.ragged.strings import string_split as string_split
 from situs._src.ragged.tensor import RaggedTensor as RaggedTensor
 from situs._src.ragged.tensor import RaggedTensorSpec as RaggedTensorSpec
