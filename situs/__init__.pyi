@@ -70,7 +70,6 @@ from situs._src.base.dtype import uint32 as uint32
 from situs._src.base.dtype import uint64 as uint64
 from situs._src.base.shapes import TensorShape as TensorShape
 from situs._src.base.tensor import Tensor as Tensor
-from situs._src.base.tensor import is_tensor as is_tensor
 from situs._src.checkpoints.modules import Module as Module
 from situs._src.data.optional import OptionalSpec as OptionalSpec
 from situs._src.inspect.explain import explain as explain
@@ -251,6 +250,7 @@ from situs._src.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs._src.tracing.spec import TensorSpec as TensorSpec
 from situs._src.tracing.spec import type_spec_from_value as type_spec_from_value
 from situs._src.tracing.type_spec import TypeSpec as TypeSpec
+from situs._src.tracing.type_spec import is_tensor as is_tensor
 from situs._src.v1.logging import get_logger as get_logger
 from situs._src.variables.creators import variable_creator_scope as variable_creator_scope
 from situs._src.variables.eager import Variable as Variable

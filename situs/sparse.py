@@ -11,6 +11,7 @@ from situs._src.sparse.arithmetic import reduce_max as reduce_max
 from situs._src.sparse.arithmetic import reduce_sum as reduce_sum
 from situs._src.sparse.arithmetic import softmax as softmax
 from situs._src.sparse.arithmetic import sparse_dense_matmul as sparse_dense_matmul
+from situs._src.sparse.crossing import cross_hashed as cross_hashed
 from situs._src.sparse.dense import eye as eye
 from situs._src.sparse.dense import from_dense as from_dense
 from situs._src.sparse.dense import to_dense as to_dense

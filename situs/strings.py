@@ -17,6 +17,7 @@ from situs._src.ops.strings import to_hash_bucket_strong as to_hash_bucket_stron
 from situs._src.ops.strings import to_number as to_number
 from situs._src.ops.strings import upper as upper
 from situs._src.ragged.strings import bytes_split as bytes_split
+from situs._src.ragged.strings import ngrams as ngrams
 from situs._src.ragged.strings import split as split
 from situs._src.ragged.strings import unicode_decode as unicode_decode
 from situs._src.ragged.strings import unicode_decode_with_offsets as unicode_decode_with_offsets

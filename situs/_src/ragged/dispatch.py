@@ -43,7 +43,7 @@ _ON_ELEMENTS = frozenset(
     {"AsString", "Cast", "DecodeBase64", "EncodeBase64", "Identity", "IsFinite", "IsInf", "IsNan", "LeakyRelu"}
     | {"RegexFullMatch", "RegexReplace", "SelectV2", "StaticRegexReplace", "StringJoin", "StringLength", "StringLower"}
     | {"StringStrip", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber", "StringUpper", "Substr"}
-    | {"TableFind", "LookupTableFindV2", "UnicodeTranscode", "ZerosLike", "OnesLike", "ClipByValue", "Elu"}
+    | {"OneHot", "TableFind", "LookupTableFindV2", "UnicodeTranscode", "ZerosLike", "OnesLike", "ClipByValue", "Elu"}
 )
 
 
@@ -51,6 +51,8 @@ def _run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | Non
     """Runs an op of which one input is ragged."""
     if op.name in _SPECIAL:
         return _SPECIAL[op.name](inputs, attrs)
+    if op.name == "OneHot" and attrs.get("axis", -1) != -1:
+        raise ArgumentError("The new dimension of a ragged tensor is the last one: axis=-1.")
     if ELEMENTWISE in op.traits or op.name in _ON_ELEMENTS:
         return _each(op, inputs, attrs, name)
     raise DTypeError(
@@ -259,6 +261,42 @@ def _size(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return cast(count_all(inputs[0]), attrs.get("out_type", dt.int32))
 
 
+class RaggedShape:
+    """What ``tf.shape`` says of a ragged tensor: the sizes of its dimensions, as far as all rows have them.
+
+    Args:
+        rows: The ragged tensor.
+        dtype: The dtype of the sizes.
+    """
+
+    def __init__(self, rows: RaggedTensor, dtype: Any) -> None:
+        self._rows, self.dtype = rows, dtype
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions."""
+        return self._rows.shape.rank
+
+    def __getitem__(self, axis: Any) -> Any:
+        rank = self.rank
+        number = axis + rank if axis < 0 and rank is not None else axis
+        if number == 0:
+            return self._rows.nrows(self.dtype)
+        known = self._rows.shape[number]
+        if known is not None:
+            return convert_to_tensor(known, self.dtype)
+        if number <= self._rows.ragged_rank:
+            raise ArgumentError(f"Index {axis} is not uniform: the rows of {shown(self._rows)} differ in length.")
+        return shape_of(self._rows.flat_values, self.dtype)[number - self._rows.ragged_rank]
+
+    def __repr__(self) -> str:
+        return f"<RaggedShape of {self._rows.shape}>"
+
+
+def _shape(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> RaggedShape:
+    return RaggedShape(inputs[0], attrs.get("out_type", dt.int32))
+
+
 def _identity(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return inputs[0]
 
@@ -270,6 +308,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "ExpandDims": _expand_dims,
     "GatherV2": _gather,
     "Size": _size,
+    "Shape": _shape,
     "Identity": _identity,
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from situs._src.base import dtype as dt
@@ -278,3 +279,31 @@ def _inner_size(flat: Any) -> Any:
     from situs._src.ops.reduce import reduce_prod
 
     return reduce_prod(shape_of(flat, dt.int64)[1:])
+
+
+def mapped(rt: RaggedTensor, function: Callable[[Any], Any], signature: Any) -> Any:
+    """What a function makes of each row, stacked; rows of results may differ in length in eager code.
+
+    Args:
+        rt: The rows.
+        function: The function.
+        signature: The dtype or spec of what it returns; by default the same kind of rows.
+    """
+    from situs._src.ops.functional import map_fn
+    from situs._src.ops.join import stack as stack_dense
+    from situs._src.ragged.dispatch import stack
+    from situs._src.ragged.tensor import RaggedTensorSpec
+
+    is_ragged = signature is None or isinstance(signature, RaggedTensorSpec)
+    if not isinstance(rt.row_splits, EagerTensor):
+        if is_ragged:
+            raise UnimplementedError(
+                "In a graph, a function of ragged rows returns tensors of one shape: say its dtype."
+            )
+        return map_fn(lambda number: function(rt[number]), range_of(rt.nrows()), fn_output_signature=signature)
+    results = [function(row) for row in rt]
+    if not results:
+        dtype = rt.dtype if signature is None else getattr(signature, "dtype", signature)
+        none = fill([0], "" if dtype is dt.string else cast(0, dtype))
+        return RaggedTensor.from_row_splits(none, [0]) if is_ragged else none
+    return stack(results) if is_ragged else stack_dense(results)

@@ -179,6 +179,109 @@ def bytes_split(input: Any, name: str | None = None) -> Any:
     return _by_rows(input, rows)
 
 
+# Words in a row.
+
+_ngrams = op(
+    "StringNGrams",
+    "data: string, data_splits: int64 -> ngrams: string, ngrams_splits: int64",
+    separator=" ",
+    ngram_widths=(),
+    left_pad="",
+    right_pad="",
+    pad_width=0,
+    preserve_short_sequences=False,
+)
+_ngrams.shape(lambda data, data_splits, **attrs: [TensorShape([None]), data_splits])
+
+
+@_ngrams.kernel(CPU)
+def _ngrams_kernel(
+    data: Any,
+    data_splits: torch.Tensor,
+    *,
+    separator: str,
+    ngram_widths: tuple[int, ...],
+    left_pad: str,
+    right_pad: str,
+    pad_width: int,
+    preserve_short_sequences: bool,
+) -> tuple[Any, torch.Tensor]:
+    items, between = data.tolist(), separator.encode()
+    made: list[bytes] = []
+    splits = [0]
+    for begin, end in pairwise(data_splits.tolist()):
+        for width in ngram_widths:
+            pad = width - 1 if pad_width < 0 else min(pad_width, width - 1)
+            row = [left_pad.encode()] * pad + items[begin:end] + [right_pad.encode()] * pad
+            found = [between.join(row[at : at + width]) for at in range(len(row) - width + 1)]
+            if not found and preserve_short_sequences and end > begin:
+                found = [between.join(row)]
+                made += found
+                break
+            made += found
+        splits.append(len(made))
+    return strings_of(made, [len(made)]), torch.tensor(splits)
+
+
+@export("strings.ngrams")
+def ngrams(
+    data: Any,
+    ngram_width: Any,
+    separator: str = " ",
+    pad_values: Any = None,
+    padding_width: int | None = None,
+    preserve_short_sequences: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Neighbouring words, joined.
+
+    Args:
+        data: Rows of words: a tensor or a ragged one.
+        ngram_width: How many words to join; a list for several at a time.
+        separator: What stands between them.
+        pad_values: What stands before the first word and behind the last: one string, or a pair.
+        padding_width: How many of these; as many as needed by default.
+        preserve_short_sequences: Whether rows that are too short are kept, joined.
+        name: A name for the op.
+
+    Example:
+        >>> ngrams(["a", "b", "c"], 2).numpy().tolist()
+        [b'a b', b'b c']
+    """
+    widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
+    numbers = tuple(as_int(each, "ngram_width") for each in widths)
+    if not numbers or min(numbers) < 1:
+        raise ArgumentError(f"ngram_width must be greater or equal to 1, got {shown(ngram_width)}.")
+    pads = (pad_values, pad_values) if isinstance(pad_values, str) else tuple(pad_values or ("", ""))
+    if len(pads) != 2 or not all(isinstance(each, str) for each in pads):
+        raise DTypeError(f"`pad_values` is a string or a pair of them, got {shown(pad_values)}.")
+    width = 0 if pad_values is None else -1 if padding_width is None else as_int(padding_width, "padding_width")
+    rows = data if isinstance(data, RaggedTensor) else convert_to_tensor(data, dt.string)
+    is_vector = not isinstance(rows, RaggedTensor) and rows.shape.rank == 1
+    if is_vector:
+        rows = RaggedTensor.from_uniform_row_length(rows, shape_of(rows, dt.int64)[0], 1, validate=False)
+    elif not isinstance(rows, RaggedTensor):
+        if rows.shape.rank in (0, None):
+            raise ArgumentError(f"`data` has at least one dimension, got {shown(data)}.")
+        whole = RaggedTensor.from_tensor(rows, ragged_rank=rows.shape.rank - 1)
+        made = ngrams(whole, ngram_width, separator, pad_values, padding_width, preserve_short_sequences)
+        return made.to_tensor("")
+    if isinstance(rows.values, RaggedTensor):
+        inner = ngrams(rows.values, ngram_width, separator, pad_values, padding_width, preserve_short_sequences)
+        return rows.with_values(inner)
+    values, splits = _ngrams.many(
+        rows.values,
+        cast(rows.row_splits, dt.int64),
+        separator=separator,
+        ngram_widths=numbers,
+        left_pad=pads[0],
+        right_pad=pads[1],
+        pad_width=width,
+        preserve_short_sequences=as_bool(preserve_short_sequences, "preserve_short_sequences"),
+    )
+    return values if is_vector else RaggedTensor(values, splits, internal=True)
+
+
 # Characters.
 
 _decode = op(

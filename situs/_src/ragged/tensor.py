@@ -398,6 +398,11 @@ class RaggedTensor(CompositeTensor):
     def __apply__(self, function: Callable[[Any], Any]) -> RaggedTensor:
         return self.with_flat_values(function(self.flat_values))
 
+    def __mapped__(self, function: Callable[[Any], Any], signature: Any) -> Any:
+        from situs._src.ragged.rows import mapped
+
+        return mapped(self, function, signature)
+
     def __repr__(self) -> str:
         if isinstance(self.flat_values, EagerTensor):
             return f"<tf.RaggedTensor {self.to_list()}>"

@@ -5,6 +5,7 @@ ordering.py    places as numbers, in order, and with each place once
 dense.py       from and to dense tensors
 shaping.py     other shapes: slices, joined, transposed
 arithmetic.py  sums, products, reductions
+crossing.py    combinations of features
 
 All is made of ops on the three tensors, so gradients go through the values.
 """

@@ -177,6 +177,8 @@ _OF_VALUES = frozenset(
 
 
 def _on_values(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
+    if op.name == "Shape":
+        return cast(inputs[0].dense_shape, attrs.get("out_type", dt.int32))
     if op.name not in _OF_VALUES or not isinstance(inputs[0], SparseTensor):
         raise DTypeError(f"{op.name} takes no SparseTensor. Use a function of tf.sparse, or tf.sparse.to_dense.")
     return inputs[0].with_values(op(inputs[0].values, *inputs[1:], name=name, **attrs))

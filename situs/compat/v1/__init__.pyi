@@ -58,7 +58,6 @@ from situs._src.base.shapes import TensorShape as TensorShape
 from situs._src.base.shapes import dimension_at_index as dimension_at_index
 from situs._src.base.shapes import dimension_value as dimension_value
 from situs._src.base.tensor import Tensor as Tensor
-from situs._src.base.tensor import is_tensor as is_tensor
 from situs._src.checkpoints.modules import Module as Module
 from situs._src.data.optional import OptionalSpec as OptionalSpec
 from situs._src.files.matching import matching_files as matching_files
@@ -424,6 +423,7 @@ from situs._src.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs._src.tracing.spec import TensorSpec as TensorSpec
 from situs._src.tracing.spec import type_spec_from_value as type_spec_from_value
 from situs._src.tracing.type_spec import TypeSpec as TypeSpec
+from situs._src.tracing.type_spec import is_tensor as is_tensor
 from situs._src.v1.default_graph_queues import FIFOQueue as FIFOQueue
 from situs._src.v1.default_graph_queues import PaddingFIFOQueue as PaddingFIFOQueue
 from situs._src.v1.default_graph_queues import PriorityQueue as PriorityQueue

@@ -12,6 +12,7 @@ from situs._src.sparse.arithmetic import reduce_sum_v1 as reduce_sum
 from situs._src.sparse.arithmetic import softmax as softmax
 from situs._src.sparse.arithmetic import sparse_dense_matmul as matmul
 from situs._src.sparse.arithmetic import sparse_dense_matmul as sparse_dense_matmul
+from situs._src.sparse.crossing import cross_hashed as cross_hashed
 from situs._src.sparse.dense import eye as eye
 from situs._src.sparse.dense import from_dense as from_dense
 from situs._src.sparse.dense import sparse_placeholder as placeholder

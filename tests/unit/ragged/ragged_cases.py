@@ -324,4 +324,26 @@ def cases(tf: Any) -> dict[str, Any]:
         tf.compat.v1.string_split(["a,b;c"], delimiter=",;"),
         tf.compat.v1.string_split(["a  b"], skip_empty=False),
     ]
+    WORDS = tf.ragged.constant([["a", "b", "c"], ["d"], []])
+    T["cross_sp"] = lambda: tf.sparse.cross_hashed(
+        [tf.SparseTensor([[0, 0], [0, 1], [2, 0]], ["a", "b", "c"], [3, 2]), tf.constant([[1, 2], [3, 4], [5, 6]])],
+        num_buckets=10,
+        hash_key=7,
+    )
+    T["ng"] = lambda: [
+        tf.strings.ngrams(WORDS, 2),
+        tf.strings.ngrams(WORDS, [1, 2]),
+        tf.strings.ngrams(["a", "b", "c"], 3, separator="-"),
+        tf.strings.ngrams(WORDS, 2, pad_values=("<", ">")),
+        tf.strings.ngrams(WORDS, 3, preserve_short_sequences=True),
+        tf.strings.ngrams(WORDS, 2, pad_values="_", padding_width=1),
+        tf.strings.ngrams([["a", "b"], ["c", "d"]], 2),
+    ]
+    T["map_fn"] = lambda: [
+        tf.map_fn(lambda r: tf.reduce_sum(r), tf.ragged.constant([[1, 2], [], [3]]), fn_output_signature=tf.int32),
+        tf.map_fn(lambda x: tf.unique(x)[0], tf.ragged.constant([[1, 1], [2]])),
+    ]
+    T["map_f"] = lambda: tf.function(lambda r: tf.map_fn(lambda x: tf.reduce_sum(x), r, fn_output_signature=tf.int32))(
+        tf.ragged.constant([[1, 2], [], [3]])
+    )
     return T
