@@ -242,6 +242,7 @@ from situs._src.ops.timing import timestamp as timestamp
 from situs._src.ragged.tensor import RaggedTensor as RaggedTensor
 from situs._src.ragged.tensor import RaggedTensorSpec as RaggedTensorSpec
 from situs._src.runtime.dispatch import executing_eagerly as executing_eagerly
+from situs._src.sparse.sequences import edit_distance as edit_distance
 from situs._src.sparse.tensor import SparseTensor as SparseTensor
 from situs._src.sparse.tensor import SparseTensorSpec as SparseTensorSpec
 from situs._src.tracing.function import function as function

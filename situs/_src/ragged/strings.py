@@ -248,7 +248,7 @@ def ngrams(
         >>> ngrams(["a", "b", "c"], 2).numpy().tolist()
         [b'a b', b'b c']
     """
-    widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
+    widths = list(ngram_width) if isinstance(ngram_width, (list, tuple)) else [ngram_width]
     numbers = tuple(as_int(each, "ngram_width") for each in widths)
     if not numbers or min(numbers) < 1:
         raise ArgumentError(f"ngram_width must be greater or equal to 1, got {shown(ngram_width)}.")

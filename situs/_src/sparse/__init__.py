@@ -6,6 +6,7 @@ dense.py       from and to dense tensors
 shaping.py     other shapes: slices, joined, transposed
 arithmetic.py  sums, products, reductions
 crossing.py    combinations of features
+sequences.py   sequences of labels: their loss, decoding, distance
 
 All is made of ops on the three tensors, so gradients go through the values.
 """

@@ -400,6 +400,7 @@ from situs._src.sparse.dense import sparse_placeholder as sparse_placeholder
 from situs._src.sparse.dense import sparse_to_dense as sparse_to_dense
 from situs._src.sparse.dense import to_dense as sparse_tensor_to_dense
 from situs._src.sparse.dense import to_indicator as sparse_to_indicator
+from situs._src.sparse.sequences import edit_distance as edit_distance
 from situs._src.sparse.shaping import concat_v1 as sparse_concat
 from situs._src.sparse.shaping import fill_empty_rows as sparse_fill_empty_rows
 from situs._src.sparse.shaping import reorder as sparse_reorder
