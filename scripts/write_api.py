@@ -124,6 +124,7 @@ IN_V1 = {
     "manip": "rolling, tiling and the like under the names they had before.",
     "mixed_precision": "scaled losses.",
     "python_io": "records under the names they had before.",
+    "resource_loader": "files beside the program.",
     "saved_model.builder": "what writes graphs and variables of sessions.",
     "saved_model.constants": "names of files and collections.",
     "saved_model.loader": "graphs and variables for sessions.",

@@ -543,6 +543,7 @@ from situs.compat.v1 import python_io as python_io
 from situs.compat.v1 import queue as queue
 from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
+from situs.compat.v1 import resource_loader as resource_loader
 from situs.compat.v1 import saved_model as saved_model
 from situs.compat.v1 import sparse as sparse
 from situs.compat.v1 import strings as strings
