@@ -19,6 +19,7 @@ from situs._src.checkpoints.finding import load_variable as load_variable
 from situs._src.checkpoints.manager import CheckpointManager as CheckpointManager
 from situs._src.checkpoints.options import CheckpointOptions as CheckpointOptions
 from situs._src.checkpoints.state import get_checkpoint_state as get_checkpoint_state
+from situs._src.checkpoints.views import TrackableView as TrackableView
 from situs._src.checkpoints.waiting import checkpoints_iterator as checkpoints_iterator
 from situs._src.v1.optimizers.base import Optimizer as Optimizer
 from situs._src.v1.optimizers.decay import cosine_decay as cosine_decay

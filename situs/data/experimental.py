@@ -2,6 +2,10 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.data.csv import CsvDataset as CsvDataset
+from situs._src.data.csv import TFRecordWriter as TFRecordWriter
+from situs._src.data.csv import make_batched_features_dataset as make_batched_features_dataset
+from situs._src.data.csv import make_csv_dataset as make_csv_dataset
 from situs._src.data.device_copy import copy_to_device as copy_to_device
 from situs._src.data.device_copy import prefetch_to_device as prefetch_to_device
 from situs._src.data.node import AUTOTUNE as AUTOTUNE

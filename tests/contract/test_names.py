@@ -99,6 +99,5 @@ def test_what_tensorflow_has_and_situs_has_not_is_said(door):
         _ = door.estimator
     with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
         _ = door.nonsense
-    values = {"ragged"} if door is situs.compat.v1 else set()  # plain values of what there is not
-    for name in absent._INSTEAD.keys() - values:
+    for name in absent._INSTEAD:
         assert not hasattr(door, name), f"there is a tf.{name} now: take it out of situs/_src/base/absent.py"

@@ -22,7 +22,7 @@ from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ops import control
 
 # Namespaces of TensorFlow that Situs does not have yet.
-LATER = ("lite", "lookup", "profiler", "quantization", "ragged", "saved_model", "sets", "signal", "sparse")
+LATER = ("lite", "profiler", "quantization", "sets", "signal")
 
 
 class FuncGraph(FunctionGraph):

@@ -6,13 +6,8 @@ _INSTEAD = {
     "estimator": "write the loop with tf.train.MonitoredTrainingSession, or with a tape",
     "feature_column": "prepare features with tf.data",
     "lite": "",
-    "lookup": "",
-    "ragged": "pad to one length: tf.data.Dataset.padded_batch",
-    "saved_model": "save variables with tf.train.Checkpoint or tf.compat.v1.train.Saver",
     "signal": "",
-    "sparse": "use dense tensors, or tf.IndexedSlices for rows",
     "ConditionalAccumulator": "sum gradients with tf.add_n, or in a variable",
-    "string_split": "split scalars with tf.strings.split: there are no sparse tensors",
     "wrap_function": "trace the function with tf.function; build graphs in a tf.Graph",
     "tpu": "devices are CPUs and NVIDIA GPUs",
 }

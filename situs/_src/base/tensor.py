@@ -111,9 +111,8 @@ def read(value: Any) -> Any:
     return value.__tf_tensor__() if hasattr(kind, "__tf_tensor__") else value
 
 
-@export("is_tensor")
 def is_tensor(value: object) -> bool:
-    """Whether `value` is a tensor, or stands for one as a variable does."""
+    """Whether `value` is one tensor, or stands for one as a variable does."""
     return isinstance(value, Tensor) or hasattr(type(value), "__tensor__")
 
 

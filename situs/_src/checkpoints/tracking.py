@@ -22,10 +22,14 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.checkpoints.cells import is_variable
 from situs._src.checkpoints.restoration import arrived, is_waiting
 from situs._src.checkpoints.trackable import Trackable as _Tracked
+from situs._src.tracing.concrete import ConcreteFunction
+from situs._src.tracing.function import Function, Method
 
 _CHILDREN = "_self_unconditional_dependency_names"  # TensorFlow's name, which Keras leaves out of its files
 _TRACKS = "_self_setattr_tracking"
-Method = TypeVar("Method", bound=Callable[..., Any])
+SAVED_MODEL = "savedmodel"  # TensorFlow's name for what `tf.saved_model.save` asks for
+_FUNCTIONS = (Function, Method, ConcreteFunction)
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Trackable:
@@ -59,8 +63,9 @@ class Trackable:
         return trackable
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """What is saved of this object, by name."""
-        return {name: _tracked_in(child) for name, child in self.__dict__.get(_CHILDREN, {}).items()}
+        """What is saved of this object, by name; for the save type ``savedmodel``, lists stay as they are."""
+        children = self.__dict__.get(_CHILDREN, {})
+        return {name: child if save_type == SAVED_MODEL else _tracked_in(child) for name, child in children.items()}
 
     def _lookup_dependency(self, name: str, cached_dependencies: Mapping[str, Any] | None = None) -> Any:
         """The child of a name; None if there is none."""
@@ -92,6 +97,11 @@ class AutoTrackable(Trackable):
                 self._untrack(name)
         super().__setattr__(name, value)
 
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """What is saved of this object, by name; with the save type ``savedmodel``, its functions as well."""
+        found = super()._trackable_children(save_type, **kwargs)
+        return found | functions_of(self) if save_type == SAVED_MODEL else found
+
     def __delattr__(self, name: str) -> None:
         self._untrack(name)
         super().__delattr__(name)
@@ -106,10 +116,23 @@ class AutoTrackable(Trackable):
         return NoDependency(value)
 
 
+def functions_of(value: Any) -> dict[str, Any]:
+    """The functions that an object has as methods and attributes, by name."""
+    names = {name for cls in type(value).__mro__ for name, item in vars(cls).items() if isinstance(item, _FUNCTIONS)}
+    found = {name: getattr(value, name) for name in sorted(names)}
+    own = getattr(value, "__dict__", {})
+    return found | {name: item for name, item in own.items() if isinstance(item, _FUNCTIONS)}
+
+
+def is_tracked(value: Any) -> bool:
+    """Whether something is a variable, says what is saved of it, or is a list or dictionary."""
+    return is_variable(value) or isinstance(value, (Trackable, _Tracked, list, tuple, Mapping))
+
+
 def _can_be_tracked(value: Any) -> bool:
     if isinstance(value, defaultdict):
         return False  # as in TensorFlow: Keras has tables by numbers in such
-    return is_variable(value) or isinstance(value, (Trackable, _Tracked, list, tuple, Mapping))
+    return is_tracked(value)
 
 
 def _tracked_in(child: Any) -> Any:
@@ -120,7 +143,7 @@ def _tracked_in(child: Any) -> Any:
     return DictWrapper({key: _tracked_in(item) for key, item in pairs if _can_be_tracked(item)})
 
 
-def no_automatic_dependency_tracking(method: Method) -> Method:
+def no_automatic_dependency_tracking(method: Decorated) -> Decorated:
     """Decorates a method of an `AutoTrackable`: the attributes that it sets are not tracked."""
 
     @functools.wraps(method)

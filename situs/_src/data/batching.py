@@ -9,7 +9,7 @@ The rows of a table are taken for a whole batch at once (`data.table`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Self
 
@@ -17,7 +17,8 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.shapes import TensorShape
 from situs._src.data.base import DatasetV2
 from situs._src.data.columns import rows_of, stacked
-from situs._src.data.element import Element
+from situs._src.data.composites import groups_of, has_composites, joiner, rows_in, spec_of_batches, spec_of_rows
+from situs._src.data.element import Element, Spec
 from situs._src.data.node import (
     INFINITE,
     UNKNOWN,
@@ -56,7 +57,8 @@ class Batching(DatasetV2):
             name: Accepted for TensorFlow's programs.
         """
         size, drops = as_number(batch_size, "batch_size"), as_bool(drop_remainder, "drop_remainder")
-        return self._of(Batch(self._node, size, drops))
+        kind = CompositeBatch if has_composites(self._node.spec) else Batch
+        return self._of(kind(self._node, size, drops))
 
     def unbatch(self, name: str | None = None) -> Self:
         """The rows of the elements, one after the other."""
@@ -87,10 +89,16 @@ class Batch(Transformation):
     title = "Batch"
 
     def __init__(self, input: Node, size: Number, drops: bool) -> None:
-        rows = TensorShape([leading(size, drops)])
-        super().__init__(input, input.spec.with_shapes(lambda shape: rows + shape), (size,))
+        super().__init__(input, self._spec(input, leading(size, drops)), (size,))
         self._size = checked_size(size) if isinstance(size, int) else size
         self._drops = drops
+
+    def _spec(self, input: Node, size: int | None) -> Spec:
+        rows = TensorShape([size])
+        return input.spec.with_shapes(lambda shape: rows + shape)
+
+    def _join(self, group: Sequence[Element]) -> Element:
+        return _joined(group)
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
@@ -100,20 +108,34 @@ class Batch(Transformation):
         """Begins an iteration behind the first batches, without joining them."""
         size = checked_size(binding.number(self._size))
         stream = self.input.start_after(binding, count * size)
-        if stream.table is not None:
+        if stream.table is not None and type(self) is Batch:
             return Stream(_batches_of_rows(stream.items, size, self._drops, stream.table))
-        return Stream(map(guarded(_joined), groups(stream.items, size, self._drops)))
+        return Stream(map(guarded(self._join), groups(stream.elements(), size, self._drops)))
 
     def at(self, binding: Binding, index: int) -> Element:
         """One batch."""
         size, there = checked_size(binding.number(self._size)), self.input.cardinality(binding)
         first = self.checked_index(binding, index) * size
         last = first + size if there < 0 else min(first + size, there)
-        return _joined([self.input.at(binding, number) for number in range(first, last)])
+        return self._join([self.input.at(binding, number) for number in range(first, last)])
 
     def cardinality(self, binding: Binding) -> int:
         """How many batches there are."""
         return number_of_batches(self.input.cardinality(binding), binding.known(self._size), self._drops)
+
+
+class CompositeBatch(Batch):
+    """Elements joined, of which some parts are sparse or ragged."""
+
+    def __init__(self, input: Node, size: Number, drops: bool) -> None:
+        self._join_parts = joiner(groups_of(input.spec.form))
+        super().__init__(input, size, drops)
+
+    def _spec(self, input: Node, size: int | None) -> Spec:
+        return spec_of_batches(input.spec, size)
+
+    def _join(self, group: Sequence[Element]) -> Element:
+        return self._join_parts(group)
 
 
 def checked_size(size: int) -> int:
@@ -155,6 +177,11 @@ class Unbatch(Transformation):
     title = "Unbatch"
 
     def __init__(self, input: Node) -> None:
+        self._groups = groups_of(input.spec.form) if has_composites(input.spec) else None
+        if self._groups is not None:
+            self._rows: int | None = None
+            super().__init__(input, spec_of_rows(input.spec))
+            return
         shapes = [leaf.shape for leaf in input.spec.leaves]
         if any(shape.rank == 0 for shape in shapes):
             raise ArgumentError("Cannot unbatch an input with scalar components.")
@@ -167,7 +194,9 @@ class Unbatch(Transformation):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
-        return Stream(_rows(self.input.start(binding).elements()))
+        found = self._groups
+        apart = _taken_apart if found is None else lambda element: rows_in(found, element)
+        return Stream(_rows(self.input.start(binding).elements(), apart))
 
     def cardinality(self, binding: Binding) -> int:
         """Known if every element has as many rows."""
@@ -177,9 +206,9 @@ class Unbatch(Transformation):
         return there * self._rows
 
 
-def _rows(items: Iterator[Any]) -> Iterator[Any]:
+def _rows(items: Iterator[Any], apart: Callable[[Element], list[Element]]) -> Iterator[Any]:
     for item in items:
-        taken_apart = guarded(_taken_apart)(item)
+        taken_apart = guarded(apart)(item)
         if type(taken_apart) is Failure:
             yield taken_apart
         else:

@@ -24,8 +24,9 @@ from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentErr
 from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import read
-from situs._src.base.tree import deeper
+from situs._src.base.tree import deeper, specs_in
 from situs._src.data.base import DatasetV2
+from situs._src.data.composites import groups_of, rows_in, spec_of_rows
 from situs._src.data.element import DatasetSpec, Element, Spec, take_apart_element
 from situs._src.data.function import Bound, DatasetArray
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Node, Number, Stream, as_number
@@ -58,7 +59,8 @@ class Sources(DatasetV2):
             tensors: A tensor or array, or a tuple or dictionary of some; a list is a tensor.
             name: Accepted for TensorFlow's programs.
         """
-        return cls._of(Slices(*components_of(tensors)))
+        form, components = components_of(tensors)
+        return cls._of((CompositeSlices if specs_in(form) else Slices)(form, components))
 
     @classmethod
     def range(cls, *args: Any, **kwargs: Any) -> Self:
@@ -264,6 +266,33 @@ class Slices(Node):
     def cardinality(self, binding: Binding) -> int:
         """The number of rows, if it is known."""
         return UNKNOWN if self._size is None else self._size
+
+
+class CompositeSlices(Node):
+    """The rows of tensors, of which some are sparse or ragged."""
+
+    title = "TensorSlice"
+
+    def __init__(self, form: Any, components: Sequence[Any]) -> None:
+        whole = Spec(form, [_leaf(component, component.shape) for component in components])
+        super().__init__(spec_of_rows(whole), _inputs(components), _depends_on(components))
+        self._components = components
+        self._groups = groups_of(form)
+
+    def start(self, binding: Binding) -> Stream:
+        """Begins an iteration."""
+        return Stream(iter(self._rows(binding)))
+
+    def at(self, binding: Binding, index: int) -> Element:
+        """One row."""
+        return self._rows(binding)[self.checked_index(binding, index)]
+
+    def cardinality(self, binding: Binding) -> int:
+        """The number of rows, if no tensor of a graph says it."""
+        return UNKNOWN if self.symbols else len(self._rows(binding))
+
+    def _rows(self, binding: Binding) -> list[Element]:
+        return rows_in(self._groups, [_value(component, binding) for component in self._components])
 
 
 def _common_size(sizes: Sequence[int | None]) -> int | None:

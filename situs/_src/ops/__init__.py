@@ -39,5 +39,6 @@ from situs._src.ops import (  # noqa: F401
     search,
     stateless,
     strings,
+    table,
     unique_rows,
 )

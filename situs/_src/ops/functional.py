@@ -61,9 +61,11 @@ def map_fn(
         [1, 4, 9]
     """
     _check_function(fn, "map_fn")
+    signature = dtype if fn_output_signature is None else fn_output_signature
+    if hasattr(type(elems), "__mapped__"):  # rows of different lengths
+        return elems.__mapped__(fn, signature)
     with name_scope(name, "map"):
         rows = Elems(elems)
-        signature = dtype if fn_output_signature is None else fn_output_signature
         form, wanted = (
             (rows.form, [(d, UNKNOWN) for d, _ in rows.row_kinds()]) if signature is None else _declared(signature)
         )

@@ -1,4 +1,4 @@
-"""Records of named lists as tensors: ``tf.io.parse_single_example`` and ``tf.io.parse_example``.
+"""Records of named lists as tensors: features of a fixed size, and lists of any length. `ragged.parsing` has the rest.
 
     parse_single_example(record, {"label": FixedLenFeature([], tf.int64)})["label"]        a scalar
     parse_example([record, record], {"label": FixedLenFeature([], tf.int64)})["label"]     a vector of two
@@ -22,7 +22,6 @@ from situs._src.base.errors import (
     DataLossError,
     DTypeError,
     InvalidArgumentError,
-    UnimplementedError,
     shown,
 )
 from situs._src.base.export import export
@@ -61,7 +60,11 @@ class FixedLenFeature(NamedTuple):
 
 @export("io.VarLenFeature", v1=("VarLenFeature", "io.VarLenFeature"))
 class VarLenFeature(NamedTuple):
-    """A list of any length. It is refused: there are no sparse tensors here to hold it."""
+    """A list of any length, which becomes a row of a sparse tensor.
+
+    Attributes:
+        dtype: int64, float32 or string.
+    """
 
     dtype: Any
 
@@ -73,59 +76,18 @@ class _Spec(NamedTuple):
     default: Any  # a tensor; an empty one if there is none
 
 
-@export("io.parse_single_example", v1=())
-def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> Any:
-    """The features of one record.
+def parse_fixed(serialized: Tensor, features: Mapping[Any, FixedLenFeature], name: str | None) -> dict[Any, Any]:
+    """The features of records that have the same number of values in each, as dense tensors by their keys.
 
     Args:
-        serialized: A scalar string: a serialized ``tf.train.Example``.
-        features: A dictionary of `FixedLenFeature`.
-        example_names: Accepted for TensorFlow's programs.
+        serialized: Strings: a scalar, or a vector.
+        features: What to find.
         name: A name for the op.
-
-    Returns:
-        A dictionary of tensors.
-
-    Raises:
-        InvalidArgumentError: the record is damaged, or does not have such features.
-    """
-    given = convert_to_tensor(serialized, dt.string)
-    if given.shape.rank not in (0, None):
-        raise ArgumentError(f"Input serialized must be a scalar, got shape {given.shape}")
-    if given.shape.rank is None:
-        given = reshape(given, [])
-    return _parse(given, features, name)
-
-
-@export("io.parse_example", v1=())
-def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> Any:
-    """The features of records, stacked.
-
-    Args:
-        serialized: A vector of strings, each a serialized ``tf.train.Example``; or one of them.
-        features: A dictionary of `FixedLenFeature`.
-        example_names: Accepted for TensorFlow's programs.
-        name: A name for the op.
-
-    Returns:
-        A dictionary of tensors, whose first dimension is that of `serialized`.
 
     Raises:
         InvalidArgumentError: a record is damaged, or does not have such features.
     """
-    return _parse(convert_to_tensor(serialized, dt.string), features, name)
-
-
-@export(v1=("parse_single_example", "io.parse_single_example"))
-def parse_single_example_v1(serialized: Any, features: Any, name: str | None = None, example_names: Any = None) -> Any:
-    """The features of one record, with TensorFlow 1's order of arguments."""
-    return parse_single_example(serialized, features, example_names, name)
-
-
-@export(v1=("parse_example", "io.parse_example"))
-def parse_example_v1(serialized: Any, features: Any, name: str | None = None, example_names: Any = None) -> Any:
-    """The features of records, with TensorFlow 1's order of arguments."""
-    return parse_example(serialized, features, example_names, name)
+    return _parse(serialized, features, name)
 
 
 # What is asked for.
@@ -146,11 +108,6 @@ def _name_of(key: Any) -> str:
 
 
 def _spec(key: Any, feature: Any) -> _Spec:
-    if isinstance(feature, VarLenFeature):
-        raise UnimplementedError(
-            f"Feature {key!r} is a VarLenFeature, which makes a sparse tensor, and there are none. Use "
-            "FixedLenFeature, or store the values as one string and tf.io.decode_raw()."
-        )
     if not isinstance(feature, FixedLenFeature):
         raise ArgumentError(f"Unsupported {type(feature).__name__} {shown(feature)} for key {key!r}")
     dtype, shape = as_dtype(feature.dtype), TensorShape(feature.shape)
@@ -289,3 +246,79 @@ def _stacked(rows: list[Any], dtype: DType, shape: tuple[int, ...]) -> Value:
         return strings_of([item for row in rows for item in row], shape)
     array = np.concatenate(rows) if rows else np.zeros(0)
     return host_to_value(array.astype(dtype.as_numpy_dtype).reshape(shape), dtype)
+
+
+# Lists of any length.
+
+feature_rows = op(
+    "ParseFeatureRows",
+    "serialized: string -> values: dtype, row_splits: int64, record_splits: int64",
+    dtype=frozenset(_LISTS),
+    key="",
+    part="example",
+    size=-1,
+    required=False,
+)
+feature_rows.stops_gradients()
+
+
+@feature_rows.shape
+def _rows_shape(serialized: TensorShape, **attrs: Any) -> list[TensorShape]:
+    if serialized.rank not in (1, None):
+        raise ArgumentError(f"serialized must be a vector, got shape {brackets(serialized)}")
+    count = serialized[0] if serialized.rank else None
+    records = TensorShape([None if count is None else count + 1])
+    return [TensorShape([None]), TensorShape([None]), records]
+
+
+@feature_rows.kernel(CPU)
+def _rows_kernel(
+    serialized: Any, *, key: str, part: str, size: int, required: bool, dtype: DType
+) -> tuple[Value, Value, Value]:
+    """The values of one feature of all records; where the rows of them end, and where the records end."""
+    values: list[Any] = []
+    ends, records = [0], [0]
+    for index, record in enumerate(serialized.ravel().tolist()):
+        for step, found in enumerate(_rows_of(record, key, part, required, index)):
+            which = None if found is None else found.WhichOneof("kind")
+            if which not in (None, _LISTS[dtype]):
+                raise ArgumentError(
+                    f"Key: {key}, Index: {step}.  Data types don't match. Expected type: {_NAMES[_LISTS[dtype]]}, "
+                    f"but got {_NAMES[which]}."
+                )
+            row = [] if which is None else list(getattr(found, which).value)
+            if size not in (-1, len(row)):
+                raise ArgumentError(
+                    f"Key: {key}, Index: {step}.  Number of {dtype.name} values != expected.  Values size: {len(row)} "
+                    f"but output shape has {size}."
+                )
+            values += row
+            ends.append(len(values))
+        records.append(len(ends) - 1)
+    flat = (
+        strings_of(values, [len(values)])
+        if dtype is dt.string
+        else host_to_value(np.array(values, dtype.as_numpy_dtype), dtype)
+    )
+    return flat, host_to_value(np.array(ends), dt.int64), host_to_value(np.array(records), dt.int64)
+
+
+def _rows_of(record: bytes, key: str, part: str, required: bool, index: int) -> list[Any]:
+    if part == "example":
+        return [_lists(record).get(key)]
+    from situs._src.base.proto.example import SequenceExample
+    from situs._src.base.proto.formats import from_bytes
+
+    try:
+        found: Any = from_bytes(record, SequenceExample)
+    except DataLossError as error:
+        raise InvalidArgumentError(f"Could not parse sequence example, value: {shown(record)}: {error}") from None
+    if part == "context":
+        return [found.context.feature.get(key)]
+    steps = found.feature_lists.feature_list.get(key)
+    if steps is None and required:
+        raise InvalidArgumentError(
+            f"Key: {key}, Index: {index}.  Feature list '{key}' is required but could not be found. Did you mean to "
+            "say allow_missing=True of it?"
+        )
+    return [] if steps is None else list(steps.feature)

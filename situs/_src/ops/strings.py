@@ -25,16 +25,15 @@ from situs._src.base.errors import (
     DTypeError,
     InvalidArgumentError,
     OutOfRangeError,
-    UnimplementedError,
     shown,
 )
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, read
-from situs._src.ops.array import reshape
 from situs._src.ops.attribute import as_bool, as_int, as_word
-from situs._src.ops.constant import convert_to_tensor, kept_number
+from situs._src.ops.constant import kept_number
 from situs._src.ops.define import CPU, of_sizes, op, same_shape
+from situs._src.ops.farmhash import fingerprint64
 from situs._src.ops.join import unstack
 from situs._src.ops.reduce import EVERY_AXIS
 from situs._src.ops.siphash import siphash
@@ -727,28 +726,16 @@ def _split_one(item: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
     return item.split(sep or None, max(maxsplit, -1))
 
 
-@export("strings.split")
-def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Tensor:
-    """Splits a string at each separator.
+def split_rows(input: Any, sep: Any, maxsplit: int, name: str | None = None) -> list[Tensor]:
+    """The parts of the strings of a vector: a row and a column for each, the parts, and the shape of all.
 
     Args:
-        input: A string scalar.
-        sep: The separator; by default any run of white space, with none left at the ends.
-        maxsplit: The most splits to make; -1 for no limit.
+        input: The strings.
+        sep: The separator; any run of white space if it is empty.
+        maxsplit: The most splits to make of each; -1 for no limit.
         name: A name for the op.
-
-    Raises:
-        UnimplementedError: `input` is no scalar: its rows would differ in length.
     """
-    text = convert_to_tensor(input, dt.string)
-    if text.shape.rank not in (0, None):
-        raise UnimplementedError(
-            f"tf.strings.split takes a scalar, got shape {text.shape}. The rows would differ in length, and Situs "
-            "has no ragged tensors. Split the elements one by one: [tf.strings.split(row) for row in input]."
-        )
-    return _split.many(
-        reshape(text, [1]), "" if sep is None else sep, maxsplit=as_int(maxsplit, "maxsplit"), name=name
-    )[1]
+    return _split.many(input, sep, maxsplit=maxsplit, name=name)
 
 
 # Base64, in the alphabet that is safe in URLs.
@@ -795,6 +782,43 @@ def to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | No
         raise DTypeError(f"Expected list for 'key' argument to 'string_to_hash_bucket_strong' Op, not {shown(key)}.")
     numbers = tuple(as_int(each, "key") for each in key)
     return _strong(input, num_buckets=count, key=numbers, name=name)
+
+
+_fast = op("StringToHashBucketFast", "input: string -> output: int64", num_buckets=1)
+
+
+@_fast.shape
+def _fast_shape(input: TensorShape, *, num_buckets: int) -> TensorShape:
+    if num_buckets < 1:
+        raise ArgumentError(
+            f"Attr 'num_buckets' of 'StringToHashBucketFast' Op passed {num_buckets} less than minimum 1."
+        )
+    return input
+
+
+@_fast.kernel(CPU)
+def _fast_kernel(input: Array, *, num_buckets: int) -> torch.Tensor:
+    found = [fingerprint64(item) % num_buckets for item in input.ravel().tolist()]
+    return torch.tensor(found, dtype=torch.int64).reshape(input.shape)
+
+
+@export("strings.to_hash_bucket_fast", v1=("string_to_hash_bucket_fast", "strings.to_hash_bucket_fast"))
+def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+    """Puts strings into buckets by a hash that is the same everywhere.
+
+    Args:
+        input: Strings.
+        num_buckets: How many buckets there are.
+        name: A name for the op.
+
+    Returns:
+        The number of the bucket of each string, int64.
+
+    Example:
+        >>> to_hash_bucket_fast(["Hello", "TensorFlow", "2.x"], 3).numpy().tolist()
+        [0, 2, 2]
+    """
+    return _fast(input, num_buckets=as_int(num_buckets, "num_buckets"), name=name)
 
 
 _encode_base64 = op("EncodeBase64", "input: string -> output: string", pad=False)

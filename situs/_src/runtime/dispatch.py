@@ -81,6 +81,8 @@ def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | No
     found = recall(op, inputs, attrs, common.memo or here.memo)
     if found is not None:
         return run_step(*found, inputs, attrs)
+    if on_composite and (handle := _handler(inputs)) is not None:
+        return handle(op, inputs, attrs, name)
     if here.graph is not None:
         return build.apply(op, inputs, attrs, name, graph=here.graph)
     graph = graph_of(inputs)
@@ -90,6 +92,19 @@ def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | No
 
 
 Op.apply = staticmethod(apply)
+
+Handler = Callable[[Op, tuple[Any, ...], dict[str, Any], str | None], Any]
+on_composite: dict[type, Handler] = {}  # by the classes of values that ops take apart: they are installed from above
+
+
+def _handler(inputs: tuple[Any, ...]) -> Handler | None:
+    """What knows how to run an op on inputs of which one is made of several tensors."""
+    for value in inputs:
+        for item in value if type(value) is list else (value,):
+            found = on_composite.get(type(item))
+            if found is not None:
+                return found
+    return None
 
 
 def unary(op: Op) -> UnaryFunction:

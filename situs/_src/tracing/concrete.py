@@ -136,6 +136,21 @@ class ConcreteFunction:
     # What it is.
 
     @property
+    def title(self) -> str:
+        """The name of the Python function."""
+        return self._title
+
+    @property
+    def function_spec(self) -> Parameters:
+        """The parameters of the Python function."""
+        return self._parameters
+
+    @property
+    def form(self) -> Any:
+        """The form of what it returns."""
+        return self._traced.form
+
+    @property
     def graph(self) -> FunctionGraph:
         """The graph."""
         return self._traced.graph
@@ -222,6 +237,16 @@ class ConcreteFunction:
             ready = self.ready(tensors)
             self._memo.keep(args, kwargs, tensors, ready, rules)
             return ready([tensor._value for tensor in tensors])
+        return self._called_in(graph, tensors)
+
+    def run(self, tensors: Sequence[Any]) -> Any:
+        """Runs the graph on tensors that fit, one for each spec of its kind."""
+        graph = graph_for(tensors)
+        if graph is not None:
+            return self._called_in(graph, tensors)
+        return self.recorded(tensors) if here.tapes else self.ready(tensors)([tensor._value for tensor in tensors])
+
+    def _called_in(self, graph: Graph, tensors: Sequence[Any]) -> Any:
         with building(graph):
             here_too = self if self.graph.outer is graph else self._inside(graph, self.kind)
             return here_too.call_in(graph, tensors)

@@ -136,6 +136,18 @@ class Function:
             kind, tensors = self._parameters.kind(args, kwargs)
         return self._find(self._graphs, kind, None, tensors) if here.graph is None else self._in(here.graph, kind)
 
+    def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
+        """The graphs that eager code has made; that of the input signature is made now, if there is one."""
+        if self._parameters.wanted is not None and here.graph is None:
+            self.get_concrete_function()
+        return list(self._graphs)
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, ConcreteFunction]:
+        """The graphs of the function, as Keras asks for them when it saves a model."""
+        if save_type == "checkpoint":
+            return {}
+        return {f"trace_{number}": made for number, made in enumerate(self._list_all_concrete_functions())}
+
     def experimental_get_tracing_count(self) -> int:
         """How many graphs have been made."""
         return self._traces

@@ -22,6 +22,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
+from situs._src.base.tensor import is_tensor as is_one_tensor
 from situs._src.base.tree import composites, key_of, listed, made_like, named_parts
 from situs._src.ops.inner import common
 
@@ -119,6 +120,12 @@ class CompositeTensor:
     def __components__(self) -> tuple[Any, ...]:
         """What the value is made of."""
         return (self._type_spec._to_components(self),)
+
+
+@export("is_tensor")
+def is_tensor(value: object) -> bool:
+    """Whether `value` is a tensor, dense, sparse or ragged, or stands for one as a variable does."""
+    return is_one_tensor(value) or hasattr(type(value), "__apply__")
 
 
 class Described(CompositeTensor):

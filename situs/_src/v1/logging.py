@@ -53,7 +53,7 @@ if not _logger.handlers:
     _logger.addHandler(_stderr)
 
 
-@export(v1=("get_logger", "logging.get_logger"), as_is=True)
+@export("get_logger", v1=("get_logger", "logging.get_logger"), as_is=True)
 def get_logger() -> _logging.Logger:
     """The logger that all messages go to."""
     return _logger

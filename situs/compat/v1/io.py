@@ -24,10 +24,14 @@ from situs._src.ops.image_codec import extract_jpeg_shape as extract_jpeg_shape
 from situs._src.ops.image_codec import is_jpeg as is_jpeg
 from situs._src.ops.parse_example import FixedLenFeature as FixedLenFeature
 from situs._src.ops.parse_example import VarLenFeature as VarLenFeature
-from situs._src.ops.parse_example import parse_example_v1 as parse_example
-from situs._src.ops.parse_example import parse_single_example_v1 as parse_single_example
 from situs._src.ops.strings import decode_base64 as decode_base64
 from situs._src.ops.strings import encode_base64 as encode_base64
+from situs._src.ragged.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+from situs._src.ragged.parsing import RaggedFeature as RaggedFeature
+from situs._src.ragged.parsing import parse_example_v1 as parse_example
+from situs._src.ragged.parsing import parse_sequence_example as parse_sequence_example
+from situs._src.ragged.parsing import parse_single_example_v1 as parse_single_example
+from situs._src.ragged.parsing import parse_single_sequence_example as parse_single_sequence_example
 from situs._src.v1.frontend import build_graphs as _build_graphs
 from situs.io import gfile as gfile
 

@@ -10,12 +10,21 @@ from situs._src.ops.strings import join as join
 from situs._src.ops.strings import length_v1 as length
 from situs._src.ops.strings import lower as lower
 from situs._src.ops.strings import reduce_join_v1 as reduce_join
-from situs._src.ops.strings import split as split
 from situs._src.ops.strings import string_to_number as to_number
 from situs._src.ops.strings import strip as strip
 from situs._src.ops.strings import substr_v1 as substr
+from situs._src.ops.strings import to_hash_bucket_fast as to_hash_bucket_fast
 from situs._src.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
 from situs._src.ops.strings import upper as upper
+from situs._src.ragged.strings import bytes_split as bytes_split
+from situs._src.ragged.strings import ngrams as ngrams
+from situs._src.ragged.strings import split_v1 as split
+from situs._src.ragged.strings import unicode_decode as unicode_decode
+from situs._src.ragged.strings import unicode_decode_with_offsets as unicode_decode_with_offsets
+from situs._src.ragged.strings import unicode_encode as unicode_encode
+from situs._src.ragged.strings import unicode_split as unicode_split
+from situs._src.ragged.strings import unicode_split_with_offsets as unicode_split_with_offsets
+from situs._src.ragged.strings import unicode_transcode as unicode_transcode
 from situs._src.v1.frontend import build_graphs as _build_graphs
 
 _build_graphs(globals())

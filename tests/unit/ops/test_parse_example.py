@@ -133,7 +133,6 @@ def test_records_that_do_not_fit(record, features, message):
         ({"a": F([None], tf.int64)}, ValueError, "not known"),
         ({"a": F([2], tf.int32)}, TypeError, "int64, float and string"),
         ({"a": F([2], tf.float32, [1, 2, 3])}, ValueError, "3 values"),
-        ({"a": tf.io.VarLenFeature(tf.int64)}, NotImplementedError, "sparse"),
     ],
 )
 def test_features_that_cannot_be(features, error, message):

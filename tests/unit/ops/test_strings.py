@@ -19,15 +19,15 @@ from situs._src.ops.strings import (
     length,
     lower,
     reduce_join,
-    split,
     strip,
     substr,
     to_number,
     upper,
 )
+from situs._src.ragged.strings import split
 from situs._src.runtime.eager.convert import to_tensor
 from situs._src.variables.eager import Variable
-from situs.errors import InvalidArgumentError, OutOfRangeError, SitusError, UnimplementedError
+from situs.errors import InvalidArgumentError, OutOfRangeError, SitusError
 
 AB = [["a", "b"], ["c", "d"]]
 EMPTY = np.array([], dtype=object)
@@ -371,10 +371,9 @@ def test_split_of_a_scalar(value, options, expected):
     assert text(split(value, **options)) == expected
 
 
-def test_split_takes_tensors_and_refuses_rows():
+def test_split_takes_tensors_and_rows():
     assert text(split(to_tensor("a,b"), to_tensor(","))) == [b"a", b"b"]
-    with pytest.raises(UnimplementedError, match=r"no ragged tensors\. Split the elements one by one"):
-        split(["a b", "c"])
+    assert split(["a b", "c"]).to_list() == [[b"a", b"b"], [b"c"]]
     with pytest.raises(InvalidArgumentError, match="sep must be a scalar"):
         split("a b", sep=[" "])
     with pytest.raises(TypeError, match="Cannot convert 3"):

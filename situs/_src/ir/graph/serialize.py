@@ -69,6 +69,23 @@ def to_graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) 
     return made
 
 
+def to_function_defs(name: str, graph: FunctionGraph) -> list[FunctionDef]:
+    """The graph of a function as a message, which comes last, after the functions that its operations hold.
+
+    Variables of eager code are written as variables without a value.
+
+    Args:
+        name: A name for the function.
+        graph: Its graph, which takes nothing from a graph around it.
+
+    Raises:
+        InvalidArgumentError: an attribute is a Python object, such as the function of a ``py_func``.
+    """
+    writer = _Writer(strict=True, with_cells=False)
+    writer.add_function(name, graph)
+    return writer.functions
+
+
 Entries = dict[str, AttrValue]
 Variants = dict[tuple[object, ...], tuple[NodeDef, Entries]]
 
@@ -80,9 +97,10 @@ class _Writer:
     copied for the others: that takes a third of the time of setting them one by one.
     """
 
-    def __init__(self, strict: bool, add_shapes: bool = False) -> None:
+    def __init__(self, strict: bool, add_shapes: bool = False, with_cells: bool = True) -> None:
         self.strict = strict
         self.add_shapes = add_shapes
+        self.with_cells = with_cells  # which refuses the variables of eager code
         self.functions: list[FunctionDef] = []
         self._alike: dict[tuple[Any, ...], tuple[NodeDef, Variants]] = {}
         self._extras: dict[tuple[Any, ...], AttrValue] = {}
@@ -123,7 +141,7 @@ class _Writer:
         """What the dtypes and attributes of a node are written as."""
         entries: Entries = {name: AttrValue(type=dtype.as_datatype_enum) for name, dtype in node.types.items()}
         for name, value in node.attrs.items():
-            if name in node.types:
+            if name in node.types or (name == "cell" and not self.with_cells):
                 continue
             if graphs := _graphs_in(value):
                 entries[name] = self._functions(node, name, graphs, prefix, isinstance(value, (list, tuple)))
@@ -161,18 +179,20 @@ class _Writer:
         names = [f"{prefix}{node.name}:{name}" + (f":{number}" if listed else "") for number in range(len(graphs))]
         if self.strict:
             for function, graph in zip(names, graphs, strict=True):
-                self._add_function(function, graph, node)
+                self.add_function(function, graph, node)
         if listed:
             return attr_list("func", [NameAttrList(name=function) for function in names])
         return AttrValue(func={"name": names[0]})
 
-    def _add_function(self, name: str, graph: FunctionGraph, holder: Operation) -> None:
+    def add_function(self, name: str, graph: FunctionGraph, holder: Operation | None = None) -> None:
+        """Writes the graph of a function, after those that it holds; what it captures are inputs of `holder`."""
         made = FunctionDef()
         made.signature.name = name
         made.attr["_compares_elements"].b = graph.compares_elements
         for tensor in [*graph.arguments, *graph.captures.values()]:
             made.signature.input_arg.add(name=tensor.op.name, type=tensor.dtype.as_datatype_enum, is_ref=tensor.is_ref)
         for number, outside in enumerate(graph.captures, start=len(graph.arguments)):
+            assert holder is not None, "a function by itself captures nothing"
             made.arg_attr[number].attr["_capture"].i = _position(outside, holder)
         for number, tensor in enumerate(graph.results):
             made.signature.output_arg.add(name=f"result_{number}", type=tensor.dtype.as_datatype_enum)

@@ -1,0 +1,9 @@
+"""``tf.lookup.experimental`` of TensorFlow 1: functions add to the default graph."""
+
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.lookup.tables import DenseHashTable as DenseHashTable
+from situs._src.lookup.tables import MutableHashTable as MutableHashTable
+from situs._src.v1.frontend import build_graphs as _build_graphs
+
+_build_graphs(globals())

@@ -1,0 +1,12 @@
+"""``tf.types.experimental`` of TensorFlow 1: functions add to the default graph."""
+
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.tracing.types import Callable as Callable
+from situs._src.tracing.types import ConcreteFunction as ConcreteFunction
+from situs._src.tracing.types import GenericFunction as GenericFunction
+from situs._src.tracing.types import GenericFunction as PolymorphicFunction
+from situs._src.tracing.types import TensorLike as TensorLike
+from situs._src.v1.frontend import build_graphs as _build_graphs
+
+_build_graphs(globals())
