@@ -88,6 +88,7 @@ NAMESPACES = {
     "raw_ops": "every op as a function of keywords, under TensorFlow's name for it.",
     "random": "random numbers with reproducible seeds.",
     "random.experimental": "generators under the name they had before.",
+    "signal": "sounds and other signals: Fourier transforms, frames, windows, features.",
     "strings": "strings, on the CPU.",
     "summary": "values for TensorBoard, written as they are made.",
     "summary.experimental": "the step of summaries that are given none, and the parts of other summaries.",
@@ -117,6 +118,7 @@ IN_V1 = {
     "mixed_precision": "scaled losses.",
     "python_io": "records under the names they had before.",
     "ragged": "rows of different lengths as plain values.",
+    "spectral": "the transforms of ``tf.signal`` under the names they had before.",
     "train.queue_runner": "threads that keep a queue full.",
 }
 

@@ -26,6 +26,7 @@ from situs import optimizers as optimizers
 from situs import queue as queue
 from situs import random as random
 from situs import raw_ops as raw_ops
+from situs import signal as signal
 from situs import strings as strings
 from situs import summary as summary
 from situs import test as test

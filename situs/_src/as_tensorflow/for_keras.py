@@ -20,7 +20,7 @@ from situs._src.base.errors import UnimplementedError, show_as
 from situs._src.ir.graph.function import FunctionGraph
 
 # Namespaces of TensorFlow that Situs does not have yet.
-LATER = ("lite", "lookup", "profiler", "quantization", "ragged", "saved_model", "sets", "signal", "sparse")
+LATER = ("lite", "lookup", "profiler", "quantization", "ragged", "saved_model", "sets", "sparse")
 
 
 class FuncGraph(FunctionGraph):
@@ -74,6 +74,9 @@ class Context:
 
     def ensure_initialized(self) -> None:
         """Does nothing: devices are made when they are first used."""
+
+    def clear_kernel_cache(self) -> None:
+        """Does nothing: kernels are functions, and none is kept with a state."""
 
 
 _context = Context()

@@ -206,6 +206,16 @@ from situs._src.ops.diagonal import set_diag as matrix_set_diag
 from situs._src.ops.diagonal import tensor_diag as diag
 from situs._src.ops.diagonal import tensor_diag_part as diag_part
 from situs._src.ops.diagonal import trace as trace
+from situs._src.ops.fourier import fft as fft
+from situs._src.ops.fourier import fft2d as fft2d
+from situs._src.ops.fourier import fft3d as fft3d
+from situs._src.ops.fourier import fftnd as fftnd
+from situs._src.ops.fourier import ifft as ifft
+from situs._src.ops.fourier import ifft2d as ifft2d
+from situs._src.ops.fourier import ifft3d as ifft3d
+from situs._src.ops.fourier import ifftnd as ifftnd
+from situs._src.ops.fourier import irfftnd as irfftnd
+from situs._src.ops.fourier import rfftnd as rfftnd
 from situs._src.ops.functional import foldl as foldl
 from situs._src.ops.functional import foldr as foldr
 from situs._src.ops.functional import map_fn as map_fn
@@ -517,6 +527,8 @@ from situs.compat.v1 import python_io as python_io
 from situs.compat.v1 import queue as queue
 from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
+from situs.compat.v1 import signal as signal
+from situs.compat.v1 import spectral as spectral
 from situs.compat.v1 import strings as strings
 from situs.compat.v1 import summary as summary
 from situs.compat.v1 import train as train
