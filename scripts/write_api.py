@@ -45,6 +45,7 @@ NAMESPACES = {
     "data.experimental": "bringing elements to devices, and names from before they were methods.",
     "debugging": "the placement log, and assertions about tensors.",
     "dtypes": "what the elements of tensors are, and casting.",
+    "dtypes.experimental": "numbers of eight bits, which are kept and cast but not computed with.",
     "errors": "every error that Situs raises on purpose. `situs._src.base.errors` draws their tree.",
     "experimental": "what may still change.",
     "experimental.numpy": "names of NumPy on tensors, as far as Keras uses them.",

@@ -10,7 +10,6 @@ _INSTEAD = {
     "lookup": "",
     "ragged": "pad to one length: tf.data.Dataset.padded_batch",
     "saved_model": "save variables with tf.train.Checkpoint or tf.compat.v1.train.Saver",
-    "signal": "",
     "sparse": "use dense tensors, or tf.IndexedSlices for rows",
     "ConditionalAccumulator": "sum gradients with tf.add_n, or in a variable",
     "string_split": "split scalars with tf.strings.split: there are no sparse tensors",

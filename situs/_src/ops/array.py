@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs._src.base.dtype import ALL, FIXED, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
+from situs._src.base.dtype import ALL, FIXED, FLOAT8, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
 from situs._src.base.dtype import bool as bool_
 from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError
 from situs._src.base.export import export
@@ -281,8 +281,8 @@ def _itself(x: Any) -> Any:
 
 
 _ITSELF = frozenset({ALIAS, SIZE_ARITHMETIC, FOLDABLE, MOVES})
-_identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED, traits=_ITSELF)
-_stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED, traits=_ITSELF)
+_identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED | FLOAT8, traits=_ITSELF)
+_stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED | FLOAT8, traits=_ITSELF)
 find_op("Identity").passes_gradients()
 find_op("StopGradient").stops_gradients()
 _ensure_shape = op("EnsureShape", "input: T -> output: T", shape=UNKNOWN)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs._src.base.dtype import ALL, FIXED, INTEGER, NUMERIC, REAL, STRING, WIDE_UNSIGNED
+from situs._src.base.dtype import FIXED, INTEGER, NUMERIC, REAL, STRING, WIDE_UNSIGNED
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets, broadcast
@@ -26,10 +26,10 @@ from situs._src.runtime.dispatch import BinaryFunction
 # Comparison.
 
 equal = export("equal", "math.equal")(
-    binary("Equal", torch.eq, ALL, "Says where x equals y.", gpu=FIXED, result="bool")
+    binary("Equal", torch.eq, FIXED | STRING, "Says where x equals y.", gpu=FIXED, result="bool")
 )
 not_equal = export("not_equal", "math.not_equal")(
-    binary("NotEqual", torch.ne, ALL, "Says where x differs from y.", gpu=FIXED, result="bool")
+    binary("NotEqual", torch.ne, FIXED | STRING, "Says where x differs from y.", gpu=FIXED, result="bool")
 )
 less = export("less", "math.less")(binary("Less", torch.lt, REAL, "Says where x < y.", wide=np.less, result="bool"))
 less_equal = export("less_equal", "math.less_equal")(
