@@ -87,6 +87,7 @@ NAMESPACES = {
     "python.client.timeline": "traces of sessions for Chrome's viewer.",
     "queue": "queues.",
     "raw_ops": "every op as a function of keywords, under TensorFlow's name for it.",
+    "quantization": "numbers rounded to few bits.",
     "random": "random numbers with reproducible seeds.",
     "random.experimental": "generators under the name they had before.",
     "signal": "sounds and other signals: Fourier transforms, frames, windows, features.",

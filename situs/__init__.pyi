@@ -23,6 +23,7 @@ from situs import metrics as metrics
 from situs import nest as nest
 from situs import nn as nn
 from situs import optimizers as optimizers
+from situs import quantization as quantization
 from situs import queue as queue
 from situs import random as random
 from situs import raw_ops as raw_ops

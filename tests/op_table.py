@@ -437,6 +437,12 @@ row("signal.mdct", f32(*range(8)), 4, refuses="unknown")
 row("signal.inverse_mdct", f32([1, 2], [3, 4]), refuses="unknown")
 row("signal.mfccs_from_log_mel_spectrograms", X, refuses="unknown")
 row("signal.linear_to_mel_weight_matrix", 4, 9)
+row("quantization.fake_quant_with_min_max_args", X, -3.0, 6.0)
+row("quantization.fake_quant_with_min_max_args_gradient", X, Y, -3.0, 6.0)
+row("quantization.fake_quant_with_min_max_vars", X, np.float32(-3), np.float32(6))
+row("quantization.fake_quant_with_min_max_vars_gradient", X, Y, np.float32(-3), np.float32(6))
+row("quantization.fake_quant_with_min_max_vars_per_channel", X, ROW - 3, ROW + 6)
+row("quantization.fake_quant_with_min_max_vars_per_channel_gradient", X, Y, ROW - 3, ROW + 6)
 
 # Images.
 rows("image_filter", "resize_bicubic resize_area", IMAGE, Host([3, 5]))

@@ -22,6 +22,9 @@ SECOND_ORDER = "a gradient op; TensorFlow has no gradient of it either"
 WITHOUT = {
     "Bitcast": NONE_IN_TENSORFLOW,
     "DenseBincount": NONE_IN_TENSORFLOW,
+    "FakeQuantWithMinMaxArgsGradient": SECOND_ORDER,
+    "FakeQuantWithMinMaxVarsGradient": SECOND_ORDER,
+    "FakeQuantWithMinMaxVarsPerChannelGradient": SECOND_ORDER,
     "IgammaGradA": SECOND_ORDER,
     "LRNGrad": SECOND_ORDER,
     "DatasetCardinality": NONE_IN_TENSORFLOW,

@@ -20,7 +20,7 @@ from situs._src.base.errors import UnimplementedError, show_as
 from situs._src.ir.graph.function import FunctionGraph
 
 # Namespaces of TensorFlow that Situs does not have yet.
-LATER = ("lite", "lookup", "profiler", "quantization", "ragged", "saved_model", "sets", "sparse")
+LATER = ("lite", "lookup", "profiler", "ragged", "saved_model", "sets", "sparse")
 
 
 class FuncGraph(FunctionGraph):

@@ -326,6 +326,16 @@ from situs._src.ops.printing import print as print
 from situs._src.ops.python_function import numpy_function as numpy_function
 from situs._src.ops.python_function import py_func as py_func
 from situs._src.ops.python_function import py_function as py_function
+from situs._src.ops.quantization import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from situs._src.ops.quantization import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
+from situs._src.ops.quantization import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from situs._src.ops.quantization import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
+from situs._src.ops.quantization import (
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+)
+from situs._src.ops.quantization import (
+    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+)
 from situs._src.ops.queue_base import QueueBase as QueueBase
 from situs._src.ops.random import gamma as random_gamma
 from situs._src.ops.random import multinomial as multinomial
@@ -524,6 +534,7 @@ from situs.compat.v1 import metrics as metrics
 from situs.compat.v1 import mixed_precision as mixed_precision
 from situs.compat.v1 import nn as nn
 from situs.compat.v1 import python_io as python_io
+from situs.compat.v1 import quantization as quantization
 from situs.compat.v1 import queue as queue
 from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
