@@ -21,7 +21,7 @@ from situs._src.base.dtype import bool as bool_
 from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
-from situs._src.base.tensor import Tensor
+from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.attribute import as_bool, as_word, is_plain, plain
@@ -176,7 +176,17 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
             return _reshape(tensor, shape, name=name) if made is None else made
         if any(size is None for size in shape):
             raise ArgumentError(f"None values not supported: a shape of reshape has -1 for one size, got {shape!r}.")
+        shape = [_whole(size) for size in shape]
     return _reshape(tensor, shape, name=name)
+
+
+def _whole(size: Any) -> Any:
+    """A size of a list; a tensor of floating-point numbers among them is cut to integers, as TensorFlow packs them."""
+    if is_tensor(size) and size.dtype.is_floating:
+        from situs._src.ops.cast import cast
+
+        return cast(size, int32)
+    return size
 
 
 # Shape, ShapeN, Size, Rank: the results lie on the host.

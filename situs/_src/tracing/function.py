@@ -29,7 +29,7 @@ from situs._src.ir.graph.graph import Graph
 from situs._src.ops.inner import building, graph_for
 from situs._src.placement.candidates import Assignment
 from situs._src.tracing import hooks
-from situs._src.tracing.autograph.calls import converted
+from situs._src.tracing.autograph.calls import requested
 from situs._src.tracing.concrete import ConcreteFunction
 from situs._src.tracing.kind import Kind
 from situs._src.tracing.memo import Memo
@@ -84,7 +84,7 @@ class Function:
         self._autograph = autograph
         self._reduce_retracing = reduce_retracing
         self._parameters = Parameters(python_function, input_signature)
-        self._traced_function = converted(python_function) if autograph else python_function
+        self._traced_function = requested(python_function) if autograph else python_function
         self._graphs = Traces()
         self._memo = Memo()
         self._traces = 0

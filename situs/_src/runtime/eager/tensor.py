@@ -37,7 +37,7 @@ class EagerTensor(Tensor):
     """A tensor with a value. Made by ops, by ``tf.constant`` and by ``tf.convert_to_tensor``."""
 
     # No ``__dict__``: it would cost every op 24 ns. What Keras leaves on a tensor has slots of its own.
-    __slots__ = ("_keras_logits", "_keras_mask", "_key", "_made_by", "_part_of", "_place", "_value")
+    __slots__ = ("_keras_logits", "_keras_mask", "_key", "_made_by", "_part_of", "_place", "_value", "trainable")
     _value: Value
     _place: Place
     _made_by: Assignment | None
