@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import importlib.util
 import json
 import os
 import signal
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -25,6 +27,30 @@ else:
     import torch  # noqa: F401 - before TensorFlow: the other way round the two do not get along
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
+
+
+class _LackingClass(type):
+    """The class of what is in a package that is not installed: nothing is one of these, and they can do nothing."""
+
+    def __getattr__(cls, name: str) -> object:
+        raise ModuleNotFoundError(f"No module named {cls.__module__!r}", name=cls.__module__)
+
+    def __call__(cls, *args: object, **kwargs: object) -> object:
+        raise ModuleNotFoundError(f"No module named {cls.__module__!r}", name=cls.__module__)
+
+
+class _Lacking(ModuleType):
+    """Stands for a package that some files of tests import and few of their tests use: these fail, and say why."""
+
+    def __getattr__(self, name: str) -> object:
+        if name[:1].isupper():
+            return _LackingClass(name, (), {"__module__": self.__name__})
+        raise ModuleNotFoundError(f"No module named {self.__name__!r}", name=self.__name__)
+
+
+for _package in ("grain", "jax"):
+    if importlib.util.find_spec(_package) is None:
+        sys.modules[_package] = _Lacking(_package)
 LIMIT = int(os.environ.get("SITUS_KERAS_TESTS_LIMIT", "900"))  # seconds a file may take
 sys.modules["conftest"] = sys.modules[__name__]
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,7 @@ class Verdict:
     skipped: int = 0
     expected: Counter[str] = field(default_factory=Counter)  # failures by their reasons
     as_tensorflow: int = 0  # failures that TensorFlow has too
+    lacking: Counter[str] = field(default_factory=Counter)  # failures for want of a package, by its name
     unexpected: dict[str, str] = field(default_factory=dict)  # failures that no list has, with the last words of each
     surprising: dict[str, str] = field(default_factory=dict)  # listed, and passed; with the reasons
 
@@ -85,6 +87,8 @@ def judge(outcomes: dict[str, dict[str, str]], expected: Listed, of_tensorflow: 
                 verdict.surprising[test] = known
         elif found["outcome"] != "failed":
             verdict.skipped += 1
+        elif (package := _lacking(found.get("why", ""))) is not None:
+            verdict.lacking[package] += 1
         elif theirs is not None:
             verdict.as_tensorflow += 1
         elif known is not None:
@@ -92,6 +96,12 @@ def judge(outcomes: dict[str, dict[str, str]], expected: Listed, of_tensorflow: 
         else:
             verdict.unexpected[test] = _last_words(found.get("why", ""))
     return verdict
+
+
+def _lacking(why: str) -> str | None:
+    """The package that is not installed and that a test needs; None if it failed for another reason."""
+    found = re.search(r"ModuleNotFoundError: No module named '(\w+)", _last_words(why))
+    return None if found is None or found[1] in ("tensorflow", "keras", "situs") else found[1]
 
 
 def _last_words(why: str) -> str:
@@ -216,7 +226,8 @@ def main() -> int:
         print(f"FAILS: {test}\n       {words}")
     print(
         f"{verdict.passed} passed, {verdict.expected.total()} failed as expected, {len(verdict.unexpected)} failed, "
-        f"{verdict.skipped} skipped; {verdict.as_tensorflow} fail on TensorFlow too and are not counted. "
+        f"{verdict.skipped} skipped; not counted: {verdict.as_tensorflow} that fail on TensorFlow too, and "
+        f"{verdict.lacking.total()} for want of packages ({', '.join(verdict.lacking) or 'none'}). "
         f"Of those that TensorFlow passes, {100 * verdict.share:.1f} % pass."
     )
     return 1 if verdict.unexpected else 0
