@@ -102,6 +102,12 @@ def _tracking() -> dict[str, Any]:
     return {name: getattr(tracking, name) for name in names}
 
 
+def _type_spec_registry() -> dict[str, Any]:
+    from situs._src.tracing import extension_type
+
+    return {"get_name": extension_type.name_of_spec, "lookup": extension_type.named_spec}
+
+
 def _data_structures() -> dict[str, Any]:
     from situs._src.checkpoints import tracking
 
@@ -136,7 +142,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
         "executing_eagerly": _context.executing_eagerly,
         "num_gpus": _context.num_gpus,
     },
-    "python.framework.type_spec_registry": dict,
+    "python.framework.type_spec_registry": _type_spec_registry,
     "python.ops.linalg": dict,
     "python.ops.linalg.sparse": dict,
     "python.ops.linalg.sparse.sparse_csr_matrix_ops": dict,
