@@ -79,7 +79,11 @@ def _transform(x: torch.Tensor, kind: str, lengths: Sequence[int], axes: Sequenc
     wanted = _result_shape(TensorShape(x.shape), lengths, axes, kind == "rfftn")
     sizes = [int(size or 0) for size in wanted]
     if not x.numel() or 0 in sizes:
-        made = {"rfftn": complex_dtype_of, "irfftn": real_dtype_of}.get(kind, lambda given: given)(x.dtype)
+        made = x.dtype
+        if kind == "rfftn":
+            made = complex_dtype_of(x.dtype)
+        elif kind == "irfftn":
+            made = real_dtype_of(x.dtype)
         return torch.zeros(sizes, dtype=made, device=x.device)
     function: Callable[..., torch.Tensor] = getattr(torch.fft, kind)
     return function(x, [int(length) for length in lengths], list(axes))
@@ -97,8 +101,9 @@ def real_dtype_of(whole: torch.dtype) -> torch.dtype:
 
 def _declare(name: str, kind: str, signature: str, rank: int | None) -> Op:
     """An op, with its shape rule and kernel, along its last `rank` axes, or those it is told."""
-    types = {"Treal": _REAL} if "Treal" in signature else {}
-    declared = op(name, signature, **types, **({"Tcomplex": COMPLEX} if "Tcomplex" in signature else {}))
+    known = {"Treal": _REAL, "Tcomplex": COMPLEX}
+    types: dict[str, Any] = {name: dtypes for name, dtypes in known.items() if name in signature}
+    declared = op(name, signature, **types)
     given = list(range(-rank, 0)) if rank else None
 
     def places(shape: TensorShape, axes: Any) -> list[int] | None:

@@ -15,6 +15,7 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.ir.registry.op import Op
 from situs._src.ops.attribute import as_bool, as_float, as_int
 from situs._src.ops.define import CPU, GPU, op
 
@@ -134,7 +135,7 @@ def _check_ends(inputs: TensorShape, min: TensorShape, max: TensorShape, rank: i
         raise InvalidArgumentError("Shape must be at least rank 1 but is rank 0: there are no channels")
 
 
-def _declare(forth: Any, back: Any, rank: int) -> None:
+def _declare(forth: Op, back: Op, rank: int) -> None:
     @forth.shape
     def _forth_shape(inputs: TensorShape, min: TensorShape, max: TensorShape, **attrs: Any) -> TensorShape:
         _check_ends(inputs, min, max, rank)
@@ -178,7 +179,7 @@ def _declare(forth: Any, back: Any, rank: int) -> None:
     def _gradient(
         grad: Tensor, inputs: Tensor, min: Tensor, max: Tensor, *, num_bits: int, narrow_range: bool
     ) -> tuple[Tensor, ...]:
-        made: tuple[Tensor, ...] = back(grad, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
+        made: Any = back(grad, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
         return tuple(made)
 
 
@@ -263,8 +264,8 @@ def fake_quant_with_min_max_vars_gradient(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What flows back through `fake_quant_with_min_max_vars` to the inputs, to `min` and to `max`."""
-    first, second, third = _vars_grad(gradients, inputs, min, max, **_bits(num_bits, narrow_range), name=name)
-    return first, second, third
+    made: Any = _vars_grad(gradients, inputs, min, max, **_bits(num_bits, narrow_range), name=name)
+    return made[0], made[1], made[2]
 
 
 @export(
@@ -295,5 +296,5 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What flows back through `fake_quant_with_min_max_vars_per_channel` to the inputs, to `min` and to `max`."""
-    first, second, third = _channels_grad(gradients, inputs, min, max, **_bits(num_bits, narrow_range), name=name)
-    return first, second, third
+    made: Any = _channels_grad(gradients, inputs, min, max, **_bits(num_bits, narrow_range), name=name)
+    return made[0], made[1], made[2]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
@@ -332,9 +333,9 @@ _binomial.shape(_ending_in_both_shapes)
 
 @_binomial.kernel(CPU, GPU)
 def _binomial_kernel(shape: Any, seed: Any, counts: torch.Tensor, probs: torch.Tensor, *, dtype: DType) -> torch.Tensor:
-    count, prob = torch.broadcast_tensors(counts, probs)
-    sizes = _leading(shape, seed, count) + tuple(count.shape)
-    whole = [each.expand(sizes).contiguous() for each in (count, prob)]
+    both = np.broadcast_shapes(counts.shape, probs.shape)
+    sizes = _leading(shape, seed, counts.expand(both)) + tuple(both)
+    whole = [each.expand(sizes).contiguous() for each in (counts, probs)]
     return random.draw_binomial(whole[0], whole[1], dtype, _source(seed, counts.device))
 
 

@@ -303,7 +303,7 @@ class ExtensionType(CompositeTensor, metaclass=_Maker):
 
     def __ne__(self, other: object) -> Any:
         same = self == other
-        return ~same if is_tensor(same) else not same  # type: ignore[operator]
+        return ~same if is_tensor(same) else not same
 
     __hash__ = None  # type: ignore[assignment]  # equality is a tensor
 
