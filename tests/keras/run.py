@@ -179,6 +179,7 @@ def _read(lines: Iterable[str]) -> dict[str, dict[str, str]]:
     """The outcomes by id. A test that fails twice, in itself and when it is cleaned up after, has failed."""
     outcomes: dict[str, dict[str, str]] = {}
     for line in map(json.loads, lines):
+        line["id"] = re.sub(r"\s*at\s*0x[0-9a-f]+", "", line["id"])  # the address of a function, in a name
         if outcomes.get(line["id"], {}).get("outcome") != "failed":
             outcomes[line["id"]] = line
     return outcomes
