@@ -13,6 +13,7 @@ from situs._src.ops.strings import reduce_join as reduce_join
 from situs._src.ops.strings import split as split
 from situs._src.ops.strings import strip as strip
 from situs._src.ops.strings import substr as substr
+from situs._src.ops.strings import to_hash_bucket_fast as to_hash_bucket_fast
 from situs._src.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
 from situs._src.ops.strings import to_number as to_number
 from situs._src.ops.strings import upper as upper

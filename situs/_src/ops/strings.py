@@ -35,6 +35,7 @@ from situs._src.ops.array import reshape
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.constant import convert_to_tensor, kept_number
 from situs._src.ops.define import CPU, of_sizes, op, same_shape
+from situs._src.ops.farmhash import fingerprint
 from situs._src.ops.join import unstack
 from situs._src.ops.reduce import EVERY_AXIS
 from situs._src.ops.siphash import siphash
@@ -795,6 +796,43 @@ def to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | No
         raise DTypeError(f"Expected list for 'key' argument to 'string_to_hash_bucket_strong' Op, not {shown(key)}.")
     numbers = tuple(as_int(each, "key") for each in key)
     return _strong(input, num_buckets=count, key=numbers, name=name)
+
+
+_fast = op("StringToHashBucketFast", "input: string -> output: int64", num_buckets=1)
+
+
+@_fast.shape
+def _fast_shape(input: TensorShape, *, num_buckets: int) -> TensorShape:
+    if num_buckets < 1:
+        raise ArgumentError(
+            f"Attr 'num_buckets' of 'StringToHashBucketFast' Op passed {num_buckets} less than minimum 1."
+        )
+    return input
+
+
+@_fast.kernel(CPU)
+def _fast_kernel(input: Array, *, num_buckets: int) -> torch.Tensor:
+    found = [fingerprint(item) % num_buckets for item in input.ravel().tolist()]
+    return torch.tensor(found, dtype=torch.int64).reshape(input.shape)
+
+
+@export("strings.to_hash_bucket_fast", v1=("string_to_hash_bucket_fast", "strings.to_hash_bucket_fast"))
+def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+    """Puts strings into buckets by a hash that is the same in all programs.
+
+    Args:
+        input: Strings.
+        num_buckets: How many buckets there are.
+        name: A name for the op.
+
+    Returns:
+        The number of the bucket of each string, int64.
+
+    Example:
+        >>> to_hash_bucket_fast(["Hello", "TensorFlow", "2.x"], 3).numpy().tolist()
+        [0, 2, 2]
+    """
+    return _fast(input, num_buckets=as_int(num_buckets, "num_buckets"), name=name)
 
 
 _encode_base64 = op("EncodeBase64", "input: string -> output: string", pad=False)

@@ -401,6 +401,7 @@ from situs._src.ops.strings import reduce_join_v1 as reduce_join
 from situs._src.ops.strings import string_to_number as string_to_number
 from situs._src.ops.strings import strip as string_strip
 from situs._src.ops.strings import substr_v1 as substr
+from situs._src.ops.strings import to_hash_bucket_fast as string_to_hash_bucket_fast
 from situs._src.ops.strings import to_hash_bucket_strong as string_to_hash_bucket_strong
 from situs._src.ops.tensor_proto import get_static_value as get_static_value
 from situs._src.ops.tensor_proto import make_ndarray as make_ndarray

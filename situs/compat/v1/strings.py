@@ -14,6 +14,7 @@ from situs._src.ops.strings import split as split
 from situs._src.ops.strings import string_to_number as to_number
 from situs._src.ops.strings import strip as strip
 from situs._src.ops.strings import substr_v1 as substr
+from situs._src.ops.strings import to_hash_bucket_fast as to_hash_bucket_fast
 from situs._src.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
 from situs._src.ops.strings import upper as upper
 from situs._src.v1.frontend import build_graphs as _build_graphs
