@@ -254,3 +254,11 @@ def test_a_field_without_a_value():
 
     with pytest.raises(TypeError, match="field 'y' has no value"):
         Half()
+
+
+def test_a_kind_and_tensors_make_a_value():
+    flat = tf.nest.flatten(M, expand_composites=True)
+    made = tf.nest.pack_sequence_as(tf.type_spec_from_value(M), flat, expand_composites=True)
+    assert plain(made) == plain(M)
+    with pytest.raises(ValueError, match="Structure had 2 atoms, but flat_sequence had 1 items"):
+        tf.nest.pack_sequence_as(tf.type_spec_from_value(M), flat[:1], expand_composites=True)
