@@ -173,6 +173,15 @@ def _name(type_: Any) -> str:
 class _Maker(type):
     """The class of the classes: it makes a value, checks it, and lets it not change any more."""
 
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(name, bases, namespace)
+        if "_has_fields" not in namespace:
+            frame = sys._getframe(1)  # where the class is written: names in quotes mean what they mean there
+            try:
+                cls._fields({**frame.f_globals, **frame.f_locals})
+            except NameError:  # a class that stands further down: it is looked up when there is a value
+                pass
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         value = super().__call__(*args, **kwargs)
         state = value.__dict__
@@ -187,15 +196,15 @@ class _Maker(type):
         value.__validate__()
         return value
 
-    def _fields(cls) -> tuple[_Field, ...]:
+    def _fields(cls, names: dict[str, Any] | None = None) -> tuple[_Field, ...]:
         """The fields of a class, those of the classes above first. Names in annotations are looked up when they can."""
         known: tuple[_Field, ...] | None = cls.__dict__.get("_known_fields")
         if known is None:
             by_name: dict[str, _Field] = {}
             for above in reversed(cls.__mro__):
-                if isinstance(above, _Maker) and above.__module__ != __name__:
+                if isinstance(above, _Maker) and "_has_fields" not in vars(above):
                     for name, annotation in inspect.get_annotations(above).items():
-                        type_ = _evaluated(annotation, above, name)
+                        type_ = _evaluated(annotation, above, name, names)
                         by_name[name] = _Field(name, type_, cls.__dict__.get(name, getattr(cls, name, _MISSING)))
             known = tuple(by_name.values())
             for field in known:
@@ -204,7 +213,7 @@ class _Maker(type):
         return known
 
 
-def _evaluated(annotation: Any, owner: type, name: str) -> Any:
+def _evaluated(annotation: Any, owner: type, name: str, names: dict[str, Any] | None) -> Any:
     """An annotation without names in quotes, wherever they stand in it."""
     if isinstance(annotation, typing.ForwardRef):
         annotation = annotation.__forward_arg__
@@ -212,13 +221,13 @@ def _evaluated(annotation: Any, owner: type, name: str) -> Any:
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
         if origin is typing.Literal or not any(isinstance(part, (str, typing.ForwardRef)) for part in arguments):
             return annotation
-        parts = tuple([_evaluated(part, owner, name) for part in arguments])
+        parts = tuple([_evaluated(part, owner, name, names) for part in arguments])
         if origin in (typing.Union, types.UnionType):
             return functools.reduce(operator.or_, parts)
         return Mapping[parts] if origin is Mapping else tuple[parts]  # type: ignore[valid-type,misc]
     module = sys.modules.get(owner.__module__)
     try:
-        return eval(annotation, dict(vars(module)) if module else {}, {owner.__name__: owner})
+        return eval(annotation, (dict(vars(module)) if module else {}) | (names or {}), {owner.__name__: owner})
     except NameError as error:
         raise NameError(f"In field {name!r} of {owner.__name__}: {error}, in the annotation {annotation!r}.") from None
 
@@ -243,6 +252,7 @@ class ExtensionType(CompositeTensor, metaclass=_Maker):
     """
 
     Spec: Any
+    _has_fields = False  # of its own
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Makes the class of the kinds of a new class's values."""
@@ -261,10 +271,6 @@ class ExtensionType(CompositeTensor, metaclass=_Maker):
         bases = (ExtensionTypeSpec,) if given is None else (given, ExtensionTypeSpec)
         cls.Spec = type("Spec", bases, {"value_class": cls, "__qualname__": f"{cls.__qualname__}.Spec"})
         cls.Spec.__module__ = cls.__module__
-        try:
-            cls._fields()
-        except NameError:  # a class that stands further down: it is looked up when there is a value
-            pass
         if "__name__" in cls.__dict__:
             _by_name[str(cls.__dict__["__name__"])] = cls.Spec
 
