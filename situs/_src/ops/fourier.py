@@ -367,12 +367,14 @@ def _any_axes(key: str, what: str) -> Callable[..., Tensor]:
             raise ArgumentError(f"{key}FFTND requires {allowed} inputs, got: {given!r}")
         if norm not in (None, "backward", "forward", "ortho"):
             raise ArgumentError(f"norm must be 'backward', 'forward', 'ortho' or None, got {norm!r}.")
-        if given.shape.rank is None:
-            raise ArgumentError(f"{key}FFTND needs a tensor whose rank is known, got {given!r}")
+        if not given.shape.rank:
+            raise ArgumentError(f"{key}FFTND needs a tensor with axes, whose rank is known, got {given!r}")
         if axes is None:
             count = given.shape.rank if fft_length is None else int(convert_to_tensor(fft_length).shape[0] or 0)
             axes = list(range(-count, 0))
         places = _axes_of(plain(axes, "axes"), given.shape.rank)
+        if not places:
+            raise ArgumentError(f"{key}FFTND needs one axis or more, got axes {axes!r}.")
         if fft_length is not None:
             lengths = _as_lengths(fft_length, len(places))
         else:

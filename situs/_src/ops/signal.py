@@ -14,7 +14,7 @@ import numpy as np
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import FLOATING, DType, as_dtype
-from situs._src.base.errors import ArgumentError
+from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -53,9 +53,12 @@ def _whole(value: Any, name: str) -> Any:
             return cast(given, dt.int32)
         return int(np.asarray(plain(given, name)))
     try:
-        return as_int(value, name)
+        number = as_int(value, name)
     except TypeError:
-        raise ArgumentError(f"{name} must be an integer, got {value!r}.") from None
+        raise ArgumentError(f"{name} must be an integer, got {shown(value)}.") from None
+    if abs(number) > dt.int32.max:
+        raise ArgumentError(f"{name} must fit int32, got {shown(value)}.")
+    return number
 
 
 def _positive(value: Any, name: str) -> Any:
@@ -555,10 +558,14 @@ def linear_to_mel_weight_matrix(
     """
     wanted = _as_floating(dtype, "linear_to_mel_weight_matrix")
     bands, bins = as_int(num_mel_bins, "num_mel_bins"), as_int(num_spectrogram_bins, "num_spectrogram_bins")
+    if max(bands, 1) * max(bins, 1) > dt.int32.max:
+        raise ArgumentError(f"A matrix of {shown(bins)} by {shown(bands)} is too large.")
     rate = float(np.asarray(plain(sample_rate, "sample_rate")))
     low, high = as_float(lower_edge_hertz, "lower_edge_hertz"), as_float(upper_edge_hertz, "upper_edge_hertz")
     if bands <= 0:
         raise ArgumentError(f"num_mel_bins must be positive. Got: {bands}")
+    if bins <= 0:
+        raise ArgumentError(f"num_spectrogram_bins must be positive. Got: {bins}")
     if low < 0:
         raise ArgumentError(f"lower_edge_hertz must be non-negative. Got: {low}")
     if low >= high:
