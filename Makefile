@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: venv dev demo test test-oldest coverage check bench clean
+.PHONY: venv dev demo test test-keras test-oldest coverage check bench clean
 
 venv: $(BIN)/.installed
 dev: $(BIN)/.installed-dev
@@ -41,6 +41,17 @@ $(VENV)-oldest/bin/.installed: pyproject.toml constraints-oldest.txt
 
 test-oldest: $(VENV)-oldest/bin/.installed
 	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -n auto $(TESTS)
+
+# Keras' own tests, from its wheel, with Situs beneath: about half an hour on two cores. They import packages that Situs
+# does not need, which go to a folder of their own. `make test-keras TESTS_OF_KERAS=trainers` runs a part.
+KERAS_TESTS := build/keras_tests
+TESTS_OF_KERAS ?=
+$(KERAS_TESTS)/.installed: tests/keras/packages.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --upgrade --target $(KERAS_TESTS) -r $<
+	touch $@
+
+test-keras: dev $(KERAS_TESTS)/.installed
+	$(BIN)/python -m tests.keras.run --with $(KERAS_TESTS) $(TESTS_OF_KERAS)
 
 # Which lines the tests run, by file. What they run in processes of their own is not counted.
 coverage: dev

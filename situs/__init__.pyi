@@ -25,11 +25,13 @@ from situs import metrics as metrics
 from situs import nest as nest
 from situs import nn as nn
 from situs import optimizers as optimizers
+from situs import quantization as quantization
 from situs import queue as queue
 from situs import ragged as ragged
 from situs import random as random
 from situs import raw_ops as raw_ops
 from situs import saved_model as saved_model
+from situs import signal as signal
 from situs import sparse as sparse
 from situs import strings as strings
 from situs import summary as summary

@@ -274,6 +274,7 @@ row("norms.global_norm", [X, ROW])
 row("printing.format", "a {} b {}", [X, WORDS])
 rows("strings", "lower upper strip length length_v1 encode_base64", WORDS)
 row("strings.to_hash_bucket_strong", WORDS, 10, [1, 2])
+row("strings.to_hash_bucket_fast", WORDS, 10)
 row("strings.decode_base64", np.array([b"YWI"], object))
 row("strings.as_string", WHOLE, width=4)
 row("strings.join", [WORDS, WORDS], "-")
@@ -410,12 +411,40 @@ row("stateless.stateless_categorical", X, Host(4), SEED)
 row("stateless.stateless_gamma", Host([2, 3]), SEED, ROW)
 row("stateless.stateless_gamma", Host([2, 3]), SEED, ROW, ROW)
 row("stateless.stateless_poisson", Host([2, 3]), SEED, ROW)
+row("stateless.stateless_binomial", Host([2, 3]), SEED, ROW * 20, ROW)
 rows("stateless", "split", i32(1, 2))
 row("stateless.fold_in", i32(1, 2), np.array(3, np.int32))
 row("bucketize.bucketize", f32(-1.0, 0.0, 3.0), boundaries=(0.0, 2.0))
 row("unique_rows.unique", f32([1.0, 2.0], [3.0, 4.0], [1.0, 2.0]), Host([0]), out_idx=dt.int32)
 row("unique_rows.unique_with_counts", f32([1.0, 2.0], [3.0, 4.0], [1.0, 2.0]), Host([0]), out_idx=dt.int64)
 
+rows("fourier", "fft ifft fft2d ifft2d", COMPLEX)
+rows("fourier", "fft3d ifft3d", COMPLEX[None])
+row("fourier.rfft", X, Host([4]))
+row("fourier.rfft2d", X, Host([2, 4]))
+row("fourier.rfft3d", X[None])
+row("fourier.irfft", COMPLEX, Host([4]))
+row("fourier.irfft2d", COMPLEX, Host([2, 4]))
+row("fourier.irfft3d", COMPLEX[None])
+rows("fourier", "fftnd ifftnd irfftnd", COMPLEX, Host([2, 4]), [0, 1], refuses="unknown")
+row("fourier.rfftnd", X, Host([2, 4]), [0, 1], refuses="unknown")
+rows("fourier", "fftshift ifftshift", X, [0, 1])
+row("signal.frame", X, 2, 1, refuses="unknown")
+row("signal.overlap_and_add", X, 2, refuses="unknown")
+row("signal.stft", X, 2, 1, refuses="unknown")
+row("signal.inverse_stft", COMPLEX, 2, 1, refuses="unknown")
+rows("signal", "hann_window hamming_window kaiser_window vorbis_window kaiser_bessel_derived_window", 4)
+rows("signal", "dct idct", X)
+row("signal.mdct", f32(*range(8)), 4, refuses="unknown")
+row("signal.inverse_mdct", f32([1, 2], [3, 4]), refuses="unknown")
+row("signal.mfccs_from_log_mel_spectrograms", X, refuses="unknown")
+row("signal.linear_to_mel_weight_matrix", 4, 9)
+row("quantization.fake_quant_with_min_max_args", X, -3.0, 6.0)
+row("quantization.fake_quant_with_min_max_args_gradient", X, Y, -3.0, 6.0)
+row("quantization.fake_quant_with_min_max_vars", X, np.float32(-3), np.float32(6))
+row("quantization.fake_quant_with_min_max_vars_gradient", X, Y, np.float32(-3), np.float32(6))
+row("quantization.fake_quant_with_min_max_vars_per_channel", X, ROW - 3, ROW + 6)
+row("quantization.fake_quant_with_min_max_vars_per_channel_gradient", X, Y, ROW - 3, ROW + 6)
 
 # Images.
 rows("image_filter", "resize_bicubic resize_area", IMAGE, Host([3, 5]))
@@ -432,6 +461,7 @@ NO_ROW = {
     "array.broadcast_static_shape": "takes shapes, no tensors",
     "image_hsv.random_hue": "draws, which its tests look at",
     "image_hsv.random_saturation": "draws, which its tests look at",
+    "signal.inverse_stft_window_fn": "makes a function, which the tests of `inverse_stft` use",
     "printing.Print": "prints: test_debug_in_graphs",
     "printing.print": "prints: test_debug_in_graphs",
 }

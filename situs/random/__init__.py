@@ -16,6 +16,7 @@ from situs._src.ops.random import uniform as uniform
 from situs._src.ops.seeds import set_seed as set_seed
 from situs._src.ops.stateless import fold_in as fold_in
 from situs._src.ops.stateless import split as split
+from situs._src.ops.stateless import stateless_binomial as stateless_binomial
 from situs._src.ops.stateless import stateless_categorical as stateless_categorical
 from situs._src.ops.stateless import stateless_gamma as stateless_gamma
 from situs._src.ops.stateless import stateless_normal as stateless_normal

@@ -14,7 +14,7 @@ from situs._src.ir.registry.signature import ANY
 # Ops whose results pass nothing back, where TensorFlow has None: they have a rule that says so.
 STEPS = """
 Ceil CountNonzero Floor FloorDiv OnesLike PyFunc PyFuncStateless RandomShuffle Rint Round StatelessRandomPoisson
-StopGradient TruncateDiv ZerosLike
+StatelessRandomBinomial StopGradient TruncateDiv ZerosLike
 """
 
 NONE_IN_TENSORFLOW = "TensorFlow has none, and says so as we do"
@@ -22,6 +22,9 @@ SECOND_ORDER = "a gradient op; TensorFlow has no gradient of it either"
 WITHOUT = {
     "Bitcast": NONE_IN_TENSORFLOW,
     "DenseBincount": NONE_IN_TENSORFLOW,
+    "FakeQuantWithMinMaxArgsGradient": SECOND_ORDER,
+    "FakeQuantWithMinMaxVarsGradient": SECOND_ORDER,
+    "FakeQuantWithMinMaxVarsPerChannelGradient": SECOND_ORDER,
     "IgammaGradA": SECOND_ORDER,
     "LRNGrad": SECOND_ORDER,
     "DatasetCardinality": NONE_IN_TENSORFLOW,

@@ -75,7 +75,7 @@ def test_a_dtype_is_one_object_even_through_pickle():
 
 def test_every_dtype_is_in_one_of_the_sets():
     assert frozenset(dt._INTERNED.values()) == dt.ALL | {dt.resource, dt.variant}
-    assert dt.FLOATING | dt.COMPLEX | dt.SIGNED | dt.UNSIGNED | dt.BOOL | dt.STRING == dt.ALL
+    assert dt.FLOATING | dt.FLOAT8 | dt.COMPLEX | dt.SIGNED | dt.UNSIGNED | dt.BOOL | dt.STRING == dt.ALL
 
 
 @pytest.mark.parametrize("value", [type, Exception, list, dt.DType])

@@ -22,7 +22,7 @@ from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ops import control
 
 # Namespaces of TensorFlow that Situs does not have yet.
-LATER = ("lite", "profiler", "quantization", "sets", "signal")
+LATER = ("lite", "profiler", "sets")
 
 
 class FuncGraph(FunctionGraph):
@@ -75,6 +75,9 @@ class Context:
     def ensure_initialized(self) -> None:
         """Does nothing: devices are made when they are first used."""
 
+    def clear_kernel_cache(self) -> None:
+        """Does nothing: kernels are functions, and none is kept with a state."""
+
 
 _context = Context()
 
@@ -97,6 +100,12 @@ def _tracking() -> dict[str, Any]:
 
     names = ("AutoTrackable", "Trackable", "no_automatic_dependency_tracking")
     return {name: getattr(tracking, name) for name in names}
+
+
+def _type_spec_registry() -> dict[str, Any]:
+    from situs._src.tracing import extension_type
+
+    return {"get_name": extension_type.name_of_spec, "lookup": extension_type.named_spec}
 
 
 def _data_structures() -> dict[str, Any]:
@@ -130,7 +139,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
         "executing_eagerly": _context.executing_eagerly,
         "num_gpus": _context.num_gpus,
     },
-    "python.framework.type_spec_registry": dict,
+    "python.framework.type_spec_registry": _type_spec_registry,
     "python.ops.linalg": dict,
     "python.ops.linalg.sparse": dict,
     "python.ops.linalg.sparse.sparse_csr_matrix_ops": dict,

@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs._src.autodiff.graph import Origins
 from situs._src.autodiff.graph_tape import GraphRecording, is_variable, state_or_tensor
 from situs._src.autodiff.tape import GradientTape
 from situs._src.base.devices.scope import here, record_on
@@ -102,10 +103,22 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], 
     if not any(is_tensor(leaf) for leaf in leaves) and not here.tapes and here.graph is None:
         return _results_and_gradient(f(*args, **kwargs))[0]
     (made, grad_fn), variables = _traced(f, put_together(form, tensors), kwargs, hidden)
-    used = [variable for variable in variables if not any(variable is tensor for tensor in tensors)]
+    used = [variable for variable in variables if not _is_given(variable, tensors)]
     result_form, results = take_apart(made)
     whole = _with_variables(grad_fn, used, len(tensors))
     return put_together(result_form, _pass([convert_to_tensor(r) for r in results], [*tensors, *used], whole))
+
+
+def _is_given(variable: Any, tensors: list[Any]) -> bool:
+    """Whether a variable is one of some arguments, or in a graph what was read from it is."""
+    if any(variable is tensor for tensor in tensors):
+        return True
+    graph = here.graph
+    if graph is None:
+        return False
+    origins = Origins(reads=True)
+    state = origins.key(_state_of(graph, variable))
+    return any(origins.key(tensor) == state for tensor in tensors if isinstance(tensor, SymbolicTensor))
 
 
 def _pass(results: list[Tensor], args: list[Any], grad_fn: Callable[..., list[Any]]) -> list[Any]:

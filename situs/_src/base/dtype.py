@@ -101,10 +101,10 @@ class DType:
         """The NumPy scalar type, such as ``numpy.float32``."""
         import numpy as np
 
-        if self is bfloat16:
+        if self is bfloat16 or self in FLOAT8:
             import ml_dtypes
 
-            return ml_dtypes.bfloat16
+            return getattr(ml_dtypes, self.name)
         if self in (string, resource, variant):
             return np.object_
         return np.dtype(self.name).type
@@ -127,11 +127,11 @@ class DType:
             return (0, 2**bits - 1) if self.is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         if self.is_bool:
             return False, True
-        if self is bfloat16:
+        if self is bfloat16 or self in FLOAT8:
             import ml_dtypes
 
             finfo: Any = ml_dtypes.finfo
-            info = finfo(ml_dtypes.bfloat16)
+            info = finfo(self.as_numpy_dtype)
         elif self.is_floating:
             import numpy as np
 
@@ -187,6 +187,9 @@ complex64 = export("complex64", "dtypes.complex64")(DType("complex64", "c", 8, "
 complex128 = export("complex128", "dtypes.complex128")(DType("complex128", "c", 16, "complex128", 18))
 bool = export("bool", "dtypes.bool")(DType("bool", "b", 1, "bool", 10))
 string = export("string", "dtypes.string")(DType("string", "s", 0, "string", 7))
+# Kept, moved and cast, but not computed with.
+float8_e5m2 = export("dtypes.experimental.float8_e5m2", v1=())(DType("float8_e5m2", "f", 1, "float8_e5m2", 24))
+float8_e4m3fn = export("dtypes.experimental.float8_e4m3fn", v1=())(DType("float8_e4m3fn", "f", 1, "float8_e4m3fn", 25))
 resource = DType("resource", "r", 0, "resource", 20)  # a queue, a table: something a session holds, not a value
 variant = DType("variant", "v", 0, "variant", 21)  # a list of tensors, as a value of a graph
 
@@ -222,8 +225,9 @@ INTEGER: Final[DTypes] = SIGNED | UNSIGNED
 INDEX: Final[DTypes] = frozenset({int32, int64})
 REAL: Final[DTypes] = FLOATING | INTEGER
 NUMERIC: Final[DTypes] = REAL | COMPLEX
-FIXED: Final[DTypes] = NUMERIC | BOOL  # every dtype whose elements have a fixed size
-ALL: Final[DTypes] = FIXED | STRING
+FIXED: Final[DTypes] = NUMERIC | BOOL  # every dtype whose elements have a fixed size, and that ops compute with
+FLOAT8: Final[DTypes] = frozenset({float8_e5m2, float8_e4m3fn})
+ALL: Final[DTypes] = FIXED | STRING | FLOAT8
 
 
 @export("as_dtype", "dtypes.as_dtype")

@@ -92,6 +92,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
             f"Attempted to pack value:\n  {shown(flat_sequence)}\ninto a structure, but found incompatible type "
             f"`{type(flat_sequence)}` instead."
         )
+    if expand_composites and hasattr(type(structure), "_from_components") and not hasattr(structure, "dtype"):
+        spec: Any = structure  # the spec of composites stands for one of them
+        return spec._from_components(pack_sequence_as(spec._component_specs, flat_sequence))
     leaves, places = list(flat_sequence), len(flatten(structure, expand_composites))
     if not _is_taken_apart(structure, expand_composites) and len(leaves) != 1:
         raise ArgumentError(

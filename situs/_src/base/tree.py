@@ -468,7 +468,10 @@ def _put(form: Any, leaves: Iterator[Any], give: Callable[[Any], Any] | None, sp
     if not isinstance(form, Form):
         return form if give is None else give(form)
     parts = [_put(item, leaves, give, specs) for item in form.items]
-    return form.extra if specs and form.is_composite and form.extra is not None else form.make(parts)
+    if not (specs and form.is_composite and form.extra is not None):
+        return form.make(parts)
+    spec: Any = form.extra
+    return spec._with_components(*parts)
 
 
 # Structures without their form.

@@ -4,7 +4,7 @@
     ds.batch(2)                        such rows, joined again: they may differ in length
 
 The specs of such values know how: ``_unbatch()`` and ``_unstacked(values)``, ``_batch(size)`` and ``_stacked(rows)``,
-of what the components are on the host.
+of what the components are on the host. Of other composites every component has the rows, as in a structure of tensors.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from situs._src.base.tree import LEAF, Form, put_together, specs_in, take_apart
 from situs._src.data.columns import rows_of, stacked
 from situs._src.data.element import DatasetSpec, Element, Spec, spec_of
 from situs._src.tracing.spec import TensorSpec
+from situs._src.tracing.type_spec import TypeSpec
 
 Group = tuple[Any, list[int]]  # the spec of a composite, None for a tensor; and the places of its tensors
 
@@ -72,7 +73,7 @@ def spec_of_rows(spec: Spec) -> Spec:
             raise ArgumentError("Unbatching a tensor is only supported for rank >= 1: a scalar has no rows.")
         return shape[1:]
 
-    return _changed(spec, row, lambda own: _asked(own, "_unbatch")())
+    return _changed(spec, row, lambda own: own._unbatch() if hasattr(own, "_unbatch") else _parts_changed(own, row))
 
 
 def spec_of_batches(spec: Spec, size: int | None) -> Spec:
@@ -81,14 +82,22 @@ def spec_of_batches(spec: Spec, size: int | None) -> Spec:
     Raises:
         UnimplementedError: there is something in them that cannot be joined.
     """
-    return _changed(spec, lambda shape: TensorShape([size]) + shape, lambda own: _asked(own, "_batch")(size))
+
+    def batch(shape: TensorShape) -> TensorShape:
+        return TensorShape([size]) + shape
+
+    return _changed(spec, batch, lambda own: own._batch(size) if hasattr(own, "_batch") else _parts_changed(own, batch))
 
 
-def _asked(spec: Any, method: str) -> Any:
-    found = getattr(spec, method, None)
-    if found is None:
-        raise UnimplementedError(f"Elements with {spec!r} have no rows, and cannot be joined into batches.")
-    return found
+def _parts_changed(spec: Any, of_tensor: Callable[[TensorShape], TensorShape]) -> Any:
+    """The kind of a composite whose components have other shapes."""
+    form, leaves = take_apart(spec._serialize())
+    made = []
+    for leaf in leaves:
+        if isinstance(leaf, TypeSpec) and not isinstance(leaf, TensorSpec):
+            raise UnimplementedError(f"Elements with {spec!r} have no rows, and cannot be joined into batches.")
+        made.append(TensorSpec(of_tensor(leaf.shape), leaf.dtype) if isinstance(leaf, TensorSpec) else leaf)
+    return type(spec)(*put_together(form, made))
 
 
 def rows_in(groups: Sequence[Group], values: Sequence[Any]) -> list[Element]:
@@ -100,7 +109,10 @@ def rows_in(groups: Sequence[Group], values: Sequence[Any]) -> list[Element]:
     columns: list[list[Any]] = []
     for spec, places in groups:
         given = [values[place] for place in places]
-        columns.append([(row,) for row in rows_of(given[0])] if spec is None else spec._unstacked(given))
+        if hasattr(spec, "_unstacked"):
+            columns.append(spec._unstacked(given))
+        else:
+            columns.append(list(zip(*map(rows_of, given), strict=True)))
     for column in columns[1:]:
         if len(column) != len(columns[0]):
             raise ArgumentError(
@@ -115,10 +127,10 @@ def joiner(groups: Sequence[Group]) -> Callable[[Sequence[Element]], Element]:
     def joined(elements: Sequence[Element]) -> Element:
         made: list[Any] = []
         for number, (spec, places) in enumerate(groups):
-            if spec is None:
-                made.append(stacked([element[places[0]] for element in elements], number))
-            else:
+            if hasattr(spec, "_stacked"):
                 made += spec._stacked([[element[place] for place in places] for element in elements])
+            else:
+                made += [stacked([element[place] for element in elements], number) for place in places]
         return tuple(made)
 
     return joined

@@ -138,8 +138,13 @@ class ElementFunction:
         kinds = [TensorSpec(leaf.shape, leaf.dtype) for leaf in spec.leaves]
         form = Form(tuple, (Form(tuple, (LEAF,) * len(kinds)), Form(dict, ())))
         names = [f"args_{number}" for number in range(len(kinds))]
-        with creating_variables(False, getattr(function, "__name__", "function")):
-            return trace(flat, Kind(form, kinds), names, here.graph)
+        title = getattr(function, "__name__", "function")
+        with creating_variables(True, title) as created:  # a layer makes its variables when it is first called
+            traced = trace(flat, Kind(form, kinds), names, here.graph)
+        if created.count:
+            with creating_variables(False, title):
+                traced = trace(flat, Kind(form, kinds), names, here.graph)
+        return traced
 
     def _results(self, made: Any) -> list[Any]:
         """What a function returned, flat: its tensors, and those that its datasets depend on. Notes the spec."""

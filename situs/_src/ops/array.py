@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs._src.base.dtype import ALL, FIXED, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
+from situs._src.base.dtype import ALL, FIXED, FLOAT8, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
 from situs._src.base.dtype import bool as bool_
 from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
-from situs._src.base.tensor import Tensor
+from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.attribute import as_bool, as_word, is_plain, plain
@@ -176,7 +176,17 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
             return _reshape(tensor, shape, name=name) if made is None else made
         if any(size is None for size in shape):
             raise ArgumentError(f"None values not supported: a shape of reshape has -1 for one size, got {shape!r}.")
+        shape = [_whole(size) for size in shape]
     return _reshape(tensor, shape, name=name)
+
+
+def _whole(size: Any) -> Any:
+    """A size of a list; a tensor of floating-point numbers among them is cut to integers, as TensorFlow packs them."""
+    if is_tensor(size) and size.dtype.is_floating:
+        from situs._src.ops.cast import cast
+
+        return cast(size, int32)
+    return size
 
 
 # Shape, ShapeN, Size, Rank: the results lie on the host.
@@ -281,8 +291,8 @@ def _itself(x: Any) -> Any:
 
 
 _ITSELF = frozenset({ALIAS, SIZE_ARITHMETIC, FOLDABLE, MOVES})
-_identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED, traits=_ITSELF)
-_stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED, traits=_ITSELF)
+_identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED | FLOAT8, traits=_ITSELF)
+_stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED | FLOAT8, traits=_ITSELF)
 find_op("Identity").passes_gradients()
 find_op("StopGradient").stops_gradients()
 _ensure_shape = op("EnsureShape", "input: T -> output: T", shape=UNKNOWN)

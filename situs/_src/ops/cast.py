@@ -8,13 +8,14 @@ instead of wrapping around; `bitcast` keeps the bits and gives up the values.
 from __future__ import annotations
 
 import builtins
+import math
 from typing import Any
 
 import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
-from situs._src.base.dtype import FIXED, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype
+from situs._src.base.dtype import FIXED, FLOAT8, NUMERIC, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
@@ -31,6 +32,7 @@ from situs._src.runtime import dispatch
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.runtime.eager.convert import to_array
 
+_E4M3FN_END = 464.0  # half way from the largest number, 448, to what would be the next
 _PARTS = frozenset({dt.float32, dt.float64})  # the dtypes that a complex number is made of
 
 
@@ -57,13 +59,16 @@ def _is_no_view(node: Any) -> bool:
 def _known_cast(x: Tensor, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
     """In a graph, PyTorch's own cast, unless an imaginary part has to be left out first."""
     wanted = TORCH_DTYPE[DstT]
-    return None if x.dtype.is_complex else lambda x: x.to(wanted)
+    return None if x.dtype.is_complex or wanted is torch.float8_e4m3fn else lambda x: x.to(wanted)
 
 
-@_cast.kernel(CPU, GPU, SrcT=FIXED, DstT=FIXED, lower=_known_cast)
+@_cast.kernel(CPU, GPU, SrcT=FIXED | FLOAT8, DstT=FIXED | FLOAT8, lower=_known_cast)
 def _cast_kernel(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> torch.Tensor:  # noqa: N803
     # A complex number is true, for TensorFlow, if its real part is; PyTorch looks at both.
     whole = x.real if x.is_complex() and not DstT.is_complex else x
+    if DstT is dt.float8_e4m3fn:  # it has no infinity: what is too large is no number, where PyTorch keeps the largest
+        whole = whole.float()
+        whole = torch.where(whole.abs() > _E4M3FN_END, math.nan, whole)
     return whole.to(TORCH_DTYPE[DstT])
 
 

@@ -12,34 +12,49 @@ from typing import Any
 import numpy as np
 import torch
 
-from situs._src.base.dtype import ALL, FIXED, INTEGER, NUMERIC, REAL, STRING, WIDE_UNSIGNED
+from situs._src.base.dtype import FIXED, INTEGER, NUMERIC, REAL, STRING, WIDE_UNSIGNED
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
 from situs._src.ir.registry.op import find_op
+from situs._src.ir.registry.traits import FOLDABLE
 from situs._src.ops.attribute import as_float
 from situs._src.ops.define import CPU, GPU, POINTWISE, binary, op, same_shape, unary
 from situs._src.runtime import dispatch
 from situs._src.runtime.dispatch import BinaryFunction
 
-# Comparison.
+# Comparison. Sizes are compared while a graph is built.
+
+_COMPARING = POINTWISE | {FOLDABLE}
 
 equal = export("equal", "math.equal")(
-    binary("Equal", torch.eq, ALL, "Says where x equals y.", gpu=FIXED, result="bool")
+    binary("Equal", torch.eq, FIXED | STRING, "Says where x equals y.", gpu=FIXED, result="bool", traits=_COMPARING)
 )
 not_equal = export("not_equal", "math.not_equal")(
-    binary("NotEqual", torch.ne, ALL, "Says where x differs from y.", gpu=FIXED, result="bool")
+    binary(
+        "NotEqual",
+        torch.ne,
+        FIXED | STRING,
+        "Says where x differs from y.",
+        gpu=FIXED,
+        result="bool",
+        traits=_COMPARING,
+    )
 )
-less = export("less", "math.less")(binary("Less", torch.lt, REAL, "Says where x < y.", wide=np.less, result="bool"))
+less = export("less", "math.less")(
+    binary("Less", torch.lt, REAL, "Says where x < y.", wide=np.less, result="bool", traits=_COMPARING)
+)
 less_equal = export("less_equal", "math.less_equal")(
-    binary("LessEqual", torch.le, REAL, "Says where x <= y.", wide=np.less_equal, result="bool")
+    binary("LessEqual", torch.le, REAL, "Says where x <= y.", wide=np.less_equal, result="bool", traits=_COMPARING)
 )
 greater = export("greater", "math.greater")(
-    binary("Greater", torch.gt, REAL, "Says where x > y.", wide=np.greater, result="bool")
+    binary("Greater", torch.gt, REAL, "Says where x > y.", wide=np.greater, result="bool", traits=_COMPARING)
 )
 greater_equal = export("greater_equal", "math.greater_equal")(
-    binary("GreaterEqual", torch.ge, REAL, "Says where x >= y.", wide=np.greater_equal, result="bool")
+    binary(
+        "GreaterEqual", torch.ge, REAL, "Says where x >= y.", wide=np.greater_equal, result="bool", traits=_COMPARING
+    )
 )
 
 

@@ -497,9 +497,11 @@ def _tile_strings(input: Any, multiples: Any) -> Any:
 
 @_repeat.shape
 def _repeat_shape(input: TensorShape, repeats: Any, axis: Any) -> TensorShape:
-    if input.rank is None or repeats is None or axis is None:
+    if input.rank is None or axis is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.rank)
+    if repeats is None:
+        return TensorShape([*input[:place], None, *input[place + 1 :]])
     size, counts = input[place], _repeats(repeats, input[place])
     total = sum(counts) if isinstance(counts, tuple) else None if size is None else counts * size
     return TensorShape([*input[:place], total, *input[place + 1 :]])

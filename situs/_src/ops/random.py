@@ -153,6 +153,15 @@ def draw_poisson(sizes: tuple[int, ...], rate: torch.Tensor, dtype: DType, sourc
     return drawn.to(TORCH_DTYPE[dtype])
 
 
+def draw_binomial(counts: torch.Tensor, probs: torch.Tensor, dtype: DType, source: torch.Generator) -> torch.Tensor:
+    """Samples of binomial distributions, one for each pair of a count and a probability; -1 where there is none."""
+    count, prob = counts.to(torch.float64), probs.to(torch.float64)
+    good = (count >= 0) & (prob >= 0) & (prob <= 1) & count.isfinite()
+    none = torch.zeros_like(count)
+    drawn = torch.binomial(torch.where(good, count, none), torch.where(good, prob, none), generator=source)
+    return torch.where(good, drawn, -1.0).to(TORCH_DTYPE[dtype])
+
+
 # Normal.
 
 _standard_normal = op(

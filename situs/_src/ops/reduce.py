@@ -21,9 +21,9 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import (
-    ALL,
     BOOL,
     COMPLEX,
+    FIXED,
     FLOATING,
     INDEX,
     NUMERIC,
@@ -593,14 +593,14 @@ def argmin(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str 
 # Counting.
 
 _count_nonzero = op(
-    "CountNonzero", "input: T, axis: host -> dtype", traits={FRESH}, T=ALL, dtype=NUMERIC, keep_dims=False
+    "CountNonzero", "input: T, axis: host -> dtype", traits={FRESH}, T=FIXED | STRING, dtype=NUMERIC, keep_dims=False
 )
 _count_nonzero.shape(_reduced_shape)
 _count_nonzero.stops_gradients()
 
 
 @_count_nonzero.kernel(CPU)
-@_count_nonzero.kernel(GPU, T=ALL - STRING)
+@_count_nonzero.kernel(GPU, T=FIXED)
 def _count_nonzero_kernel(input: torch.Tensor, axis: Any, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
     counts = _kernel(_sum_of_bools)(input != 0, axis, keep_dims)
     return counts.to(TORCH_DTYPE[dtype])

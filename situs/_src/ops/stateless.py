@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
@@ -15,10 +16,11 @@ from situs._src.base.dtype import FLOATING, INDEX, DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.mixing import mix
-from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
+from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
 from situs._src.ops import random
 from situs._src.ops.array import partly
+from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.join import stack
@@ -312,6 +314,52 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = dt.int32, na
     chosen = random.check_choice(dtype, FLOATING | INDEX)
     with Composed(name, "stateless_random_poisson", "StatelessRandomPoisson") as last:
         return _poisson(shape, seed, random.rates(lam, chosen), dtype=chosen, name=last)
+
+
+_binomial = op(
+    "StatelessRandomBinomial",
+    "shape: host, seed: host, counts: T, probs: T -> output: dtype",
+    T=(FLOATING - {dt.bfloat16}) | INDEX,
+    dtype=(FLOATING - {dt.bfloat16}) | INDEX,
+)
+
+
+def _ending_in_both_shapes(shape: Any, seed: Any, counts: TensorShape, probs: TensorShape) -> TensorShape:
+    return _ending_in_parameter_shape(shape, seed, broadcast(counts, probs))
+
+
+_binomial.shape(_ending_in_both_shapes)
+
+
+@_binomial.kernel(CPU, GPU)
+def _binomial_kernel(shape: Any, seed: Any, counts: torch.Tensor, probs: torch.Tensor, *, dtype: DType) -> torch.Tensor:
+    both = np.broadcast_shapes(counts.shape, probs.shape)
+    sizes = _leading(shape, seed, counts.expand(both)) + tuple(both)
+    whole = [each.expand(sizes).contiguous() for each in (counts, probs)]
+    return random.draw_binomial(whole[0], whole[1], dtype, _source(seed, counts.device))
+
+
+_binomial.stops_gradients()
+
+
+@export("random.stateless_binomial")
+def stateless_binomial(
+    shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: Any = dt.int32, name: str | None = None
+) -> Tensor:
+    """Draws from binomial distributions: how many of `counts` trials succeed.
+
+    Args:
+        shape: The shape of the result; it ends with that of `counts` and `probs` together.
+        seed: Two integers.
+        counts: How many trials there are; where it is negative, the result is -1.
+        probs: How probable success is; where it is not from 0 to 1, the result is -1.
+        output_dtype: float16, float32, float64, int32 or int64.
+        name: A name for the op.
+    """
+    chosen = random.check_choice(output_dtype, (FLOATING - {dt.bfloat16}) | INDEX)
+    with Composed(name, "stateless_random_binomial", "StatelessRandomBinomial") as last:
+        prob = convert_to_tensor(probs, dtype_hint=dt.float32)
+        return _binomial(shape, seed, cast(counts, prob.dtype), prob, dtype=chosen, name=last)
 
 
 # Seeds from seeds.

@@ -28,7 +28,7 @@ from situs._src.ir.graph.graph import Graph
 from situs._src.ops.inner import building, graph_for
 from situs._src.placement.candidates import Assignment
 from situs._src.tracing import hooks
-from situs._src.tracing.autograph.calls import converted
+from situs._src.tracing.autograph.calls import requested
 from situs._src.tracing.concrete import ConcreteFunction
 from situs._src.tracing.kind import Kind
 from situs._src.tracing.lock import tracing
@@ -83,7 +83,7 @@ class Function:
         self._autograph = autograph
         self._reduce_retracing = reduce_retracing
         self._parameters = Parameters(python_function, input_signature)
-        self._traced_function = converted(python_function) if autograph else python_function
+        self._traced_function = requested(python_function) if autograph else python_function
         self._graphs = Traces()
         self._of_replicas: dict[int, Traces] = {}  # of a strategy: each uses variables of its own
         self._memo = Memo()

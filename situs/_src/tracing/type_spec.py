@@ -51,9 +51,18 @@ class TypeSpec:
         """A value made of such a structure."""
         raise NotImplementedError(f"{type(self).__name__}._from_components()")
 
+    def _with_components(self, specs: Any) -> Any:
+        """The same kind of composites made of tensors of other kinds, such as batches; itself, if it does not tell."""
+        return self
+
     def _serialize(self) -> tuple[Any, ...]:
         """What the spec is made with: ``type(spec)(*spec._serialize())`` is equal to it."""
         raise NotImplementedError(f"{type(self).__name__}._serialize()")
+
+    @classmethod
+    def _deserialize(cls, serialization: Any) -> Any:
+        """The spec that gave this by `_serialize`."""
+        return cls(*serialization)
 
     # Comparing.
 

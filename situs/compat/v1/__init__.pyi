@@ -202,6 +202,16 @@ from situs._src.ops.diagonal import set_diag as matrix_set_diag
 from situs._src.ops.diagonal import tensor_diag as diag
 from situs._src.ops.diagonal import tensor_diag_part as diag_part
 from situs._src.ops.diagonal import trace as trace
+from situs._src.ops.fourier import fft as fft
+from situs._src.ops.fourier import fft2d as fft2d
+from situs._src.ops.fourier import fft3d as fft3d
+from situs._src.ops.fourier import fftnd as fftnd
+from situs._src.ops.fourier import ifft as ifft
+from situs._src.ops.fourier import ifft2d as ifft2d
+from situs._src.ops.fourier import ifft3d as ifft3d
+from situs._src.ops.fourier import ifftnd as ifftnd
+from situs._src.ops.fourier import irfftnd as irfftnd
+from situs._src.ops.fourier import rfftnd as rfftnd
 from situs._src.ops.functional import foldl as foldl
 from situs._src.ops.functional import foldr as foldr
 from situs._src.ops.functional import map_fn as map_fn
@@ -310,6 +320,16 @@ from situs._src.ops.printing import print as print
 from situs._src.ops.python_function import numpy_function as numpy_function
 from situs._src.ops.python_function import py_func as py_func
 from situs._src.ops.python_function import py_function as py_function
+from situs._src.ops.quantization import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from situs._src.ops.quantization import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
+from situs._src.ops.quantization import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from situs._src.ops.quantization import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
+from situs._src.ops.quantization import (
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+)
+from situs._src.ops.quantization import (
+    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+)
 from situs._src.ops.queue_base import QueueBase as QueueBase
 from situs._src.ops.random import gamma as random_gamma
 from situs._src.ops.random import multinomial as multinomial
@@ -541,12 +561,15 @@ from situs.compat.v1 import metrics as metrics
 from situs.compat.v1 import mixed_precision as mixed_precision
 from situs.compat.v1 import nn as nn
 from situs.compat.v1 import python_io as python_io
+from situs.compat.v1 import quantization as quantization
 from situs.compat.v1 import queue as queue
 from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
 from situs.compat.v1 import resource_loader as resource_loader
 from situs.compat.v1 import saved_model as saved_model
+from situs.compat.v1 import signal as signal
 from situs.compat.v1 import sparse as sparse
+from situs.compat.v1 import spectral as spectral
 from situs.compat.v1 import strings as strings
 from situs.compat.v1 import summary as summary
 from situs.compat.v1 import train as train

@@ -56,3 +56,32 @@ def test_gradients_of_a_graph():
 def test_one_without_a_value_says_so():
     with pytest.raises(NotImplementedError, match="__tf_tensor__"):
         tf.add(TensorLike(), 1)
+
+
+def test_what_stands_for_a_variable_is_an_argument_of_a_function_with_its_own_gradient():
+    class Stand:
+        def __init__(self, variable):
+            self._held = variable
+
+        def __tensor__(self):
+            return self._held.__tensor__()
+
+    weight = tf.Variable(2.0)
+
+    @tf.custom_gradient
+    def product(x, w):
+        def grad(upstream, variables=None):
+            assert variables is None
+            return upstream * 5.0, None
+
+        return x * w, grad
+
+    def slope(x, w):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = product(x, w)
+        return tape.gradient(y, x)
+
+    for given in (Stand(weight), weight):
+        assert slope(tf.constant(3.0), given).numpy() == 5.0
+        assert tf.function(lambda x, given=given: slope(x, given))(tf.constant(3.0)).numpy() == 5.0

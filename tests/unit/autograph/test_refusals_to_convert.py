@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import torch
 
+import situs as tf
 from situs._src.ops import math as situs_math
 from situs._src.tracing.autograph import hooks, operators
-from situs._src.tracing.autograph.calls import is_wanted
+from situs._src.tracing.autograph.calls import is_wanted, requested
 from situs._src.tracing.autograph.convert import convert
 from situs.autograph import do_not_convert, is_converted, to_code, to_graph
 from situs.errors import InvalidArgumentError, SitusError
@@ -187,3 +188,16 @@ def test_keras_is_left_alone() -> None:
     assert not is_wanted(program["call"])
     program["__name__"] = "keras_of_mine"
     assert is_wanted(program["call"])
+
+
+def test_a_function_of_keras_that_is_traced_is_converted_and_what_it_calls_is_not(tmp_path) -> None:
+    path = tmp_path / "layer.py"
+    path.write_text(
+        "def inner(x):\n    return 1 if x else 0\n\n\ndef outer(x):\n    if x > 0:\n        x = x * 2\n    return x\n"
+    )
+    program = {"__name__": "keras.src.layers.core.dense"}
+    exec(compile(path.read_text(), str(path), "exec"), program)
+    assert is_converted(requested(program["outer"]))
+    assert not is_converted(operators.converted(program["inner"]))
+    assert tf.function(program["outer"])(tf.constant(3)).numpy() == 6
+    assert not is_converted(requested(do_not_convert(program["outer"])))

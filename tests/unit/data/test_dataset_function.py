@@ -200,3 +200,21 @@ def test_a_loop_over_a_pipeline_with_threads_ends_them(ended):
 
     assert int(first()) == 1
     assert ended()
+
+
+def test_variables_are_made_when_a_function_is_first_called():
+    class Scale:
+        weight = None
+
+        def __call__(self, x):
+            if self.weight is None:
+                self.weight = tf.Variable(3)
+            return x * self.weight
+
+    scale = Scale()
+    scaled = tf.data.Dataset.range(3).map(lambda x: scale(tf.cast(x, tf.int32)))
+    assert [x.numpy() for x in scaled] == [0, 3, 6]
+    scale.weight.assign(2)
+    assert [x.numpy() for x in scaled] == [0, 2, 4]
+    with pytest.raises(ValueError, match="only supports singleton"):
+        tf.data.Dataset.range(3).map(lambda x: x * tf.Variable(2, dtype=tf.int64))

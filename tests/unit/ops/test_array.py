@@ -369,3 +369,10 @@ def test_shape_rules_take_partial_shapes(name, inputs, attrs, expected):
 def test_meshgrid_rule_takes_partial_shapes():
     shapes = [TensorShape([2]), TensorShape([None])]
     assert infer_shapes(find_op("Meshgrid"), (shapes,), {"indexing": "xy"}) == [TensorShape([None, 2])] * 2
+
+
+def test_sizes_among_tensors_may_be_fractions_that_are_cut():
+    shape = (to_tensor(2.0), to_tensor(3.5), 1)
+    assert array.reshape(np.arange(6), shape).shape == (2, 3, 1)
+    with pytest.raises(InvalidArgumentError, match="A shape consists of integers"):
+        array.reshape(np.arange(6), (2.0, 3))

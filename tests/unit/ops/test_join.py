@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import situs as tf
 import situs.compat.v1 as v1
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import FIXED
@@ -390,3 +391,16 @@ def test_stacking_a_list_that_contains_itself_is_refused():
     loop.append(loop)
     with pytest.raises(InvalidArgumentError, match="contains itself"):
         join.stack(loop)
+
+
+def test_repeating_an_unknown_number_of_times_keeps_the_other_sizes():
+    shapes = []
+
+    @tf.function(input_signature=[tf.TensorSpec([1, 4, 2]), tf.TensorSpec([], tf.int32)])
+    def repeated(x, n):
+        made = tf.repeat(x, n, axis=0)
+        shapes.append(made.shape)
+        return made
+
+    assert repeated(np.ones([1, 4, 2], "float32"), 3).shape == (3, 4, 2)
+    assert shapes == [tf.TensorShape([None, 4, 2])]

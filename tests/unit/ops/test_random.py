@@ -425,6 +425,18 @@ def test_stateless_distributions(on_device):
     drawn = stateless.stateless_gamma([N, 2], SEED, [1.0, 2.0], beta=4.0).numpy()
     np.testing.assert_allclose(drawn.mean(axis=0), [0.25, 0.5], rtol=0.05)
     assert stateless.stateless_poisson([5, 2], SEED, [1.0, 2.0]).dtype is dt.int32
+    drawn = stateless.stateless_binomial([N, 2], SEED, [10.0, 40.0], [0.5, 0.1]).numpy()
+    assert drawn.dtype == np.int32
+    assert (drawn >= 0).all()
+    assert (drawn <= [10, 40]).all()
+    np.testing.assert_allclose(drawn.mean(axis=0), [5.0, 4.0], rtol=0.05)
+    np.testing.assert_allclose(drawn.var(axis=0), [2.5, 3.6], rtol=0.1)
+
+
+def test_binomials_at_the_ends():
+    drawn = stateless.stateless_binomial([6], SEED, [5.0, 5.0, -1.0, 5.0, 5.0, 0.0], [0.0, 1.0, 0.5, 1.5, -0.1, 0.5])
+    assert drawn.numpy().tolist() == [0, 5, -1, -1, -1, 0]
+    assert stateless.stateless_binomial([3], SEED, 9, 0.5, dt.float32).dtype is dt.float32
 
 
 @pytest.mark.parametrize(
@@ -435,6 +447,7 @@ def test_stateless_distributions(on_device):
         (lambda: stateless.stateless_uniform([2], SEED, 5, 5, dt.int32), "Need minval < maxval, got 5 >= 5"),
         (lambda: stateless.stateless_gamma([3], SEED, [1.0, 2.0]), "Shape passed in must end with broadcasted shape"),
         (lambda: stateless.stateless_poisson([], SEED, [1.0, 2.0]), "Shape passed in must end with broadcasted shape"),
+        (lambda: stateless.stateless_binomial([3], SEED, [1.0, 2.0], 0.5), "Shape passed in must end with broadcasted"),
         (lambda: stateless.stateless_normal([2], SEED, alg="dice"), "`alg` got unsupported value 'dice'"),
         (lambda: stateless.stateless_normal([-2], SEED), "Dimension -2 must be >= 0"),
     ],

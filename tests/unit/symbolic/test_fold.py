@@ -71,3 +71,10 @@ def test_what_is_known_costs_no_call():
     sess.run(y, {x: np.zeros((2, 3))})
     program = next(iter(sess._programs.values()))
     assert [call.node.type for call in program.plan.calls if call.node] == ["Reshape"]
+
+
+def test_comparisons_of_sizes_are_known():
+    x = tf.placeholder(tf.float32, [None, 4])
+    assert constant_value(tf.shape(x)[-1] > 1) is True
+    assert constant_value(tf.equal(tf.shape(x)[1], 3)) is False
+    assert constant_value(tf.shape(x)[0] >= 0) is None

@@ -256,7 +256,18 @@ def convolution(
 ) -> Tensor:
     """Convolves over as many spatial dimensions as the filter has: one, two or three."""
     n = spatial_rank(filters, input)
+    if _has_more_than_one(strides) and _has_more_than_one(dilations):
+        raise ArgumentError(
+            "`strides > 1` not supported in conjunction with `dilation_rate > 1`. "
+            f"Received: strides={strides} and dilation_rate={dilations}"
+        )
     return _convolve(n, input, filters, strides, padding, data_format, dilations, name)
+
+
+def _has_more_than_one(steps: Any) -> bool:
+    """Whether one of some steps, given as a number or a list, is larger than one."""
+    numbers = steps if isinstance(steps, (list, tuple)) else [steps]
+    return any(isinstance(number, int) and number > 1 for number in numbers)
 
 
 def spatial_rank(filters: Any, input: Any) -> int:

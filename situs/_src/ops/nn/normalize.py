@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
-from situs._src.base.dtype import ALL, FIXED, FLOATING, STRING, WIDE_UNSIGNED
+from situs._src.base.dtype import FIXED, FLOATING, STRING, WIDE_UNSIGNED
 from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape, brackets, normalize_axis
@@ -489,7 +489,7 @@ def _inverse_length(squares: Tensor, axis: Any, epsilon: Any) -> Tensor:
     return rsqrt(maximum(reduce_sum(squares, axis, True), epsilon))
 
 
-_zero_fraction = op("ZeroFraction", "value: T -> fraction: float32", T=ALL)
+_zero_fraction = op("ZeroFraction", "value: T -> fraction: float32", T=FIXED | STRING)
 
 
 @_zero_fraction.shape

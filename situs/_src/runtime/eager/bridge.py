@@ -41,6 +41,8 @@ TORCH_DTYPE: dict[DType, torch.dtype] = {
     dt.bfloat16: torch.bfloat16,
     dt.float32: torch.float32,
     dt.float64: torch.float64,
+    dt.float8_e5m2: torch.float8_e5m2,
+    dt.float8_e4m3fn: torch.float8_e4m3fn,
     dt.complex64: torch.complex64,
     dt.complex128: torch.complex128,
 }

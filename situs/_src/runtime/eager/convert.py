@@ -19,13 +19,13 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.devices.logical import Device
-from situs._src.base.dtype import DType, as_dtype
+from situs._src.base.dtype import FLOAT8, DType, as_dtype
 from situs._src.base.errors import ArgumentError, ConversionError, DTypeError, ResourceExhaustedError, shown
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import deeper
 from situs._src.runtime.eager.allocations import counted, on_release
-from situs._src.runtime.eager.bridge import Place, Value, host, place, torch_device
+from situs._src.runtime.eager.bridge import TORCH_DTYPE, Place, Value, host, place, torch_device
 from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.eager.tensor import EagerTensor, copy_to, to_numpy, wrap
 
@@ -103,6 +103,8 @@ def host_to_value(values: np.ndarray[Any, Any], dtype: DType) -> Value:
         return values
     if dtype is dt.bfloat16:
         return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
+    if dtype in FLOAT8:
+        return torch.from_numpy(values.view(np.uint8)).view(TORCH_DTYPE[dtype])
     return torch.from_numpy(values)
 
 

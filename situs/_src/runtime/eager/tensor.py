@@ -16,7 +16,7 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
-from situs._src.base.dtype import DType
+from situs._src.base.dtype import FLOAT8, DType
 from situs._src.base.errors import (
     ArgumentError,
     DTypeError,
@@ -29,7 +29,7 @@ from situs._src.base.shapes import TensorShape, known_shape
 from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.origin import Origin
 from situs._src.placement.candidates import LOCAL, Assignment, unknown_device_text
-from situs._src.runtime.eager.bridge import STRINGS, TORCH_DTYPE, Place, Value, copier, host, place
+from situs._src.runtime.eager.bridge import FROM_TORCH, STRINGS, TORCH_DTYPE, Place, Value, copier, host, place
 from situs._src.runtime.eager.oom import exhausted, is_shortage
 
 
@@ -37,7 +37,7 @@ class EagerTensor(Tensor):
     """A tensor with a value. Made by ops, by ``tf.constant`` and by ``tf.convert_to_tensor``."""
 
     # No ``__dict__``: it would cost every op 24 ns. What Keras leaves on a tensor has slots of its own.
-    __slots__ = ("_keras_logits", "_keras_mask", "_key", "_made_by", "_part_of", "_place", "_value")
+    __slots__ = ("_keras_logits", "_keras_mask", "_key", "_made_by", "_part_of", "_place", "_value", "trainable")
     _value: Value
     _place: Place
     _made_by: Assignment | None
@@ -231,6 +231,8 @@ def to_numpy_value(value: Value) -> np.ndarray[Any, Any]:
     value = value.detach().cpu().resolve_conj().resolve_neg()
     if value.dtype is torch.bfloat16:
         return value.view(torch.int16).numpy().view(dt.bfloat16.as_numpy_dtype)  # type: ignore[no-any-return]
+    if value.element_size() == 1 and FROM_TORCH[value.dtype] in FLOAT8:
+        return value.view(torch.uint8).numpy().view(FROM_TORCH[value.dtype].as_numpy_dtype)  # type: ignore[no-any-return]
     try:
         return value.numpy()  # type: ignore[no-any-return]
     except ValueError:

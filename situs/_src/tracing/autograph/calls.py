@@ -16,7 +16,8 @@ from situs._src.base.tree import flatten, pack_like
 from situs._src.ir.registry.calling import takes_functions
 from situs._src.tracing.autograph import hooks
 
-_LEFT_ALONE = frozenset({"situs", "keras", "optree", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names})
+_LIBRARIES = frozenset({"keras"})
+_LEFT_ALONE = _LIBRARIES | {"situs", "optree", "numpy", "torch", "ml_dtypes", *sys.stdlib_module_names}
 
 
 def converted(function: Any) -> Any:
@@ -34,6 +35,18 @@ def converted(function: Any) -> Any:
         return partial(converted(function.func), *function.args, **function.keywords)
     method = kind.__call__  # an object of the user's
     return MethodType(converted(method), function) if type(method) is FunctionType and is_wanted(method) else function
+
+
+def requested(function: Any) -> Any:
+    """The callable to trace for a function that a program asked to be traced: converted wherever it was written.
+
+    What it calls is another matter: there, the functions of Keras and other libraries stay as they are.
+    """
+    target = function.__func__ if type(function) is MethodType else function
+    if type(target) is not FunctionType or is_wanted(target) or not is_library(target):
+        return converted(function)
+    made = hooks.current.convert_requested(target)
+    return MethodType(made, function.__self__) if type(function) is MethodType else made
 
 
 def _with_functions(function: Any) -> Any:
@@ -56,8 +69,17 @@ def _converted_in(value: Any) -> Any:
 
 def is_wanted(function: FunctionType) -> bool:
     """Whether a function is the user's own, judged by the module it was written in."""
+    return _package(function) not in _LEFT_ALONE
+
+
+def is_library(function: FunctionType) -> bool:
+    """Whether a function is that of a library built on Situs, which has functions traced as a program has."""
+    return _package(function) in _LIBRARIES
+
+
+def _package(function: FunctionType) -> str:
     name = function.__globals__.get("__name__")
-    return not isinstance(name, str) or name.partition(".")[0] not in _LEFT_ALONE
+    return name.partition(".")[0] if isinstance(name, str) else ""
 
 
 def _range(*args: Any) -> Any:

@@ -27,7 +27,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.tracing.autograph import hooks, operators
 from situs._src.tracing.autograph.bindings import parameters
-from situs._src.tracing.autograph.calls import converted, is_wanted
+from situs._src.tracing.autograph.calls import converted, is_library, is_wanted
 from situs._src.tracing.autograph.control import ControlFlow
 from situs._src.tracing.autograph.hidden import Hidden, hidden_in, locals_of
 from situs._src.tracing.autograph.hoist import hoist
@@ -52,10 +52,15 @@ def convert(function: F) -> F:
     return cast(F, _convert(function))
 
 
-def _convert(function: object) -> object:
+def convert_requested(function: F) -> F:
+    """`convert` for a function that a program has traced: it may be that of a library."""
+    return cast(F, _convert(function, of_library=True))
+
+
+def _convert(function: object, of_library: bool = False) -> object:
     if type(function) is MethodType:
-        return MethodType(cast(Callable[..., Any], _convert(function.__func__)), function.__self__)
-    if type(function) is not FunctionType or not _is_open(function):
+        return MethodType(cast(Callable[..., Any], _convert(function.__func__, of_library)), function.__self__)
+    if type(function) is not FunctionType or not _is_open(function, of_library):
         return function
     code = _converted_code(function)
     return function if code is None else _rebound(function, code)
@@ -112,9 +117,10 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
     return ast.unparse(ast.fix_missing_locations(_transformed(source)))
 
 
-def _is_open(function: FunctionType) -> bool:
+def _is_open(function: FunctionType, of_library: bool) -> bool:
     marked = getattr(function, _MARK, None) is function.__code__
-    return not marked and _RUNTIME not in function.__code__.co_freevars and is_wanted(function)
+    wanted = is_wanted(function) or (of_library and is_library(function))
+    return not marked and _RUNTIME not in function.__code__.co_freevars and wanted
 
 
 _codes: WeakKeyDictionary[CodeType, dict[str, CodeType | None]] = WeakKeyDictionary()
@@ -225,4 +231,4 @@ def _rebound(function: FunctionType, code: CodeType) -> FunctionType:
     return update_wrapper(made, function)  # type: ignore[return-value]
 
 
-hooks.install(convert=convert)
+hooks.install(convert=convert, convert_requested=convert_requested)

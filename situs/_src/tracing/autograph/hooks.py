@@ -37,6 +37,7 @@ class Hooks:
             results.
         carries: whether ``cond`` and ``while_loop`` can give a value back, turning it into a tensor if need be.
         convert: converts a function that converted code is about to call.
+        convert_requested: converts a function of a library that has it traced.
     """
 
     is_symbolic: Callable[[Any], bool]
@@ -53,6 +54,7 @@ class Hooks:
     blanks: Callable[[Callable[[Any], list[Any]]], list[Any]]
     carries: Callable[[Any], bool]
     convert: Callable[[Any], Any]
+    convert_requested: Callable[[Any], Any]
 
 
 def _never(value: Any) -> bool:
@@ -85,6 +87,7 @@ current = replace(
     walk=_no_walk,
     carries=_is_carried,
     convert=_unchanged,
+    convert_requested=_unchanged,
 )
 
 

@@ -25,3 +25,4 @@ from situs._src.base.dtype import uint64 as uint64
 from situs._src.ops.cast import cast as cast
 from situs._src.ops.cast import complex as complex
 from situs._src.ops.cast import saturate_cast as saturate_cast
+from situs.dtypes import experimental as experimental

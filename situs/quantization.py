@@ -1,0 +1,14 @@
+"""``tf.quantization``: numbers rounded to few bits."""
+
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.ops.quantization import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from situs._src.ops.quantization import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
+from situs._src.ops.quantization import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from situs._src.ops.quantization import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
+from situs._src.ops.quantization import (
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+)
+from situs._src.ops.quantization import (
+    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+)
