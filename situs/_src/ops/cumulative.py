@@ -479,21 +479,34 @@ def _by_range(
     return torch.from_numpy(made)
 
 
-def _combining(combine: Combine, gaps: Fill, ufunc: Any = None, begin: Fill | None = None) -> SegmentKernel:
-    """A kernel that combines segments; `gaps` is the result for numbers that no slice has.
+def _combining(combine: Combine, gaps: Fill) -> SegmentKernel:
+    """A kernel that combines segments; `gaps` is the result for numbers that no slice has."""
 
-    Where that is 0 and there is no NaN, a function of NumPy may do the same for one segment after the other. `begin` is
-    what the rows begin with, if that is not what remains of those without a slice, which is 0 then.
+    def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
+        return _by_segment(data, segment_ids, _segment_count(data, segment_ids), combine, gaps)
+
+    return kernel
+
+
+def _finding(how: str, ufunc: Any, never: float, begin: Fill) -> SegmentKernel:
+    """A kernel that finds the extremes of segments, and 0 for numbers that no slice has.
+
+    Few elements are left to NumPy's function, wide rows to PyTorch, unless there is a NaN: see `_extreme`, which
+    begins with `begin`.
     """
+    combine = _extreme(how, never)
 
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
-        if ufunc is not None:
-            made = _by_range(data, segment_ids, count, ufunc)
-            if made is not None and not (data.is_floating_point() and _has_nan(made)):  # NaN: see `_extreme`
+        if _has_wide_rows(data) and data.numel() > _SMALL:
+            made = data.new_zeros((count, *data.shape[1:]))
+            made.scatter_reduce_(0, _for_each(segment_ids, data), data, how, include_self=False)
+            if not math.isnan(made.amax().item()):
                 return made
-        made = _by_segment(data, segment_ids, count, combine, begin or gaps)
-        return made if begin is None else _without_gaps(made, segment_ids)
+        ranged = _by_range(data, segment_ids, count, ufunc)
+        if ranged is not None and not (data.is_floating_point() and _has_nan(ranged)):
+            return ranged
+        return _without_gaps(_by_segment(data, segment_ids, count, combine, begin), segment_ids)
 
     return kernel
 
@@ -535,7 +548,7 @@ def _averaging(combine: Combine) -> SegmentKernel:
             made = _by_range(data, segment_ids, count, np.add, averages=True)
             if made is not None:
                 return made
-            if data.dtype in _RANGED and data.device.type == "cpu" and math.prod(data.shape[1:]) >= _WIDE:
+            if _has_wide_rows(data):
                 return _by_segment(data, segment_ids, count, _mean_of_rows, _zero)
         total = _by_segment(data, segment_ids, count, combine, _zero)
         if data.dtype.is_floating_point and data.dtype is not torch.bfloat16 and data.device.type == "cpu":
@@ -556,7 +569,13 @@ def _averaging(combine: Combine) -> SegmentKernel:
 
 
 _WIDE = 16  # elements of a row, from which on PyTorch combines rows rather than elements
+_BY_ROWS = frozenset({torch.float32, torch.float64})
 _mean_of_rows = _scatter("mean")
+
+
+def _has_wide_rows(data: torch.Tensor) -> bool:
+    """Whether PyTorch combines whole rows of the data, rather than elements."""
+    return data.dtype in _BY_ROWS and data.is_cpu and data.numel() >= _WIDE * len(data)
 
 
 def _sizes(ids: torch.Tensor, count: int, rank: int) -> torch.Tensor:
@@ -594,7 +613,7 @@ segment_prod = export("math.segment_prod", v1=("segment_prod", "math.segment_pro
 segment_max = export("math.segment_max", v1=("segment_max", "math.segment_max"))(
     _segment(
         "SegmentMax",
-        _combining(_extreme("amax", -math.inf), _zero, np.maximum, begin=_below_all),
+        _finding("amax", np.maximum, -math.inf, _below_all),
         _combining_wide(np.maximum, _lowest, 0),
         REAL,
         "Finds the maximum of the slices of `data` that have the same number in the ordered `segment_ids`.",
@@ -603,7 +622,7 @@ segment_max = export("math.segment_max", v1=("segment_max", "math.segment_max"))
 segment_min = export("math.segment_min", v1=("segment_min", "math.segment_min"))(
     _segment(
         "SegmentMin",
-        _combining(_extreme("amin", math.inf), _zero, np.minimum, begin=_above_all),
+        _finding("amin", np.minimum, math.inf, _above_all),
         _combining_wide(np.minimum, _highest, 0),
         REAL,
         "Finds the minimum of the slices of `data` that have the same number in the ordered `segment_ids`.",

@@ -42,7 +42,7 @@ from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
-from situs._src.ops import quick_atan, quick_tanh
+from situs._src.ops import quick_atan, quick_numpy, quick_tanh
 from situs._src.ops.cast import cast, dtype_of, real
 from situs._src.ops.compare import equal, greater, greater_equal, less_equal, not_equal
 from situs._src.ops.constant import ones_like, zeros_like
@@ -812,6 +812,21 @@ atanh = export("atanh", "math.atanh")(
     unary("Atanh", torch.atanh, ANALYTIC, "Computes the inverse hyperbolic tangent of x, element-wise.")
 )
 _atan2 = binary("Atan2", torch.atan2, FLOATING, "Computes the angle of the point (y, x).")
+
+for _name, _of_torch, _of_numpy in (
+    ("Tan", torch.tan, np.tan),
+    ("Asin", torch.asin, np.arcsin),
+    ("Acos", torch.acos, np.arccos),
+    ("Atan", torch.atan, np.arctan),
+    ("Atan2", torch.atan2, np.arctan2),
+    ("Sinh", torch.sinh, np.sinh),
+    ("Cosh", torch.cosh, np.cosh),
+    ("Tanh", torch.tanh, np.tanh),
+    ("Asinh", torch.asinh, np.arcsinh),
+    ("Acosh", torch.acosh, np.arccosh),
+    ("Atanh", torch.atanh, np.arctanh),
+):
+    quick_numpy.add_kernels(find_op(_name), _of_torch, _of_numpy)
 
 find_op("Sin").gradient(lambda grad, x: times(grad, cos(x)))
 find_op("Cos").gradient(lambda grad, x: times(negative(grad), sin(x)))
