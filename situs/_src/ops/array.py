@@ -18,10 +18,10 @@ import torch
 
 from situs._src.base.dtype import ALL, FIXED, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
 from situs._src.base.dtype import bool as bool_
-from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError
+from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
-from situs._src.base.tensor import Tensor
+from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.attribute import as_bool, as_word, is_plain, plain
@@ -54,12 +54,17 @@ def partly(check: Callable[[Any], tuple[int, ...]], shape: Any) -> tuple[Dim, ..
 
 
 def as_integer(value: Any, what: str) -> int:
-    """An integer given on the host; as in TensorFlow, a list of one will do."""
-    if isinstance(value, tuple) and len(value) == 1:
-        value = value[0]
+    """An integer given on the host."""
+    if isinstance(value, tuple):
+        raise ArgumentError(f"{what} must be a single integer, got the shape {brackets(host_shape(value))}")
     if not isinstance(value, int) or isinstance(value, bool):
         raise DTypeError(f"{what} must be a single integer, got {value!r}")
     return value
+
+
+def as_lone_integer(value: Any, what: str) -> int:
+    """An integer given on the host, where a list of one will do, as it does for a few ops of TensorFlow's."""
+    return as_integer(value[0] if isinstance(value, tuple) and len(value) == 1 else value, what)
 
 
 def as_integers(value: Any, what: str) -> tuple[int, ...]:
@@ -70,7 +75,16 @@ def as_integers(value: Any, what: str) -> tuple[int, ...]:
 
 def as_attribute(value: Any, what: str) -> int:
     """An integer attribute, from what the program passed for it."""
+    if has_dimensions(value):
+        raise DTypeError(f"{what} must be a single integer, got {shown(value)}")
     return as_integer(plain(value, what), what)
+
+
+def has_dimensions(value: Any) -> bool:
+    """Whether what stands for a number is a list, an array or a tensor with dimensions, which TensorFlow may refuse."""
+    if type(value) is int:
+        return False
+    return isinstance(value, (list, tuple)) or bool(value.shape.rank if is_tensor(value) else np.ndim(value))
 
 
 def host_shape(value: Any) -> tuple[int, ...]:
@@ -353,7 +367,7 @@ _squeeze = op("Squeeze", "input: T -> output: T", traits={FOLDABLE, MOVES, SIZE_
 def _expand_dims_shape(input: TensorShape, axis: Any) -> TensorShape:
     if input.rank is None or axis is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * (input.rank + 1))
-    place = as_integer(axis, "The axis of expand_dims")
+    place = as_lone_integer(axis, "The axis of expand_dims")
     if not -input.rank - 1 <= place <= input.rank:
         raise ArgumentError(f"Tried to expand dim index {place} for tensor with {input.rank} dimensions.")
     place += input.rank + 1 if place < 0 else 0
@@ -363,12 +377,12 @@ def _expand_dims_shape(input: TensorShape, axis: Any) -> TensorShape:
 @_expand_dims.kernel(CPU)
 @_expand_dims.kernel(GPU, T=FIXED)
 def _expand_dims_kernel(input: torch.Tensor, axis: Any) -> torch.Tensor:
-    return input.unsqueeze(axis if type(axis) is int else as_integer(axis, "The axis of expand_dims"))
+    return input.unsqueeze(axis if type(axis) is int else as_lone_integer(axis, "The axis of expand_dims"))
 
 
 @_expand_dims.kernel(CPU, T=STRING)
 def _expand_dims_strings(input: Any, axis: Any) -> Any:
-    return np.expand_dims(input, as_integer(axis, "The axis of expand_dims"))
+    return np.expand_dims(input, as_lone_integer(axis, "The axis of expand_dims"))
 
 
 @_squeeze.shape
@@ -433,6 +447,8 @@ _squeezed_quickly = dispatch.recalled(_squeeze)
 @export("squeeze", v1=())
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Returns `input` without its dimensions of size 1: those named by `axis`, or all."""
+    if not isinstance(axis, (int, list, tuple, type(None))) and has_dimensions(axis):
+        raise DTypeError(f"Expected list for 'axis' argument to 'squeeze' Op, not {shown(axis)}.")
     dims = () if axis is None else as_integers(plain(axis, "axis"), "the axes of squeeze")
     made = _squeezed_quickly(input, dims)
     return _squeeze(input, squeeze_dims=dims, name=name) if made is None else made

@@ -35,13 +35,14 @@ from situs._src.base.errors import (
     InvalidArgumentError,
     KernelError,
     UnimplementedError,
+    shown,
 )
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor, read
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
-from situs._src.ops.array import as_attribute, as_integer, by_bits, host_shape, squeeze
+from situs._src.ops.array import as_attribute, as_integer, by_bits, has_dimensions, host_shape, squeeze
 from situs._src.ops.array import rank as rank_op
 from situs._src.ops.attribute import as_word, is_plain, plain
 from situs._src.ops.cast import as_index
@@ -541,6 +542,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
         axis: The first dimension that the mask is about; by default 0.
         name: A name for the op.
     """
+    if axis is not None and has_dimensions(axis):
+        raise DTypeError(f"The axis of boolean_mask must be a single integer, got {shown(axis)}")
     return _boolean_mask(tensor, mask, 0 if axis is None else axis, name=name)
 
 

@@ -13,14 +13,25 @@ import numpy as np
 import torch
 
 from situs._src.base.dtype import FIXED, STRING, WIDE_UNSIGNED
-from situs._src.base.errors import ArgumentError, CallError, KernelError
+from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC, VIEW
-from situs._src.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, partly, reshape
-from situs._src.ops.attribute import is_plain
+from situs._src.ops.array import (
+    as_attribute,
+    as_integer,
+    as_integers,
+    as_lone_integer,
+    by_bits,
+    has_dimensions,
+    host_shape,
+    identity,
+    partly,
+    reshape,
+)
+from situs._src.ops.attribute import is_plain, plain
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.join_gradient import (
     mirror_pad_grad,
@@ -64,7 +75,7 @@ def _concat_shape(values: list[TensorShape], axis: Any) -> TensorShape:
 def _concat_axis(axis: Any, rank: int) -> int:
     if isinstance(axis, tuple) and len(axis) != 1:
         raise ArgumentError(f"axis tensor should be a scalar integer, but got shape {brackets(host_shape(axis))}")
-    place = as_integer(axis, "The axis of concat")
+    place = as_lone_integer(axis, "The axis of concat")
     if not -rank <= place < rank:
         raise ArgumentError(
             f"ConcatOp : Expected concatenating dimensions in the range [-{rank}, {rank}), but got {place}"
@@ -112,7 +123,7 @@ _concat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_concat_kernel))
 
 @_concat.gradient
 def _concat_gradient(grad: Tensor, values_shape: list[Any], axis: Any) -> list[Tensor]:
-    place = as_attribute(axis, "axis") if is_plain(axis) else axis
+    place = as_lone_integer(plain(axis, "axis"), "axis") if is_plain(axis) else axis
     sizes = [size_along(shape, place) for shape in values_shape]
     return _split_v.many(grad, sizes, place, num_split=len(sizes))
 
@@ -134,6 +145,8 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     if not values:
         raise ArgumentError("concat needs at least one tensor, got an empty list.")
     if len(values) == 1:  # which needs no axis, and may be a scalar
+        if has_dimensions(axis):
+            raise ArgumentError(f"The axis of concat must be a scalar, got {shown(axis)}")
         if is_plain(axis):
             as_attribute(axis, "The axis of concat")
         return identity(values[0], name)
@@ -299,8 +312,9 @@ _split = op("Split", "axis: host, value: T -> output: T*", traits={VIEW}, num_sp
 _split_v = op("SplitV", "value: T, size_splits: host, axis: host -> output: T*", traits={VIEW}, num_split=1)
 
 
-def _split_axis(axis: Any, rank: int) -> int:
-    place = as_integer(axis, "The axis of split")
+def _split_axis(axis: Any, rank: int, takes_a_list: bool = False) -> int:
+    """The axis, counted from the front; SplitV, as in TensorFlow, takes a list of one as well."""
+    place = (as_lone_integer if takes_a_list else as_integer)(axis, "The axis of split")
     if not -rank <= place < rank:
         raise ArgumentError(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {place}")
     return place % rank
@@ -328,7 +342,7 @@ def _split_v_shape(value: TensorShape, size_splits: Any, axis: Any, *, num_split
     count = _checked_count(num_split)
     if value.rank is None or axis is None:
         return [UNKNOWN if value.rank is None else TensorShape([None] * value.rank)] * count
-    place = _split_axis(axis, value.rank)
+    place = _split_axis(axis, value.rank, takes_a_list=True)
     parts = [None] * count if size_splits is None else _split_sizes(value[place], size_splits, count)
     return [TensorShape([*value[:place], part, *value[place + 1 :]]) for part in parts]
 
@@ -396,7 +410,7 @@ def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
 @_split_v.kernel(CPU, lower=_known_split_v)
 @_split_v.kernel(GPU, T=FIXED, lower=_known_split_v)
 def _split_v_kernel(value: Any, size_splits: Any, axis: Any, num_split: int) -> Any:
-    place = _split_axis(axis, value.ndim)
+    place = _split_axis(axis, value.ndim, takes_a_list=True)
     return _cut(value, _split_sizes(value.shape[place], size_splits, num_split), place)
 
 
@@ -561,6 +575,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         name: A name for the op.
     """
     if axis is not None:
+        if has_dimensions(axis):
+            raise DTypeError(f"Argument `axis` must be an int, got {shown(axis)}")
         return _repeat(input, repeats, axis, name=name)
     with Composed(name, "Repeat") as last:
         return _repeat(reshape(input, [-1]), repeats, 0, name=last)

@@ -87,8 +87,8 @@ def _rolls(shift: Any, axis: Any, rank: int) -> tuple[tuple[int, ...], tuple[int
             found = brackets(host_shape(value))
             raise ArgumentError(f"{what} must be a scalar or a 1-D vector. Found: {found}")
     shifts, axes = as_integers(shift, "shift"), as_integers(axis, "axis")
-    if len(shifts) != len(axes):
-        raise ArgumentError(f"shift and axis must have the same size, got {len(shifts)} and {len(axes)}")
+    if len(shifts) != len(axes) or isinstance(shift, tuple) != isinstance(axis, tuple):
+        raise ArgumentError(f"shift and axis must have the same size, got {shift} and {axis}")
     for each in axes:
         if not -rank <= each < rank:
             raise KernelError(f"axis {each} is out of range [-{rank}, {rank})")

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from situs._src.base.dtype import FLOATING, INDEX, REAL, WIDE_UNSIGNED, DType, as_dtype, int16, int32
-from situs._src.base.errors import ArgumentError
+from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, normalize_axis
 from situs._src.base.tensor import Tensor
-from situs._src.ops.array import SIGNED_TWIN, as_integer, as_sizes, partly
+from situs._src.ops.array import SIGNED_TWIN, as_integer, as_sizes, has_dimensions, partly
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.define import CPU, GPU, of_sizes, op
 from situs._src.ops.gather_gradient import gather_grad
@@ -98,7 +98,7 @@ def sort(values: Any, axis: Any = -1, direction: str = ASCENDING, name: str | No
         direction: ``"ASCENDING"`` or ``"DESCENDING"``.
         name: A name for the op.
     """
-    return _sort(values, axis, direction=_as_direction(direction), name=name)
+    return _sort(values, _as_axis(axis), direction=_as_direction(direction), name=name)
 
 
 @export("argsort")
@@ -114,7 +114,13 @@ def argsort(
         stable: Not used: the order of equal elements is always kept.
         name: A name for the op.
     """
-    return _argsort(values, axis, direction=_as_direction(direction), name=name)
+    return _argsort(values, _as_axis(axis), direction=_as_direction(direction), name=name)
+
+
+def _as_axis(axis: Any) -> Any:
+    if has_dimensions(axis):
+        raise ArgumentError(f"Argument `axis` must be a constant scalar. Received: axis={shown(axis)}.")
+    return axis
 
 
 def _as_direction(direction: str) -> str:

@@ -22,7 +22,8 @@ from situs._src.base.shapes import TensorShape, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
-from situs._src.ops.attribute import NUMBERS, as_bool, as_float, as_int
+from situs._src.ops.array import as_lone_integer
+from situs._src.ops.attribute import NUMBERS, as_bool, as_float, as_int, plain
 from situs._src.ops.cast import cast, dtype_of
 from situs._src.ops.define import CPU, GPU, POINTWISE, op, same_shape, unary
 from situs._src.ops.join import split
@@ -178,7 +179,7 @@ def _crelu_gradient(grad: Tensor, activations: Tensor, *, axis: int) -> Tensor:
 @export("nn.crelu", v1=())
 def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
     """Joins the positive part and the negative part of `features` along an axis, which grows to twice its size."""
-    return _crelu(features, axis=as_int(axis, "axis"), name=name)
+    return _crelu(features, axis=as_lone_integer(plain(axis, "axis"), "axis"), name=name)
 
 
 @export(v1="nn.crelu")
