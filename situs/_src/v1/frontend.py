@@ -21,6 +21,7 @@ from situs._src.base.devices.scope import build_into, here
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import AS_IS, export
 from situs._src.ir.graph import context
+from situs._src.ir.graph.tensor import show_dimensions
 from situs._src.ops.python_function import runs_at_once
 from situs._src.variables import symbolic
 
@@ -52,14 +53,28 @@ def disable_eager_execution() -> None:
 
 @export(v1="disable_v2_behavior", as_is=True)
 def disable_v2_behavior() -> None:
-    """The same as `disable_eager_execution`: this is what programs written for TensorFlow 1 expect."""
+    """What programs written for TensorFlow 1 expect: `disable_eager_execution` and `disable_v2_tensorshape`."""
     disable_eager_execution()
+    disable_v2_tensorshape()
 
 
 @export(v1="enable_v2_behavior", as_is=True)
 def enable_v2_behavior() -> None:
-    """The same as `enable_eager_execution`."""
+    """Undoes `disable_v2_behavior`: the same as `enable_eager_execution` and `enable_v2_tensorshape`."""
     enable_eager_execution()
+    enable_v2_tensorshape()
+
+
+@export(v1="disable_v2_tensorshape", as_is=True)
+def disable_v2_tensorshape() -> None:
+    """Lets an unknown dimension of a tensor of a graph, ``x.shape[0]``, be a `Dimension` whose ``value`` is None."""
+    show_dimensions(True)
+
+
+@export(v1="enable_v2_tensorshape", as_is=True)
+def enable_v2_tensorshape() -> None:
+    """Lets an unknown dimension of a tensor of a graph, ``x.shape[0]``, be None."""
+    show_dimensions(False)
 
 
 _resource_variables = True

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,19 @@ from situs._src.base.dtype import DType
 from situs._src.base.errors import DTypeError, NoValueYetError, OperatorNotAllowedInGraphError
 from situs._src.base.shapes import ShapeInGraph, ShapeOfDimensions, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.ir.graph.origin import is_ours
 
 if TYPE_CHECKING:
     from situs._src.ir.graph.graph import Graph
     from situs._src.ir.graph.node import Operation
+
+_programs_see_dimensions = False
+
+
+def show_dimensions(shown: bool) -> None:
+    """Whether an unknown dimension of ``x.shape`` is TensorFlow 1's `Dimension` for the program, or None as for us."""
+    global _programs_see_dimensions
+    _programs_see_dimensions = shown
 
 
 class SymbolicTensor(Tensor):
@@ -50,6 +60,8 @@ class SymbolicTensor(Tensor):
     @property
     def shape(self) -> TensorShape:
         """The shape, as far as it is known before the graph runs."""
+        if _programs_see_dimensions and not is_ours(sys._getframe(1).f_code):
+            return self.get_shape()
         return self._shape
 
     def get_shape(self) -> TensorShape:
