@@ -16,7 +16,8 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base.devices.physical import processor_facts
 from situs._src.base.tensor import Tensor
-from situs._src.ir.registry.op import CPU, Op
+from situs._src.ir.registry.op import Op
+from situs._src.ops.define import CPU
 
 _NEEDED = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 IS_QUICKER = _NEEDED.issubset(processor_facts().get("flags", "").split())
