@@ -1,8 +1,8 @@
 """The types that signatures share: what functions take for a tensor, a dtype, a shape, an axis, a path.
 
-They are wide where TensorFlow is: what a function takes for a tensor is whatever `convert_to_tensor` makes one of. As in
-NumPy (``numpy.typing``) and JAX (``jax.typing``), a name that ends in ``Like`` is what may be given, and what comes back
-is the type itself: ``ArrayLike`` goes in, a `Tensor` comes out.
+They are wide where TensorFlow is: what a function takes for a tensor is whatever `convert_to_tensor` makes one of. As
+in NumPy (``numpy.typing``) and JAX (``jax.typing``), a name that ends in ``Like`` is what may be given, and what comes
+back is the type itself: ``ArrayLike`` goes in, a `Tensor` comes out.
 
     def reduce_sum(input_tensor: ArrayLike, axis: AxisLike | None = None, ...) -> Tensor
 """
@@ -79,10 +79,10 @@ PaddingLike: TypeAlias = str | Sequence[Sequence[IntLike]] | Array
 PathLike: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 """The name of a file or folder."""
 
-HostValue: TypeAlias = "None | bool | int | float | complex | str | bytes | tuple[HostValue, ...]"
+HostValue: TypeAlias = "bool | int | float | complex | str | bytes | tuple[HostValue, ...] | None"
 """A host input, as kernels and shape rules see it: nested tuples of numbers; None where it is not known beforehand."""
 
-HostInput: TypeAlias = HostValue | Tensor
+HostInput: TypeAlias = "HostValue | Tensor"
 """A host input, as gradient rules see it: its value where that was known, else the tensor that had it."""
 
 SizesOf: TypeAlias = tuple[int, ...] | Tensor
