@@ -160,7 +160,7 @@ def _ones_of(pixels: Tensor) -> Tensor:
     """A one for each pixel of one image."""
     sizes = pixels.shape
     if sizes.is_fully_defined():
-        return ones([1] * (len(sizes) - 3) + sizes.as_list()[-3:], pixels.dtype)
+        return ones([*[1] * (len(sizes) - 3), *sizes.as_list()[-3:]], pixels.dtype)
     return broadcast_to(constant(1.0, pixels.dtype), shape_of(pixels))
 
 

@@ -153,4 +153,4 @@ def _zeros(size: Any, batch_size: Any, dtype: Any) -> Any:
         raise ArgumentError(f"A state of zeros needs sizes that are known, got {example}.")
     if not is_tensor(batch):
         return zeros([int(batch), *example], dtype)
-    return zeros(concat([[batch], example.as_list()], 0), dtype)
+    return zeros(concat([[batch], [*example]], 0), dtype)
