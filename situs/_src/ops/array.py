@@ -22,10 +22,11 @@ from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelE
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, ShapeLike, SizesOf
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.attribute import as_bool, as_word, is_plain, plain
-from situs._src.ops.define import CPU, GPU, op, unary
+from situs._src.ops.define import CPU, GPU, KernelValue, op, unary
 from situs._src.ops.spelling import renamed
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime import dispatch
@@ -127,7 +128,7 @@ _reshape = op("Reshape", "tensor: T, shape: host -> T", traits={FOLDABLE, MOVES,
 
 
 @_reshape.shape
-def _reshape_shape(tensor: TensorShape, shape: Any) -> TensorShape:
+def _reshape_shape(tensor: TensorShape, shape: HostValue) -> TensorShape:
     if shape is None:
         return UNKNOWN
     sizes = partly(as_sizes, shape)
@@ -167,7 +168,7 @@ def _reshape_kernel(tensor: Any, shape: Any) -> Any:
 
 
 @_reshape.gradient
-def _reshape_gradient(grad: Tensor, tensor_shape: Any) -> Tensor:
+def _reshape_gradient(grad: Tensor, tensor_shape: SizesOf) -> Tensor:
     return _reshaped(grad, tensor_shape)
 
 
@@ -229,7 +230,7 @@ _rank.static_value(lambda node, value_of: node.inputs[0].shape.rank)
 
 @_shape.kernel(CPU)
 @_shape.kernel(GPU, T=FIXED, host_output=True)
-def _shape_kernel(input: Any, out_type: DType) -> torch.Tensor:
+def _shape_kernel(input: KernelValue, out_type: DType) -> torch.Tensor:
     return torch.tensor(input.shape, dtype=TORCH_DTYPE[out_type])
 
 
@@ -241,48 +242,48 @@ def _shape_n_kernel(input: list[Any], out_type: DType) -> list[torch.Tensor]:
 
 @_size.kernel(CPU)
 @_size.kernel(GPU, T=FIXED, host_output=True)
-def _size_kernel(input: Any, out_type: DType) -> torch.Tensor:
+def _size_kernel(input: KernelValue, out_type: DType) -> torch.Tensor:
     return torch.tensor(math.prod(input.shape), dtype=TORCH_DTYPE[out_type])
 
 
 @_rank.kernel(CPU)
 @_rank.kernel(GPU, T=FIXED, host_output=True)
-def _rank_kernel(input: Any) -> torch.Tensor:
+def _rank_kernel(input: KernelValue) -> torch.Tensor:
     return torch.tensor(input.ndim, dtype=torch.int32)
 
 
 @export("shape", v1=())
-def shape(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
+def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Returns the shape of a tensor as a vector of int32, or of `out_type`, on the host."""
     return _shape(input, out_type=as_dtype(int32 if out_type is None else out_type), name=name)
 
 
 @export(v1="shape")
-def shape_v1(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+def shape_v1(input: ArrayLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """Returns the shape of a tensor, with the argument order of TensorFlow 1."""
     return shape(input, out_type, name)
 
 
 @export("shape_n")
-def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Tensor]:
+def shape_n(input: ArrayLike, out_type: DTypeLike = int32, name: str | None = None) -> list[Tensor]:
     """Returns the shapes of several tensors of one dtype."""
     return _shape_n.many(input, out_type=as_dtype(out_type), name=name)
 
 
 @export("size", v1=())
-def size(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
+def size(input: ArrayLike, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Returns the number of elements of a tensor as int32, or as `out_type`, on the host."""
     return _size(input, out_type=as_dtype(int32 if out_type is None else out_type), name=name)
 
 
 @export(v1="size")
-def size_v1(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+def size_v1(input: ArrayLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """Returns the number of elements of a tensor, with the argument order of TensorFlow 1."""
     return size(input, out_type, name)
 
 
 @export("rank")
-def rank(input: Any, name: str | None = None) -> Tensor:
+def rank(input: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the number of dimensions of a tensor as an int32 scalar on the host."""
     return _rank(input, name=name)
 
@@ -290,7 +291,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 # Identity, StopGradient, EnsureShape: the tensor itself.
 
 
-def _itself(x: Any) -> Any:
+def _itself(x: ArrayLike) -> Any:
     return x
 
 
@@ -313,7 +314,7 @@ def _ensure_shape_shape(input: TensorShape, *, shape: TensorShape) -> TensorShap
 
 @_ensure_shape.kernel(CPU)
 @_ensure_shape.kernel(GPU, T=FIXED)
-def _ensure_shape_kernel(input: Any, shape: TensorShape) -> Any:
+def _ensure_shape_kernel(input: KernelValue, shape: TensorShape) -> Any:
     _ensure_shape_shape(TensorShape(input.shape), shape=shape)
     return input
 
@@ -330,13 +331,13 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 
 
 @export("guarantee_const")
-def guarantee_const(input: Any, name: str | None = "GuaranteeConst") -> Tensor:
+def guarantee_const(input: ArrayLike, name: str | None = "GuaranteeConst") -> Tensor:
     """Returns the tensor as it is; a promise that it will not change, which nothing here depends on."""
     return _identity(input, name)
 
 
 @export("identity_n")
-def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+def identity_n(input: ArrayLike, name: str | None = None) -> list[Tensor]:
     """Returns a list of tensors with the same elements as those given."""
     if not isinstance(input, (list, tuple)):
         raise DTypeError(f"identity_n takes a list of tensors, got {type(input).__name__}.")
@@ -364,7 +365,7 @@ _squeeze = op("Squeeze", "input: T -> output: T", traits={FOLDABLE, MOVES, SIZE_
 
 
 @_expand_dims.shape
-def _expand_dims_shape(input: TensorShape, axis: Any) -> TensorShape:
+def _expand_dims_shape(input: TensorShape, axis: HostValue) -> TensorShape:
     if input.rank is None or axis is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * (input.rank + 1))
     place = as_lone_integer(axis, "The axis of expand_dims")
@@ -376,12 +377,12 @@ def _expand_dims_shape(input: TensorShape, axis: Any) -> TensorShape:
 
 @_expand_dims.kernel(CPU)
 @_expand_dims.kernel(GPU, T=FIXED)
-def _expand_dims_kernel(input: torch.Tensor, axis: Any) -> torch.Tensor:
+def _expand_dims_kernel(input: torch.Tensor, axis: HostValue) -> torch.Tensor:
     return input.unsqueeze(axis if type(axis) is int else as_lone_integer(axis, "The axis of expand_dims"))
 
 
 @_expand_dims.kernel(CPU, T=STRING)
-def _expand_dims_strings(input: Any, axis: Any) -> Any:
+def _expand_dims_strings(input: KernelValue, axis: HostValue) -> Any:
     return np.expand_dims(input, as_lone_integer(axis, "The axis of expand_dims"))
 
 
@@ -406,21 +407,21 @@ def _squeezed(axis: int, dims: tuple[Dim, ...]) -> int:
 
 @_squeeze.kernel(CPU)
 @_squeeze.kernel(GPU, T=FIXED)
-def _squeeze_kernel(input: Any, squeeze_dims: tuple[int, ...]) -> Any:
+def _squeeze_kernel(input: KernelValue, squeeze_dims: tuple[int, ...]) -> Any:
     if not squeeze_dims:
         return input.squeeze()
     return input.squeeze(tuple({_squeezed(axis, tuple(input.shape)) for axis in squeeze_dims}))
 
 
 @_expand_dims.gradient
-def _expand_dims_gradient(grad: Tensor, input_shape: Any, axis: Any) -> Tensor:
+def _expand_dims_gradient(grad: Tensor, input_shape: SizesOf, axis: HostInput) -> Tensor:
     if isinstance(input_shape, tuple) or not is_plain(axis):
         return _reshaped(grad, input_shape)
     return squeeze(grad, axis)  # which need not wait for the input, to see its sizes
 
 
 @_squeeze.gradient
-def _squeeze_gradient(grad: Tensor, input_shape: Any, *, squeeze_dims: tuple[int, ...]) -> Tensor:
+def _squeeze_gradient(grad: Tensor, input_shape: SizesOf, *, squeeze_dims: tuple[int, ...]) -> Tensor:
     if isinstance(input_shape, tuple) or len(squeeze_dims) != 1:
         return _reshaped(grad, input_shape)
     return _expand_dims(grad, squeeze_dims[0])
@@ -430,13 +431,15 @@ _expanded = dispatch.steered(_expand_dims)
 
 
 @export("expand_dims", v1=())
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
+def expand_dims(input: ArrayLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """Returns `input` with a dimension of size 1 put in at `axis`, which may count from the end."""
     return _expanded(input, axis, name=name)
 
 
 @export(v1="expand_dims")
-def expand_dims_v1(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def expand_dims_v1(
+    input: ArrayLike, axis: AxisLike | None = None, name: str | None = None, dim: AxisLike | None = None
+) -> Tensor:
     """Returns `input` with a dimension of size 1 put in at `axis`, which TensorFlow 1 also calls `dim`."""
     return expand_dims(input, renamed("axis", axis, "dim", dim, required=True), name)
 
@@ -445,7 +448,7 @@ _squeezed_quickly = dispatch.recalled(_squeeze)
 
 
 @export("squeeze", v1=())
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def squeeze(input: ArrayLike, axis: Any = None, name: str | None = None) -> Tensor:
     """Returns `input` without its dimensions of size 1: those named by `axis`, or all."""
     if not isinstance(axis, (int, list, tuple, type(None))) and has_dimensions(axis):
         raise DTypeError(f"Expected list for 'axis' argument to 'squeeze' Op, not {shown(axis)}.")
@@ -455,7 +458,9 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
 
 
 @export(v1="squeeze")
-def squeeze_v1(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
+def squeeze_v1(
+    input: ArrayLike, axis: AxisLike | None = None, name: str | None = None, squeeze_dims: AxisLike | None = None
+) -> Tensor:
     """Returns `input` without dimensions of size 1; TensorFlow 1 also calls the axes `squeeze_dims`."""
     return squeeze(input, renamed("axis", axis, "squeeze_dims", squeeze_dims), name)
 
@@ -467,7 +472,7 @@ _transpose = op("Transpose", "x: T, perm: host -> y: T", traits={VIEW}, conjugat
 
 
 @_transpose.shape
-def _transpose_shape(x: TensorShape, perm: Any, *, conjugate: bool) -> TensorShape:
+def _transpose_shape(x: TensorShape, perm: HostValue, *, conjugate: bool) -> TensorShape:
     if x.rank is None or perm is None:
         return UNKNOWN if x.rank is None else TensorShape([None] * x.rank)
     return TensorShape(x[axis] for axis in _as_perm(perm, x.rank))
@@ -520,7 +525,7 @@ def _transpose_strings(x: Any, perm: Any, conjugate: bool = False) -> Any:
 
 
 @_transpose.gradient
-def _transpose_gradient(grad: Tensor, perm: Any, *, conjugate: bool) -> Tensor:
+def _transpose_gradient(grad: Tensor, perm: HostInput, *, conjugate: bool) -> Tensor:
     return _transposed(grad, _inverse(perm), conjugate=conjugate)
 
 
@@ -542,7 +547,7 @@ def _inverse(perm: Any) -> Any:
 
 
 @export("transpose", v1=())
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:
+def transpose(a: Any, perm: AxisLike | None = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:
     """Returns `a` with its dimensions in another order.
 
     Args:
@@ -559,13 +564,15 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
 
 
 @export(v1="transpose")
-def transpose_v1(a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False) -> Tensor:
+def transpose_v1(
+    a: ArrayLike, perm: AxisLike | None = None, name: str | None = "transpose", conjugate: bool = False
+) -> Tensor:
     """Returns `a` with its dimensions in another order, with the argument order of TensorFlow 1."""
     return transpose(a, perm, conjugate, name)
 
 
 @export("linalg.matrix_transpose", v1=("matrix_transpose", "linalg.matrix_transpose", "linalg.transpose"))
-def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
+def matrix_transpose(a: ArrayLike, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """Returns `a` with its last two dimensions swapped."""
     return _transposed(a, _MATRIX, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
@@ -625,12 +632,12 @@ def _broadcast_args_kernel(s0: torch.Tensor, s1: torch.Tensor) -> torch.Tensor:
 
 
 @_broadcast_to.gradient
-def _broadcast_to_gradient(grad: Tensor, input_shape: Any) -> Tensor:
+def _broadcast_to_gradient(grad: Tensor, input_shape: SizesOf) -> Tensor:
     return sum_to(grad, input_shape)
 
 
 @export("broadcast_to")
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def broadcast_to(input: ArrayLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Returns `input` repeated along dimensions of size 1, or new ones in front, until it has `shape`."""
     return _broadcast_to(input, shape, name=name)
 
@@ -642,7 +649,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 
 @export("broadcast_dynamic_shape")
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+def broadcast_dynamic_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Tensor:
     """Returns the shape of an element-wise result, as a tensor, from the shapes of the inputs as tensors."""
     return _broadcast_args(shape_x, shape_y)
 
@@ -680,14 +687,14 @@ def _meshgrid_gradient(grads: list[Any], inputs_shape: list[Any], *, indexing: s
     return [None if grad is None else _along(grad, axis, len(axes), shape) for grad, shape, axis in parts]
 
 
-def _along(grad: Tensor, axis: int, rank: int, shape: Any) -> Tensor:
+def _along(grad: Tensor, axis: int, rank: int, shape: ShapeLike) -> Tensor:
     """The sum over all axes but one, in the shape of the vector that runs along it."""
     others = tuple(each for each in range(rank) if each != axis)
     return _reshape(find_op("Sum")(grad, others), shape)
 
 
 @_sequence_mask.shape
-def _sequence_mask_shape(lengths: TensorShape, maxlen: Any) -> TensorShape:
+def _sequence_mask_shape(lengths: TensorShape, maxlen: HostValue) -> TensorShape:
     return lengths.concatenate([None if maxlen is None else _as_maxlen(maxlen)])
 
 
@@ -730,7 +737,9 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str | None = "meshgrid") ->
 
 
 @export("sequence_mask")
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None) -> Tensor:
+def sequence_mask(
+    lengths: ArrayLike, maxlen: IntLike | None = None, dtype: DTypeLike = bool_, name: str | None = None
+) -> Tensor:
     """Returns a mask that is true at the first ``lengths[i]`` places of row i.
 
     Args:

@@ -13,6 +13,7 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import TensorShape
+from situs._src.base.typing import HostValue
 from situs._src.ops.define import CPU, GPU, op
 
 bucketize = op(
@@ -24,7 +25,7 @@ bucketize = op(
 
 
 @bucketize.shape
-def _bucketize_shape(input: TensorShape, *, boundaries: Any) -> TensorShape:
+def _bucketize_shape(input: TensorShape, *, boundaries: HostValue) -> TensorShape:
     _check(boundaries)
     return input
 

@@ -17,9 +17,10 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.attribute import as_float
-from situs._src.ops.define import CPU, GPU, POINTWISE, binary, op, same_shape, unary
+from situs._src.ops.define import CPU, GPU, POINTWISE, KernelValue, binary, op, same_shape, unary
 from situs._src.runtime import dispatch
 from situs._src.runtime.dispatch import BinaryFunction
 
@@ -44,12 +45,12 @@ greater_equal = export("greater_equal", "math.greater_equal")(
 
 
 @find_op("Equal").kernel(CPU, T=STRING)
-def _equal_strings(x: Any, y: Any) -> torch.Tensor:
+def _equal_strings(x: KernelValue, y: KernelValue) -> torch.Tensor:
     return torch.from_numpy(np.asarray(np.equal(x, y), dtype=np.bool_))
 
 
 @find_op("NotEqual").kernel(CPU, T=STRING)
-def _not_equal_strings(x: Any, y: Any) -> torch.Tensor:
+def _not_equal_strings(x: KernelValue, y: KernelValue) -> torch.Tensor:
     return torch.from_numpy(np.asarray(np.not_equal(x, y), dtype=np.bool_))
 
 
@@ -71,7 +72,7 @@ def _approximate_equal_kernel(x: torch.Tensor, y: torch.Tensor, *, tolerance: fl
 
 
 @export("math.approximate_equal")
-def approximate_equal(x: Any, y: Any, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
+def approximate_equal(x: ArrayLike, y: ArrayLike, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
     """Says where two tensors of one shape differ by less than `tolerance`."""
     return _approximate_equal(x, y, tolerance=as_float(tolerance, "tolerance"), name=name)
 

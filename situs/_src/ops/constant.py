@@ -23,6 +23,7 @@ from situs._src.base.errors import ArgumentError, ConversionError, DTypeError, R
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH
@@ -56,7 +57,9 @@ def _const_kernel(*, value: np.ndarray[Any, Any], dtype: DType, device: torch.de
 
 
 @export("constant")
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
+def constant(
+    value: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str = "Const"
+) -> Tensor:
     """Makes a constant tensor of a Python or NumPy value.
 
     Args:
@@ -238,19 +241,19 @@ def _fill_gradient(grad: Tensor) -> Tensor:
 
 
 @export("fill")
-def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+def fill(dims: Any, value: ArrayLike, name: str | None = None) -> Tensor:
     """Makes a tensor of shape `dims` with `value` in every element."""
     return _fill(dims, value, name=name)
 
 
 @export("zeros")
-def zeros(shape: Any, dtype: Any = dt.float32, name: str | None = "zeros") -> Tensor:
+def zeros(shape: ShapeLike, dtype: DTypeLike = dt.float32, name: str | None = "zeros") -> Tensor:
     """Makes a tensor of zeros (empty strings, False) of the given shape and dtype."""
     return _full(shape, value=0, dtype=as_dtype(dtype), name=name)
 
 
 @export("ones")
-def ones(shape: Any, dtype: Any = dt.float32, name: str | None = "ones") -> Tensor:
+def ones(shape: ShapeLike, dtype: DTypeLike = dt.float32, name: str | None = "ones") -> Tensor:
     """Makes a tensor of ones of the given shape and dtype."""
     if as_dtype(dtype) is dt.string:
         raise DTypeError("tf.ones is not defined for strings; use tf.fill.")
@@ -295,7 +298,7 @@ _ones_like.stops_gradients()
 
 
 @export("zeros_like")
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def zeros_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Makes zeros with the shape of `input`, and its dtype unless another is given."""
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
@@ -304,7 +307,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor
 
 
 @export("ones_like")
-def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def ones_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Makes ones with the shape of `input`, and its dtype unless another is given."""
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
@@ -348,7 +351,13 @@ def _range_kernel(start: Any, limit: Any, delta: Any, *, Tidx: DType, device: to
 
 
 @export("range")
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Tensor:
+def range(
+    start: ArrayLike,
+    limit: ArrayLike | None = None,
+    delta: ArrayLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
+) -> Tensor:
     """Makes a sequence from `start` up to, not including, `limit` in steps of `delta`.
 
     ``range(n)`` counts from 0 to n - 1. The dtype is int32 for Python integers and float32 for
@@ -373,7 +382,7 @@ _linspace = op("LinSpace", "start: host, stop: host, num: host -> output: T", T=
 
 
 @_linspace.shape
-def _linspace_shape(start: Any, stop: Any, num: Any) -> TensorShape:
+def _linspace_shape(start: HostValue, stop: HostValue, num: HostValue) -> TensorShape:
     for value in (start, stop):
         if value is not None and not isinstance(value, (int, float)):
             raise ArgumentError(f"linspace takes scalars, got start={start!r}, stop={stop!r}")
@@ -392,7 +401,7 @@ def _linspace_kernel(start: Any, stop: Any, num: Any, *, T: DType, device: torch
     return torch.linspace(start, stop, num, dtype=torch.float64, device=device).to(TORCH_DTYPE[T])
 
 
-def linspace_of_numbers(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+def linspace_of_numbers(start: ArrayLike, stop: ArrayLike, num: IntLike, name: str | None = None) -> Tensor:
     """Makes `num` evenly spaced values from one number to another, both included."""
     given = [v.dtype for v in (start, stop) if isinstance(v, np.generic)]
     whole = isinstance(start, int) and isinstance(stop, int)

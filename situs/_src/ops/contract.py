@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.traits import MATRIX_LIBRARY
 from situs._src.ops.array import as_integers, rank, reshape, transpose
 from situs._src.ops.array import shape as sizes_op
@@ -237,7 +238,7 @@ def einsum(equation: str, *inputs: Any, optimize: Any = "greedy", name: str | No
 
 
 @export("tensordot", "linalg.tensordot")
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = "Tensordot") -> Tensor:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: ArrayLike, name: str | None = "Tensordot") -> Tensor:
     """Sums the products of `a` and `b` over pairs of their axes.
 
     Args:
@@ -270,7 +271,7 @@ def _tensordot_equation(rank_a: int, rank_b: int, pairs: dict[int, int]) -> str:
     return f"{letters_a},{''.join(letters_b)}->{''.join(kept_a + kept_b)}"
 
 
-def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> dict[int, int]:
+def _axis_pairs(axes: ArrayLike, rank_a: int, rank_b: int) -> dict[int, int]:
     """For each contracted axis of `b`, that of `a`."""
     if isinstance(axes, int):
         if axes < 0:
@@ -288,7 +289,7 @@ def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> dict[int, int]:
     return dict(zip(axes_b, axes_a, strict=True))
 
 
-def _positions(axes: Any, rank: int) -> list[int]:
+def _positions(axes: ArrayLike, rank: int) -> list[int]:
     positions = []
     for axis in as_integers(axes, "`axes`"):
         if not -rank <= axis < rank:
@@ -302,14 +303,14 @@ def _positions(axes: Any, rank: int) -> list[int]:
 # The same where the ranks or the axes are not known before the graph runs: a product of matrices.
 
 
-def _tensordot_later(a: Tensor, b: Tensor, axes: Any, name: str | None) -> Tensor:
+def _tensordot_later(a: Tensor, b: Tensor, axes: ArrayLike, name: str | None) -> Tensor:
     axes_a, axes_b = _axes_later(axes, rank(a), rank(b))
     rows, kept_a = _as_matrix(a, axes_a, contracted_last=True)
     columns, kept_b = _as_matrix(b, axes_b, contracted_last=False)
     return reshape(matmul(rows, columns), concat([kept_a, kept_b], 0), name)
 
 
-def _axes_later(axes: Any, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tensor]:
+def _axes_later(axes: ArrayLike, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tensor]:
     """The contracted axes of each operand, as vectors of positions."""
     if not isinstance(axes, (list, tuple)):
         axes = cast(axes, int32)
@@ -322,7 +323,7 @@ def _axes_later(axes: Any, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tens
     return _positions_later(axes[0], rank_a), _positions_later(axes[1], rank_b)
 
 
-def _positions_later(axes: Any, rank_: Tensor) -> Tensor:
+def _positions_later(axes: ArrayLike, rank_: Tensor) -> Tensor:
     axes = reshape(cast(axes, int32), [-1])
     return where(less(axes, 0), add(axes, rank_), axes)
 

@@ -20,6 +20,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import LEAF, Form, common_form, put_together
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.calling import calls_functions
@@ -51,7 +52,9 @@ _if.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.plan.
 
 @export("cond", v1=())
 @calls_functions
-def cond(pred: Any, true_fn: Branch | None = None, false_fn: Branch | None = None, name: str | None = None) -> Any:
+def cond(
+    pred: ArrayLike, true_fn: Branch | None = None, false_fn: Branch | None = None, name: str | None = None
+) -> Any:
     """Returns ``true_fn()`` if `pred` is true, else ``false_fn()``; only one of them runs.
 
     Args:
@@ -88,14 +91,14 @@ def check_branch(function: Any, name: str, what: str = "cond") -> Branch:
     return function  # type: ignore[no-any-return]
 
 
-def _truth(pred: Any) -> bool:
+def _truth(pred: ArrayLike) -> bool:
     value = read(pred)
     return bool(value if isinstance(value, (Tensor, bool, int, float)) else convert_to_tensor(value))
 
 
 def branch(
     graph: Graph,
-    pred: Any,
+    pred: ArrayLike,
     then: Branch,
     otherwise: Branch,
     name: str | None,
@@ -277,7 +280,9 @@ def _either(predicate: Any, function: Branch, otherwise: Branch, name: str, cond
 
 @export("switch_case")
 @calls_functions
-def switch_case(branch_index: Any, branch_fns: Any, default: Branch | None = None, name: str = "switch_case") -> Any:
+def switch_case(
+    branch_index: IntLike, branch_fns: Any, default: Branch | None = None, name: str = "switch_case"
+) -> Any:
     """Runs the function with the number `branch_index`; `default`, or the last one, for other numbers.
 
     Args:

@@ -14,6 +14,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.tree import deeper
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.calling import calls_functions
 from situs._src.ops import control
@@ -26,7 +27,7 @@ from situs._src.ops.loop import Holders, Loop, check_loop
 @export(v1="cond")
 @calls_functions
 def cond(
-    pred: Any,
+    pred: ArrayLike,
     true_fn: Branch | None = None,
     false_fn: Branch | None = None,
     strict: bool = False,
@@ -116,7 +117,7 @@ def case(
         InvalidArgumentError: no predicate is true and there is no `default`, or several are and `exclusive` is set.
     """
 
-    def one(pred: Any, true_fn: Branch, false_fn: Branch, name: str) -> Any:
+    def one(pred: ArrayLike, true_fn: Branch, false_fn: Branch, name: str) -> Any:
         return cond(pred, true_fn, false_fn, strict, name)
 
     return control.choose(pred_fn_pairs, default, exclusive, name, one)

@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, KernelError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs._src.ops.attribute import as_bool
@@ -60,7 +61,9 @@ def _scan(
     if wide is not None:
         declared.kernel(CPU, T=WIDE_UNSIGNED)(_scan_kernel(_scan_by_numpy(wide), start))
 
-    def call(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+    def call(
+        x: ArrayLike, axis: AxisLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    ) -> Tensor:
         switches = {"exclusive": as_bool(exclusive, "exclusive"), "reverse": as_bool(reverse, "reverse")}
         return declared(x, axis, name=name, **switches)
 
@@ -68,7 +71,7 @@ def _scan(
     return call
 
 
-def _scan_shape(x: TensorShape, axis: Any, *, exclusive: bool, reverse: bool) -> TensorShape:
+def _scan_shape(x: TensorShape, axis: HostValue, *, exclusive: bool, reverse: bool) -> TensorShape:
     if x.rank is not None and axis is not None:
         _scan_axis(axis, x.rank)
     return x
@@ -229,7 +232,7 @@ def _add_n_gradient(grad: Tensor, inputs_shape: list[Any]) -> list[Tensor]:
 
 
 @export("add_n", "math.add_n")
-def add_n(inputs: Any, name: str | None = None) -> Tensor:
+def add_n(inputs: ArrayLike, name: str | None = None) -> Tensor:
     """Adds tensors of one shape and dtype, element by element.
 
     Raises:
@@ -251,7 +254,9 @@ def _tensors(inputs: Any) -> list[Any]:
 
 
 @export("math.accumulate_n", v1=("accumulate_n", "math.accumulate_n"))
-def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
+def accumulate_n(
+    inputs: ArrayLike, shape: Any = None, tensor_dtype: DTypeLike | None = None, name: str | None = None
+) -> Tensor:
     """Adds tensors of one shape and dtype, which may be stated to have them checked.
 
     Args:
@@ -404,7 +409,7 @@ def _segment(name: str, kernel: SegmentKernel, wide: SegmentKernel, types: DType
 
     combined = binary(declared)
 
-    def call(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    def call(data: Any, segment_ids: ArrayLike, name: str | None = None) -> Tensor:
         if isinstance(segment_ids, Tensor):
             return combined(data, segment_ids, name)
         return declared(data, segment_ids, name=name)
@@ -655,7 +660,7 @@ def _rows_of(rows: Tensor, segment_ids: Tensor) -> Tensor:
 
 
 @_segment_rows.gradient
-def _segment_rows_gradient(grad: Tensor, segment_ids: Tensor, rows_shape: Any) -> tuple[Any, ...]:
+def _segment_rows_gradient(grad: Tensor, segment_ids: Tensor, rows_shape: SizesOf) -> tuple[Any, ...]:
     return unsorted_segment_sum(grad, segment_ids, rows_shape[0]), None
 
 
@@ -727,14 +732,14 @@ def _unsorted_segment(
     declared.kernel(GPU, T=_gpu_types(name, native))(_unsorted_kernel(on_gpu or combine, fill, _known_ids))
     declared.kernel(CPU, T=WIDE_UNSIGNED)(_unsorted_kernel(_by_ufunc(ufunc), fill, _checked_ids))
 
-    def call(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    def call(data: Any, segment_ids: ArrayLike, num_segments: IntLike, name: str | None = None) -> Tensor:
         return declared(data, as_index(segment_ids), num_segments, name=name)
 
     call.__doc__ = doc
     return call
 
 
-def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: Any) -> TensorShape:
+def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: HostValue) -> TensorShape:
     count: Dim = None if num_segments is None else _num_segments(num_segments)
     if data.rank is None or segment_ids.rank is None:
         return UNKNOWN
@@ -859,7 +864,7 @@ def _unsorted_sum_gradient(grad: Tensor, segment_ids: Tensor) -> tuple[Any, ...]
 @find_op("UnsortedSegmentMax").gradient
 @find_op("UnsortedSegmentMin").gradient
 def _unsorted_extreme_gradient(
-    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: Any, output: Tensor
+    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: HostInput, output: Tensor
 ) -> tuple[Any, ...]:
     sum_of = partial(unsorted_segment_sum, num_segments=num_segments)
     return _extreme_gradient(grad, data, segment_ids, output, sum_of), None
@@ -875,7 +880,9 @@ def _unsorted_prod_gradient(
 
 
 @export("math.unsorted_segment_mean", v1=("unsorted_segment_mean", "math.unsorted_segment_mean"))
-def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+def unsorted_segment_mean(
+    data: ArrayLike, segment_ids: ArrayLike, num_segments: IntLike, name: str | None = None
+) -> Tensor:
     """Averages the slices of `data` that have the same number in `segment_ids`; 0 where there is no slice."""
     data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     with Composed(name, "UnsortedSegmentMean") as last:
@@ -884,7 +891,9 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
 
 
 @export("math.unsorted_segment_sqrt_n", v1=("unsorted_segment_sqrt_n", "math.unsorted_segment_sqrt_n"))
-def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+def unsorted_segment_sqrt_n(
+    data: ArrayLike, segment_ids: ArrayLike, num_segments: IntLike, name: str | None = None
+) -> Tensor:
     """Sums the slices of `data` by `segment_ids` and divides by the square root of their number."""
     data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     with Composed(name, "UnsortedSegmentSqrtN") as last:
@@ -892,7 +901,7 @@ def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name
         return divide(unsorted_segment_sum(data, segment_ids, num_segments), sqrt(sizes), last)
 
 
-def _unsorted_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
+def _unsorted_sizes(data: Tensor, segment_ids: Tensor, num_segments: IntLike) -> Tensor:
     """How many slices each segment has, at least 1, in the dtype of the data and shaped to divide its sums."""
     _unsorted_shape(data.shape, segment_ids.shape, None)
     sizes = unsorted_segment_sum(ones_like(segment_ids, data.dtype), segment_ids, num_segments)

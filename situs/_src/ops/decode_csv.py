@@ -20,6 +20,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.signature import ANY, Arg
@@ -50,7 +51,7 @@ _op.stops_gradients()
 
 @export("io.decode_csv", v1=("decode_csv", "io.decode_csv"))
 def decode_csv(
-    records: Any,
+    records: ArrayLike,
     record_defaults: Any,
     field_delim: str = ",",
     use_quote_delim: bool = True,
@@ -120,7 +121,9 @@ def _default(value: Any) -> Tensor:
     return tensor
 
 
-def _add(graph: Graph, records: Any, defaults: list[Any], attrs: dict[str, Any], name: str | None) -> list[Tensor]:
+def _add(
+    graph: Graph, records: ArrayLike, defaults: list[Any], attrs: dict[str, Any], name: str | None
+) -> list[Tensor]:
     before = build_into(graph, here.scope if here.graph is graph else ROOT)
     try:
         unique = graph.claim_name(_op, name)

@@ -19,6 +19,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import LEAF, Form, put_together, take_apart
+from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.calling import calls_functions
@@ -33,8 +34,8 @@ from situs._src.ops.rows import Elems, Walk
 @calls_functions
 def map_fn(
     fn: Callable[[Any], Any],
-    elems: Any,
-    dtype: Any = None,
+    elems: ArrayLike,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -83,7 +84,9 @@ def _mapped(fn: Callable[[Any], Any], rows: Elems, form: Any, wanted: Sequence[t
 
 @export("vectorized_map")
 @calls_functions
-def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
+def vectorized_map(
+    fn: Callable[[Any], Any], elems: ArrayLike, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
     """The same as `map_fn`, for functions that return anything: the dtypes are found out.
 
     Args:
@@ -111,7 +114,7 @@ def _results(fn: Callable[[Any], Any], rows: Elems) -> tuple[Any, list[tuple[DTy
 @calls_functions
 def foldl(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
+    elems: ArrayLike,
     initializer: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
@@ -143,7 +146,7 @@ def foldl(
 @calls_functions
 def foldr(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
+    elems: ArrayLike,
     initializer: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
@@ -170,7 +173,7 @@ def _folded(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, revers
 @calls_functions
 def scan(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
+    elems: ArrayLike,
     initializer: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,

@@ -40,13 +40,14 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
 from situs._src.ops.array import as_attribute, as_integer, by_bits, has_dimensions, host_shape, squeeze
 from situs._src.ops.array import rank as rank_op
 from situs._src.ops.attribute import as_word, is_plain, plain
 from situs._src.ops.cast import as_index
-from situs._src.ops.define import CPU, GPU, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
 from situs._src.ops.gather_gradient import boolean_mask_grad, gather_grad, gather_nd_grad, rows_of
 from situs._src.ops.masked import masked, unmasked
 from situs._src.ops.naming import Composed
@@ -69,7 +70,7 @@ _gather = op(
 
 
 @_gather.shape
-def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch_dims: int) -> TensorShape:
+def _gather_shape(params: TensorShape, indices: TensorShape, axis: HostValue, *, batch_dims: int) -> TensorShape:
     if params.rank is None or indices.rank is None:
         return UNKNOWN
     if axis is None:
@@ -172,7 +173,7 @@ _gather.kernel(GPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_gpu))
 
 @_gather.gradient
 def _gather_gradient(
-    grad: Tensor, params_shape: Any, indices: Tensor, axis: Any, *, batch_dims: int
+    grad: Tensor, params_shape: SizesOf, indices: Tensor, axis: HostInput, *, batch_dims: int
 ) -> tuple[Any, None]:
     if is_plain(axis) and plain(axis, "axis") == 0:
         return rows_of(grad, indices, params_shape), None
@@ -182,9 +183,9 @@ def _gather_gradient(
 @export("gather", v1=())
 def gather(
     params: Any,
-    indices: Any,
+    indices: ArrayLike,
     validate_indices: Any = None,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
@@ -204,11 +205,11 @@ def gather(
 
 @export(v1="gather")
 def gather_v1(
-    params: Any,
-    indices: Any,
+    params: ArrayLike,
+    indices: ArrayLike,
     validate_indices: Any = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
     """Returns the slices of `params` that `indices` name, with the argument order of TensorFlow 1."""
@@ -216,7 +217,7 @@ def gather_v1(
 
 
 @export(v1="batch_gather")
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+def batch_gather(params: ArrayLike, indices: ArrayLike, name: str | None = None) -> Tensor:
     """Gathers along the last axis of `indices`, with all dimensions before it as batch dimensions."""
     indices = read(indices)
     rank = indices.shape.rank if isinstance(indices, Tensor) else to_array(indices)[0].ndim
@@ -256,7 +257,7 @@ def _gather_nd_shape(params: TensorShape, indices: TensorShape, *, batch_dims: i
 _gather_nd_sizes = of_sizes(_gather_nd_shape)
 
 
-def _with_batch(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
+def _with_batch(params: KernelValue, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     """Indices that name the batch dimensions too."""
     _gather_nd_sizes(params.shape, indices.shape, batch_dims=batch_dims)
     if not batch_dims:
@@ -287,7 +288,7 @@ def _gather_nd_gpu(params: torch.Tensor, indices: torch.Tensor, batch_dims: int)
 
 
 @_gather_nd.kernel(CPU, Tparams=STRING)
-def _gather_nd_strings(params: Any, indices: torch.Tensor, batch_dims: int) -> Any:
+def _gather_nd_strings(params: KernelValue, indices: torch.Tensor, batch_dims: int) -> Any:
     wanted = _with_batch(params, indices, batch_dims)
     rows = linear_indices(wanted, params.shape, "param shape")
     table = params.reshape([-1, *params.shape[wanted.shape[-1] :]])
@@ -306,7 +307,7 @@ def _rows(params: torch.Tensor, rows: torch.Tensor, wanted: torch.Tensor) -> tor
 
 
 @_gather_nd.gradient
-def _gather_nd_gradient(grad: Tensor, params_shape: Any, indices: Tensor, *, batch_dims: int) -> tuple[Any, None]:
+def _gather_nd_gradient(grad: Tensor, params_shape: SizesOf, indices: Tensor, *, batch_dims: int) -> tuple[Any, None]:
     if indices.shape.rank == 2 and indices.shape[-1] == 1 and not batch_dims:
         return IndexedSlices(grad, squeeze(indices, -1), params_shape), None
     return gather_nd_grad(grad, indices, params_shape, batch_dims=batch_dims), None
@@ -320,7 +321,7 @@ def check_bad_indices_policy(policy: Any) -> None:
 
 @export("gather_nd", v1=())
 def gather_nd(
-    params: Any, indices: Any, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = ""
+    params: Any, indices: ArrayLike, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = ""
 ) -> Tensor:
     """Returns the elements or slices of `params` that the vectors along the last axis of `indices` name.
 
@@ -338,7 +339,7 @@ def gather_nd(
 
 @export(v1=("gather_nd", "manip.gather_nd"))
 def gather_nd_v1(
-    params: Any, indices: Any, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = ""
+    params: ArrayLike, indices: ArrayLike, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = ""
 ) -> Tensor:
     """Gathers by vectors of indices, with the argument order of TensorFlow 1."""
     return gather_nd(params, indices, batch_dims, name, bad_indices_policy)
@@ -433,7 +434,7 @@ def _select_v2_kernel(condition: torch.Tensor, t: torch.Tensor, e: torch.Tensor)
 
 
 @_select_v2.kernel(CPU, T=STRING)
-def _select_v2_strings(condition: torch.Tensor, t: Any, e: Any) -> Any:
+def _select_v2_strings(condition: torch.Tensor, t: KernelValue, e: KernelValue) -> Any:
     return np.asarray(np.where(condition.numpy(), t, e))
 
 
@@ -453,7 +454,7 @@ _select.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_kernel))
 
 
 @_select_v2.gradient
-def _select_v2_gradient(grad: Tensor, condition: Tensor, t_shape: Any, e_shape: Any) -> tuple[Any, ...]:
+def _select_v2_gradient(grad: Tensor, condition: Tensor, t_shape: SizesOf, e_shape: SizesOf) -> tuple[Any, ...]:
     return None, lambda: sum_to(masked(condition, grad), t_shape), lambda: sum_to(unmasked(condition, grad), e_shape)
 
 
@@ -464,7 +465,7 @@ def _select_gradient(grad: Tensor, condition: Tensor) -> tuple[Any, ...]:
 
 
 @export("where", v1="where_v2")
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: Any = None, name: str | None = None) -> Tensor:
     """Picks elements of `x` where `condition` is true and of `y` elsewhere; alone, finds where it is true.
 
     Args:
@@ -501,7 +502,7 @@ _boolean_mask = op("BooleanMask", "tensor: T, mask: Tmask, axis: host -> output:
 
 
 @_boolean_mask.shape
-def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: Any) -> TensorShape:
+def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: HostValue) -> TensorShape:
     if mask.rank == 0:
         raise CallError("mask cannot be scalar.")
     if tensor.rank is None or mask.rank is None or axis is None:
@@ -515,7 +516,7 @@ def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: Any) -> Te
 
 @_boolean_mask.kernel(CPU)
 @_boolean_mask.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _boolean_mask_kernel(tensor: Any, mask: torch.Tensor, axis: Any) -> Any:
+def _boolean_mask_kernel(tensor: KernelValue, mask: torch.Tensor, axis: HostValue) -> Any:
     if mask.ndim == 0 or mask.ndim > tensor.ndim:
         raise ValueError("a mask has dimensions, and no more than the tensor")  # the shape rule says it better
     place = normalize_axis(as_integer(axis, "The axis of boolean_mask"), tensor.ndim)
@@ -528,12 +529,14 @@ _boolean_mask.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_boolean_mask_kernel))
 
 
 @_boolean_mask.gradient
-def _boolean_mask_gradient(grad: Tensor, tensor_shape: Any, mask: Tensor, axis: Any) -> tuple[Tensor, None]:
+def _boolean_mask_gradient(grad: Tensor, tensor_shape: SizesOf, mask: Tensor, axis: HostInput) -> tuple[Tensor, None]:
     return boolean_mask_grad(grad, mask, axis, tensor_shape), None
 
 
 @export("boolean_mask", v1=())
-def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "boolean_mask") -> Tensor:
+def boolean_mask(
+    tensor: ArrayLike, mask: ArrayLike, axis: AxisLike | None = None, name: str | None = "boolean_mask"
+) -> Tensor:
     """Returns the elements or slices of `tensor` where `mask` is true.
 
     Args:
@@ -548,7 +551,9 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
 
 
 @export(v1="boolean_mask")
-def boolean_mask_v1(tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None) -> Tensor:
+def boolean_mask_v1(
+    tensor: ArrayLike, mask: ArrayLike, name: str | None = "boolean_mask", axis: AxisLike | None = None
+) -> Tensor:
     """Returns the elements of `tensor` where `mask` is true, with the argument order of TensorFlow 1."""
     return boolean_mask(tensor, mask, axis, name)
 
@@ -564,7 +569,9 @@ _one_hot = op(
 
 
 @_one_hot.shape
-def _one_hot_shape(indices: TensorShape, depth: Any, on_value: Any, off_value: Any, *, axis: int) -> TensorShape:
+def _one_hot_shape(
+    indices: TensorShape, depth: HostValue, on_value: HostValue, off_value: HostValue, *, axis: int
+) -> TensorShape:
     _check_scalars(on_value, off_value)
     size = None if depth is None else _as_depth(depth)
     if indices.rank is None:
@@ -636,12 +643,12 @@ def _one_hot_strings(
 
 @export("one_hot")
 def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
-    axis: Any = None,
-    dtype: Any = None,
+    indices: ArrayLike,
+    depth: IntLike,
+    on_value: ArrayLike | None = None,
+    off_value: ArrayLike | None = None,
+    axis: AxisLike | None = None,
+    dtype: DTypeLike | None = None,
     name: str | None = "one_hot",
 ) -> Tensor:
     """Returns for each index a vector that is `on_value` at that place and `off_value` elsewhere.
@@ -664,7 +671,7 @@ def one_hot(
     return _one_hot(indices, depth, on, off, axis=place, T=wanted, name=name)
 
 
-def _class_numbers(indices: Any) -> Any:
+def _class_numbers(indices: ArrayLike) -> Any:
     """Indices that are no tensor yet: int64 where there are none, or where the op has no kernel for such integers."""
     first = indices
     for _ in range(MAX_RANK):  # a list may hold itself

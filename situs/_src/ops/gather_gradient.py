@@ -19,6 +19,7 @@ import torch
 from situs._src.base.dtype import COMPLEX, FIXED, FLOATING, INDEX, WIDE_UNSIGNED, int16, int32
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import HostInput, HostValue, ShapeLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import as_integer, reshape
@@ -34,7 +35,7 @@ _NUMBERS = FLOATING | COMPLEX
 # Rows.
 
 
-def rows_of(grad: Tensor, indices: Tensor, shape: Any) -> IndexedSlices:
+def rows_of(grad: Tensor, indices: Tensor, shape: ShapeLike) -> IndexedSlices:
     """The gradient of a table whose rows were picked, as slices."""
     if indices.shape.rank == 1:
         return IndexedSlices(grad, indices, shape)
@@ -63,7 +64,9 @@ gather_grad.shape(lambda grad, indices, shape, axis, *, batch_dims: TensorShape(
 
 
 @gather_grad.kernel(CPU)
-def _gather_grad_cpu(grad: torch.Tensor, indices: torch.Tensor, shape: Any, axis: Any, batch_dims: int) -> torch.Tensor:
+def _gather_grad_cpu(
+    grad: torch.Tensor, indices: torch.Tensor, shape: Any, axis: HostValue, batch_dims: int
+) -> torch.Tensor:
     whole, rows, parts = _aligned(grad, indices, shape, axis, batch_dims)
     return _summed(whole, rows, parts).view(shape)
 
@@ -99,7 +102,7 @@ def _summed(whole: torch.Tensor, rows: torch.Tensor, parts: torch.Tensor) -> tor
 
 
 @gather_grad.gradient
-def _gather_grad_gradient(grad: Tensor, indices: Tensor, axis: Any, *, batch_dims: int) -> tuple[Tensor, None]:
+def _gather_grad_gradient(grad: Tensor, indices: Tensor, axis: HostInput, *, batch_dims: int) -> tuple[Tensor, None]:
     return find_op("GatherV2")(grad, indices, axis, batch_dims=batch_dims), None
 
 
@@ -170,5 +173,5 @@ def _boolean_mask_grad_kernel(grad: torch.Tensor, mask: torch.Tensor, axis: Any,
 
 
 @boolean_mask_grad.gradient
-def _boolean_mask_grad_gradient(grad: Tensor, mask: Tensor, axis: Any) -> tuple[Tensor, None]:
+def _boolean_mask_grad_gradient(grad: Tensor, mask: Tensor, axis: HostInput) -> tuple[Tensor, None]:
     return find_op("BooleanMask")(grad, mask, axis), None

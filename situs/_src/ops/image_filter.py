@@ -25,6 +25,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntsLike, SizesOf
 from situs._src.ops.array import as_integers, host_shape, partly
 from situs._src.ops.cast import cast
 from situs._src.ops.define import CPU, GPU, op
@@ -133,7 +134,7 @@ def _filtered_shape(images: TensorShape, size: Any, **ways: Any) -> TensorShape:
     return TensorShape([batch, *partly(_positive, size), channels])
 
 
-def _positive(size: Any) -> tuple[int, ...]:
+def _positive(size: IntsLike) -> tuple[int, ...]:
     found = as_integers(size, "size")
     if not all(each > 0 for each in found):
         raise ArgumentError(f"output dimensions must be positive, got size {brackets(found)}")
@@ -165,7 +166,7 @@ def _filtered_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: Any) 
 def _filtered_gradient(
     grad: Tensor,
     images: Tensor,
-    images_shape: Any,
+    images_shape: SizesOf,
     *,
     kind: str,
     antialias: bool,
@@ -181,7 +182,7 @@ def _filtered_gradient(
 
 @_filtered_grad.gradient
 def _filtered_grad_gradient(
-    grad: Tensor, grads_shape: Any, *, kind: str, antialias: bool, align_corners: bool, half_pixel_centers: bool
+    grad: Tensor, grads_shape: SizesOf, *, kind: str, antialias: bool, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor:
     return filtered(grad, grads_shape[1:3], **_ways(kind, antialias, align_corners, half_pixel_centers))
 
@@ -200,7 +201,11 @@ def _ways(kind: str, antialias: bool, align_corners: bool, half_pixel_centers: b
 
 @export(v1="image.resize_bicubic")
 def resize_bicubic(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+    images: ArrayLike,
+    size: IntsLike,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
 ) -> Tensor:
     """Images of another size, with each pixel between four in a row.
 
@@ -215,6 +220,6 @@ def resize_bicubic(
 
 
 @export(v1="image.resize_area")
-def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
+def resize_area(images: ArrayLike, size: IntsLike, align_corners: bool = False, name: str | None = None) -> Tensor:
     """Images of another size, with each pixel the mean of what it covers; for the arguments see `resize_bicubic`."""
     return filtered(images, size, **_ways("area", False, bool(align_corners), False), name=name)

@@ -16,6 +16,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, HostInput, IntLike, IntsLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.array import reshape, squeeze
 from situs._src.ops.array import shape as shape_of
@@ -100,18 +101,22 @@ def _patches_grad_kernel(
 
 @_patches.gradient
 def _patches_gradient(
-    grad: Tensor, images_shape: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str
+    grad: Tensor, images_shape: SizesOf, *, ksizes: HostInput, strides: HostInput, rates: HostInput, padding: str
 ) -> Tensor:
     return _patches_grad(grad, images_shape, ksizes=ksizes, strides=strides, rates=rates, padding=padding)
 
 
 @_patches_grad.gradient
-def _patches_grad_gradient(grad: Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str) -> Tensor:
+def _patches_grad_gradient(
+    grad: Tensor, *, ksizes: HostInput, strides: HostInput, rates: HostInput, padding: str
+) -> Tensor:
     return _patches(grad, ksizes=ksizes, strides=strides, rates=rates, padding=padding)
 
 
 @export("image.extract_patches")
-def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Tensor:
+def extract_patches(
+    images: ArrayLike, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
     """The patches of images, each in the last dimension of the result.
 
     Args:
@@ -157,9 +162,9 @@ def extract_image_patches(
 
 @export("image.crop_and_resize")
 def crop_and_resize(
-    image: Any,
-    boxes: Any,
-    box_indices: Any,
+    image: ArrayLike,
+    boxes: ArrayLike,
+    box_indices: ArrayLike,
     crop_size: Any,
     method: str = "bilinear",
     extrapolation_value: float = 0.0,
@@ -222,7 +227,7 @@ class _Places:
         size: How many the image has.
     """
 
-    def __init__(self, start: Tensor, end: Tensor, count: Tensor, size: Any) -> None:
+    def __init__(self, start: Tensor, end: Tensor, count: Tensor, size: IntsLike) -> None:
         last = cast(convert_to_tensor(size), dt.float32) - 1.0
         number = cast(count, dt.float32)
         steps = range_of(number)[None] / maximum(number - 1.0, 1.0)
@@ -287,11 +292,11 @@ def _suppress_kernel(
 
 @export("image.non_max_suppression")
 def non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    max_output_size: IntLike,
+    iou_threshold: ArrayLike = 0.5,
+    score_threshold: ArrayLike = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
     """The numbers of the best boxes, without those that overlap a better one too much.
@@ -312,9 +317,9 @@ def non_max_suppression(
 
 @export("image.resize_with_pad", v1=())
 def resize_with_pad(
-    image: Any,
-    target_height: Any,
-    target_width: Any,
+    image: ArrayLike,
+    target_height: IntLike,
+    target_width: IntLike,
     method: Any = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Tensor:
@@ -332,9 +337,9 @@ def resize_with_pad(
 
 @export(v1=("image.resize_image_with_pad", "image.resize_with_pad"))
 def resize_image_with_pad(
-    image: Any,
-    target_height: Any,
-    target_width: Any,
+    image: ArrayLike,
+    target_height: IntLike,
+    target_width: IntLike,
     method: Any = ResizeMethodV1.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
@@ -342,7 +347,7 @@ def resize_image_with_pad(
     return _framed(image, target_height, target_width, lambda x, size: resize_images(x, size, method, align_corners))
 
 
-def _framed(image: Any, high: Any, wide: Any, change: Callable[[Tensor, Any], Tensor]) -> Tensor:
+def _framed(image: ArrayLike, high: Any, wide: Any, change: Callable[[Tensor, Any], Tensor]) -> Tensor:
     with Composed(None, "resize_image_with_pad"):
         given = convert_to_tensor(image)
         batch, single = with_batch(given)

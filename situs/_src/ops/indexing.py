@@ -30,6 +30,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, KernelError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets, dimension_value
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, HostInput, HostValue, IntsLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.array import as_integer, as_integers, by_bits, host_shape, partly
@@ -47,7 +48,7 @@ _slice = op("Slice", "input: T, begin: host, size: host -> output: T", traits={F
 
 
 @_slice.shape
-def _slice_shape(input: TensorShape, begin: Any, size: Any) -> TensorShape:
+def _slice_shape(input: TensorShape, begin: HostValue, size: HostValue) -> TensorShape:
     if input.rank is None or begin is None or size is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
     return TensorShape(length for _, length in _extents(tuple(input), begin, size))
@@ -90,7 +91,7 @@ _slice_grad.shape(lambda dy, begin, shape: TensorShape(shape))
 
 
 @_slice_grad.kernel(CPU, GPU)
-def _slice_grad_kernel(dy: torch.Tensor, begin: Any, shape: Any) -> torch.Tensor:
+def _slice_grad_kernel(dy: torch.Tensor, begin: HostValue, shape: Any) -> torch.Tensor:
     whole = dy.new_zeros(shape)
     _slice_kernel(whole, begin, tuple(dy.shape)).copy_(dy)
     return whole
@@ -101,7 +102,7 @@ _slice_grad.gradient(lambda grad, dy_shape, begin: _slice(grad, begin, dy_shape)
 
 
 @export("slice")
-def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+def slice(input_: ArrayLike, begin: Any, size: IntsLike, name: str | None = None) -> Tensor:
     """Returns a part of a tensor.
 
     Args:
@@ -222,7 +223,7 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
     return []
 
 
-def _known_slice(input: Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> Any:
+def _known_slice(input: Tensor, begin: Any, end: Any, strides: IntsLike, **masks: int) -> Any:
     """In a graph, a function for an index that is known beforehand, or of one number; None for any other."""
     axis = _only_axis(begin, strides, **masks)
     if axis is not None:
@@ -235,7 +236,7 @@ def _known_slice(input: Tensor, begin: Any, end: Any, strides: Any, **masks: int
 
 def _only_axis(
     begin: Any,
-    strides: Any,
+    strides: IntsLike,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
@@ -330,7 +331,7 @@ def _strided_slice_grad_kernel(
     return put_part(dy.new_zeros(shape), begin, end, strides, dy, **masks)  # type: ignore[no-any-return]
 
 
-def _add_part(whole: torch.Tensor, shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: int) -> None:
+def _add_part(whole: torch.Tensor, shape: HostValue, begin: Any, end: Any, strides: Any, dy: Any, **masks: int) -> None:
     """Adds what was sliced to its place in a sum of gradients."""
     index = _as_index(begin, end, strides, **masks)
     if _is_simple(index):
@@ -357,10 +358,10 @@ def put_part(whole: Any, begin: Any, end: Any, strides: Any, part: Any, **masks:
 @_strided_slice.gradient
 def _strided_slice_gradient(
     grad: Tensor,
-    input_shape: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
+    input_shape: SizesOf,
+    begin: HostInput,
+    end: HostInput,
+    strides: HostInput,
     *,
     begin_mask: int,
     end_mask: int,
@@ -385,9 +386,9 @@ def _strided_slice_gradient(
 @_strided_slice_grad.gradient
 def _strided_slice_grad_gradient(
     grad: Tensor,
-    begin: Any,
-    end: Any,
-    strides: Any,
+    begin: HostInput,
+    end: HostInput,
+    strides: HostInput,
     *,
     begin_mask: int,
     end_mask: int,
@@ -402,7 +403,7 @@ def _strided_slice_grad_gradient(
 
 @export("strided_slice")
 def strided_slice(
-    input_: Any,
+    input_: ArrayLike,
     begin: Any,
     end: Any,
     strides: Any = None,
@@ -461,7 +462,7 @@ newaxis = None
 export("newaxis")(newaxis)
 
 
-def getitem(tensor: Any, key: Any) -> Tensor:
+def getitem(tensor: ArrayLike, key: Any) -> Tensor:
     """Returns ``tensor[key]``.
 
     Args:

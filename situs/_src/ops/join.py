@@ -17,6 +17,7 @@ from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelE
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike, HostInput, HostValue, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.array import (
@@ -32,7 +33,7 @@ from situs._src.ops.array import (
     reshape,
 )
 from situs._src.ops.attribute import is_plain, plain
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.define import CPU, GPU, KernelValue, op
 from situs._src.ops.join_gradient import (
     mirror_pad_grad,
     repeat_grad,
@@ -54,7 +55,7 @@ _concat = op("ConcatV2", "values: T*, axis: host -> output: T", traits={FOLDABLE
 
 
 @_concat.shape
-def _concat_shape(values: list[TensorShape], axis: Any) -> TensorShape:
+def _concat_shape(values: list[TensorShape], axis: HostValue) -> TensorShape:
     first = next((each for each in values if each.rank is not None), UNKNOWN)
     if first.rank is None:
         return UNKNOWN
@@ -97,7 +98,7 @@ def _concat_dim(values: list[TensorShape], dim: int, summed: bool) -> Dim:
     return known[0][1] if known else None
 
 
-def _cat_itself(values: list[Tensor], axis: Any) -> Any:
+def _cat_itself(values: list[Tensor], axis: AxisLike) -> Any:
     """PyTorch's function itself, where nothing is left to check."""
     ranks = {value.shape.rank for value in values}
     return torch.cat if type(axis) is int and len(ranks) == 1 and ranks.isdisjoint((None, 0)) else None
@@ -122,7 +123,7 @@ _concat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_concat_kernel))
 
 
 @_concat.gradient
-def _concat_gradient(grad: Tensor, values_shape: list[Any], axis: Any) -> list[Tensor]:
+def _concat_gradient(grad: Tensor, values_shape: list[Any], axis: HostInput) -> list[Tensor]:
     place = as_lone_integer(plain(axis, "axis"), "axis") if is_plain(axis) else axis
     sizes = [size_along(shape, place) for shape in values_shape]
     return _split_v.many(grad, sizes, place, num_split=len(sizes))
@@ -132,7 +133,7 @@ _concat_quickly = dispatch.joined(_concat)
 
 
 @export("concat", v1=("concat", "concat_v2"))
-def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
+def concat(values: ArrayLike, axis: Any, name: str | None = "concat") -> Tensor:
     """Joins tensors along an axis that they have.
 
     Args:
@@ -250,13 +251,13 @@ _pack_quickly = dispatch.joined(_pack)
 
 
 @export("parallel_stack")
-def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Tensor:
+def parallel_stack(values: ArrayLike, name: str | None = "parallel_stack") -> Tensor:
     """Joins tensors of one shape along a new first axis; the same as `stack` here, which waits for all of them."""
     return stack(values, 0, name)
 
 
 @export("stack", v1=("pack", "stack"))
-def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
+def stack(values: ArrayLike, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Joins tensors of one shape along a new axis.
 
     Args:
@@ -292,7 +293,7 @@ def _has_no_tensors(value: Any) -> bool:
 
 
 @export("unstack", v1=("unpack", "unstack"))
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = "unstack") -> list[Tensor]:
+def unstack(value: ArrayLike, num: int | None = None, axis: int = 0, name: str | None = "unstack") -> list[Tensor]:
     """Takes a tensor apart along an axis, which the parts do not have.
 
     Args:
@@ -321,7 +322,7 @@ def _split_axis(axis: Any, rank: int, takes_a_list: bool = False) -> int:
 
 
 @_split.shape
-def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[TensorShape]:
+def _split_shape(axis: HostValue, value: TensorShape, *, num_split: int) -> list[TensorShape]:
     if num_split < 1:
         raise ArgumentError(f"Value for attr 'num_split' of {num_split} must be at least minimum 1")
     if value.rank is None or axis is None:
@@ -338,7 +339,7 @@ def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[Tenso
 
 
 @_split_v.shape
-def _split_v_shape(value: TensorShape, size_splits: Any, axis: Any, *, num_split: int) -> list[TensorShape]:
+def _split_v_shape(value: TensorShape, size_splits: HostValue, axis: Any, *, num_split: int) -> list[TensorShape]:
     count = _checked_count(num_split)
     if value.rank is None or axis is None:
         return [UNKNOWN if value.rank is None else TensorShape([None] * value.rank)] * count
@@ -372,7 +373,7 @@ def _split_sizes(whole: Dim, size_splits: Any, num_split: int) -> list[Dim]:
     return [rest if each == -1 else each for each in sizes]
 
 
-def _known_split(axis: Any, value: Tensor, num_split: int) -> Any:
+def _known_split(axis: AxisLike, value: Tensor, num_split: int) -> Any:
     """A function that cuts in places known beforehand; None if they are not."""
     size = _known_size(value, axis)
     if size is None:
@@ -381,7 +382,7 @@ def _known_split(axis: Any, value: Tensor, num_split: int) -> Any:
     return lambda axis, value: value.split_with_sizes(sizes, axis)
 
 
-def _known_split_v(value: Tensor, size_splits: Any, axis: Any, num_split: int) -> Any:
+def _known_split_v(value: Tensor, size_splits: Any, axis: AxisLike, num_split: int) -> Any:
     """A function that cuts in places known beforehand; None if they are not."""
     size = _known_size(value, axis)
     if size is None or not isinstance(size_splits, tuple) or any(type(part) is not int for part in size_splits):
@@ -390,7 +391,7 @@ def _known_split_v(value: Tensor, size_splits: Any, axis: Any, num_split: int) -
     return lambda value, size_splits, axis: value.split_with_sizes(sizes, axis)
 
 
-def _known_size(value: Tensor, axis: Any) -> int | None:
+def _known_size(value: Tensor, axis: AxisLike) -> int | None:
     """The size of a tensor of PyTorch's along an axis; None if one of them is not known beforehand."""
     if type(axis) is not int or value.shape.rank is None or value.dtype in STRING:
         return None
@@ -409,7 +410,7 @@ def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
 
 @_split_v.kernel(CPU, lower=_known_split_v)
 @_split_v.kernel(GPU, T=FIXED, lower=_known_split_v)
-def _split_v_kernel(value: Any, size_splits: Any, axis: Any, num_split: int) -> Any:
+def _split_v_kernel(value: Any, size_splits: HostValue, axis: Any, num_split: int) -> Any:
     place = _split_axis(axis, value.ndim, takes_a_list=True)
     return _cut(value, _split_sizes(value.shape[place], size_splits, num_split), place)
 
@@ -422,12 +423,12 @@ def _cut(value: Any, sizes: list[Any], axis: int) -> Any:
 
 
 @_split.gradient
-def _split_gradient(grads: list[Any], axis: Any) -> Tensor:
+def _split_gradient(grads: list[Any], axis: HostInput) -> Tensor:
     return concat(without_gaps(grads), axis)
 
 
 @_split_v.gradient
-def _split_v_gradient(grads: list[Any], value_shape: Any, size_splits: Any, axis: Any) -> Tensor:
+def _split_v_gradient(grads: list[Any], value_shape: SizesOf, size_splits: HostInput, axis: Any) -> Tensor:
     given = tuple(number for number, grad in enumerate(grads) if grad is not None)
     if len(given) == len(grads):
         return concat(grads, axis)
@@ -437,7 +438,11 @@ def _split_v_gradient(grads: list[Any], value_shape: Any, size_splits: Any, axis
 
 @export("split")
 def split(
-    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str | None = "split"
+    value: ArrayLike,
+    num_or_size_splits: ArrayLike,
+    axis: AxisLike = 0,
+    num: int | None = None,
+    name: str | None = "split",
 ) -> list[Tensor]:
     """Takes a tensor apart along an axis, which the parts keep.
 
@@ -476,7 +481,7 @@ _repeat = op("Repeat", "input: T, repeats: host, axis: host -> output: T")
 
 
 @_tile.shape
-def _tile_shape(input: TensorShape, multiples: Any) -> TensorShape:
+def _tile_shape(input: TensorShape, multiples: HostValue) -> TensorShape:
     if multiples is None:
         return TensorShape(None if input.rank is None else [None] * input.rank)
     if input.rank is None:
@@ -510,7 +515,7 @@ def _tile_strings(input: Any, multiples: Any) -> Any:
 
 
 @_repeat.shape
-def _repeat_shape(input: TensorShape, repeats: Any, axis: Any) -> TensorShape:
+def _repeat_shape(input: TensorShape, repeats: HostValue, axis: HostValue) -> TensorShape:
     if input.rank is None or repeats is None or axis is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.rank)
@@ -536,7 +541,7 @@ def _repeats(repeats: Any, size: Dim) -> int | tuple[int, ...]:
 
 @_repeat.kernel(CPU)
 @_repeat.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _repeat_kernel(input: torch.Tensor, repeats: Any, axis: Any) -> torch.Tensor:
+def _repeat_kernel(input: torch.Tensor, repeats: HostValue, axis: HostValue) -> torch.Tensor:
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.ndim)
     counts = _repeats(repeats, input.shape[place])
     if isinstance(counts, int):
@@ -546,7 +551,7 @@ def _repeat_kernel(input: torch.Tensor, repeats: Any, axis: Any) -> torch.Tensor
 
 
 @_repeat.kernel(CPU, T=STRING)
-def _repeat_strings(input: Any, repeats: Any, axis: Any) -> Any:
+def _repeat_strings(input: Any, repeats: Any, axis: HostValue) -> Any:
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.ndim)
     return np.repeat(input, _repeats(repeats, input.shape[place]), place)
 
@@ -559,13 +564,13 @@ _repeat.gradient(lambda grad, input_shape, repeats, axis: repeat_grad(grad, repe
 
 
 @export("tile", v1=("tile", "manip.tile"))
-def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+def tile(input: ArrayLike, multiples: ArrayLike, name: str | None = None) -> Tensor:
     """Returns `input` laid side by side with itself, ``multiples[i]`` times along dimension i."""
     return _tile(input, multiples, name=name)
 
 
 @export("repeat")
-def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def repeat(input: ArrayLike, repeats: ArrayLike, axis: AxisLike | None = None, name: str | None = None) -> Tensor:
     """Repeats each element along an axis.
 
     Args:
@@ -604,7 +609,7 @@ def _pairs(paddings: Any, rank: int) -> tuple[tuple[int, int], ...]:
     return tuple(paddings)
 
 
-def _is_known_in_part(paddings: Any, rank: int) -> bool:
+def _is_known_in_part(paddings: ArrayLike, rank: int) -> bool:
     """Whether these are pairs for each dimension, of which not all are known yet."""
     if not isinstance(paddings, tuple) or len(paddings) != rank:
         return False
@@ -629,7 +634,7 @@ def _pad_shape(input: TensorShape, paddings: Any) -> TensorShape:
 
 
 @_pad_v2.shape
-def _pad_v2_shape(input: TensorShape, paddings: Any, constant_values: TensorShape) -> TensorShape:
+def _pad_v2_shape(input: TensorShape, paddings: HostValue, constant_values: TensorShape) -> TensorShape:
     if constant_values.rank not in (0, None):
         raise ArgumentError(f"constant_values must be a scalar. Found: {brackets(constant_values)}")
     return _pad_shape(input, paddings)
@@ -668,7 +673,7 @@ def _pad_v2_kernel(input: torch.Tensor, paddings: Any, constant_values: torch.Te
 
 
 @_pad.kernel(CPU, T=STRING)
-def _pad_strings(input: Any, paddings: Any) -> Any:
+def _pad_strings(input: KernelValue, paddings: HostValue) -> Any:
     return _pad_v2_strings(input, paddings, np.array(b"", object))
 
 
@@ -725,7 +730,11 @@ _mirror_pad.gradient(lambda grad, paddings, *, mode: mirror_pad_grad(grad, paddi
 
 @export("pad", v1=())
 def pad(
-    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None
+    tensor: ArrayLike,
+    paddings: ArrayLike,
+    mode: str = "CONSTANT",
+    constant_values: ArrayLike = 0,
+    name: str | None = None,
 ) -> Tensor:
     """Adds elements before and after each dimension.
 
@@ -752,7 +761,11 @@ def pad(
 
 @export(v1="pad")
 def pad_v1(
-    tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
+    tensor: ArrayLike,
+    paddings: ArrayLike,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: ArrayLike = 0,
 ) -> Tensor:
     """Adds elements around a tensor, with the argument order of TensorFlow 1."""
     return pad(tensor, paddings, mode, constant_values, name)

@@ -16,6 +16,7 @@ import torch
 from situs._src.base.dtype import COMPLEX, FLOATING
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import HostInput, ShapeLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import as_integer
@@ -29,7 +30,7 @@ _NUMBERS = FLOATING | COMPLEX
 # Gradients that need no op of their own.
 
 
-def size_along(shape: Any, axis: Any) -> Any:
+def size_along(shape: ShapeLike, axis: Any) -> Any:
     """One size of a shape: a number if it is known, else a tensor."""
     if isinstance(shape, tuple) and isinstance(axis, int):
         return shape[axis]
@@ -79,7 +80,7 @@ def _split_v_grad_kernel(
 
 @split_v_grad.gradient
 def _split_v_grad_gradient(
-    grad: Tensor, size_splits: Any, axis: Any, *, given: tuple[int, ...], num_split: int
+    grad: Tensor, size_splits: HostInput, axis: HostInput, *, given: tuple[int, ...], num_split: int
 ) -> list[Tensor]:
     parts = find_op("SplitV").many(grad, size_splits, axis, num_split=num_split)
     return [parts[number] for number in given]
@@ -98,7 +99,7 @@ def _tile_grad_kernel(input: torch.Tensor, multiples: Any, shape: Any) -> torch.
 
 
 @tile_grad.gradient
-def _tile_grad_gradient(grad: Tensor, multiples: Any) -> Tensor:
+def _tile_grad_gradient(grad: Tensor, multiples: HostInput) -> Tensor:
     return find_op("Tile")(grad, multiples)
 
 
@@ -117,7 +118,7 @@ def _repeat_grad_kernel(input: torch.Tensor, repeats: Any, axis: Any, shape: Any
 
 
 @repeat_grad.gradient
-def _repeat_grad_gradient(grad: Tensor, repeats: Any, axis: Any) -> Tensor:
+def _repeat_grad_gradient(grad: Tensor, repeats: HostInput, axis: HostInput) -> Tensor:
     return find_op("Repeat")(grad, repeats, axis)
 
 
@@ -153,5 +154,5 @@ def _folded(grad: torch.Tensor, axis: int, low: int, high: int, apart: int) -> t
 
 
 @mirror_pad_grad.gradient
-def _mirror_pad_grad_gradient(grad: Tensor, paddings: Any, *, mode: str) -> Tensor:
+def _mirror_pad_grad_gradient(grad: Tensor, paddings: HostInput, *, mode: str) -> Tensor:
     return find_op("MirrorPad")(grad, paddings, mode=mode)

@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FRESH, MATRIX_LIBRARY, PRODUCT
 from situs._src.ops.array import expand_dims, matrix_transpose, reshape, squeeze
@@ -232,8 +233,8 @@ def _matmul_gradient(
     grad: Tensor,
     a: Tensor,
     b: Tensor,
-    a_shape: Any,
-    b_shape: Any,
+    a_shape: SizesOf,
+    b_shape: SizesOf,
     *,
     transpose_a: bool,
     transpose_b: bool,
@@ -281,15 +282,15 @@ _matmul_as_they_are = dispatch.binary(_matmul)
 
 @export("matmul", "linalg.matmul")
 def matmul(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
-    output_type: Any = None,
+    output_type: DTypeLike | None = None,
     grad_a: bool = False,
     grad_b: bool = False,
     name: str | None = None,
@@ -335,8 +336,8 @@ def _refuse_both(which: str, transposed: bool, adjoint: bool) -> None:
 
 @export("linalg.matvec")
 def matvec(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
@@ -353,7 +354,7 @@ def matvec(
 
 
 @export("linalg.adjoint")
-def adjoint(matrix: Any, name: str | None = "adjoint") -> Tensor:
+def adjoint(matrix: ArrayLike, name: str | None = "adjoint") -> Tensor:
     """Transposes the last two dimensions and conjugates the elements."""
     return matrix_transpose(matrix, name, conjugate=True)
 
@@ -395,6 +396,6 @@ def _cross_gradient(grad: Tensor, a: Tensor, b: Tensor) -> tuple[Any, Any]:
 
 
 @export("linalg.cross", v1=("cross", "linalg.cross"))
-def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
+def cross(a: ArrayLike, b: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the cross products of vectors of three elements, which are the last dimension."""
     return _cross(a, b, name=name)

@@ -39,6 +39,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
@@ -52,6 +53,7 @@ from situs._src.ops.define import (
     GPU,
     NUMPY_FLOATING,
     POINTWISE,
+    KernelValue,
     binary,
     has_no_zero,
     numpy_kernel,
@@ -133,26 +135,26 @@ def _is_same_known(x_shape: Any, y_shape: Any) -> bool:
 
 
 @find_op("AddV2").gradient
-def _add_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _add_gradient(grad: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     if _is_same_known(x_shape, y_shape):
         return grad, grad
     return lambda: sum_to(grad, x_shape, y_shape), lambda: sum_to(grad, y_shape, x_shape)
 
 
 @find_op("Sub").gradient
-def _subtract_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _subtract_gradient(grad: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return lambda: sum_to(grad, x_shape, y_shape), lambda: negative(sum_to(grad, y_shape, x_shape))
 
 
 @find_op("Mul").gradient
-def _multiply_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _multiply_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     if _is_same_known(x_shape, y_shape):
         return lambda: times(grad, y), lambda: times(grad, x)
     return lambda: sum_to(times(grad, y), x_shape, y_shape), lambda: sum_to(times(grad, x), y_shape, x_shape)
 
 
 @find_op("RealDiv").gradient
-def _divide_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _divide_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(_over(grad, y), x_shape, y_shape),
         lambda: sum_to(_over(times(negative(grad), z), y), y_shape, x_shape),
@@ -160,7 +162,7 @@ def _divide_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: 
 
 
 @find_op("AddV2").kernel(CPU, T=STRING)
-def _join_strings(x: Any, y: Any) -> Any:
+def _join_strings(x: KernelValue, y: KernelValue) -> Any:
     return np.asarray(np.add(x, y), dtype=object)
 
 
@@ -180,7 +182,7 @@ _OF_ANY_DTYPE = (bool, np.ndarray, np.generic)  # what takes the dtype of the te
 
 
 @export("divide", "truediv", "math.divide", "math.truediv")
-def truediv(x: Any, y: Any, name: str | None = "truediv") -> Tensor:
+def truediv(x: ArrayLike, y: ArrayLike, name: str | None = "truediv") -> Tensor:
     """Returns x / y element-wise; integers divide as floats.
 
     The quotient of 8-bit and 16-bit integers is float32, that of wider ones float64.
@@ -193,12 +195,12 @@ realdiv = _real_div
 
 
 @export(v1="div")
-def div(x: Any, y: Any, name: str | None = "div") -> Tensor:
+def div(x: ArrayLike, y: ArrayLike, name: str | None = "div") -> Tensor:
     """Returns x / y element-wise as Python 2 divides: integers round down to an integer."""
     return (floordiv if _operand_dtype(x, y).is_integer else _real_div)(x, y, name)
 
 
-def _quotient(divide: BinaryFunction, x: Any, y: Any, name: str | None) -> Tensor:
+def _quotient(divide: BinaryFunction, x: ArrayLike, y: ArrayLike, name: str | None) -> Tensor:
     """A quotient of two operands as they are, or cast to the dtype of their quotient if they are integers."""
     dtype = _operand_dtype(x, y)
     quotient = _QUOTIENT.get(dtype)
@@ -213,13 +215,13 @@ def _quotient(divide: BinaryFunction, x: Any, y: Any, name: str | None) -> Tenso
         return divide(cast(x, quotient), cast(y, quotient), last)
 
 
-def _operand_dtype(x: Any, y: Any) -> DType:
+def _operand_dtype(x: ArrayLike, y: ArrayLike) -> DType:
     """The dtype that two operands are to have: that of a tensor, else that of the first."""
     return dtype_of(y if is_tensor(y) and not is_tensor(x) else x)
 
 
 @export("scalar_mul", "math.scalar_mul")
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+def scalar_mul(scalar: Any, x: ArrayLike, name: str | None = None) -> Any:
     """Multiplies every element of `x` by one number.
 
     Args:
@@ -268,7 +270,7 @@ find_op("DivNoNan").kernel(CPU, T=NUMPY_FLOATING)(_div_no_nan_on_host)
 
 
 @find_op("DivNoNan").gradient
-def _div_no_nan_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _div_no_nan_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     by = conjugated(y)
     return (
         lambda: sum_to(_div_no_nan(grad, by), x_shape, y_shape),
@@ -277,7 +279,7 @@ def _div_no_nan_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_sha
 
 
 @find_op("MulNoNan").gradient
-def _mul_no_nan_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _mul_no_nan_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(multiply_no_nan(grad, conjugated(y)), x_shape, y_shape),
         lambda: sum_to(multiply_no_nan(conjugated(x), grad), y_shape, x_shape),
@@ -285,7 +287,7 @@ def _mul_no_nan_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_sha
 
 
 @export("math.divide_no_nan", v1=("div_no_nan", "math.divide_no_nan"))
-def divide_no_nan(x: Any, y: Any, name: str | None = "div_no_nan") -> Tensor:
+def divide_no_nan(x: ArrayLike, y: ArrayLike, name: str | None = "div_no_nan") -> Tensor:
     """Returns x / y element-wise, and 0 where y is 0; integers divide as floats."""
     return _quotient(_div_no_nan, x, y, name)
 
@@ -294,7 +296,7 @@ div_no_nan = divide_no_nan
 
 
 @export("math.reciprocal_no_nan")
-def reciprocal_no_nan(x: Any, name: str | None = "reciprocal_no_nan") -> Tensor:
+def reciprocal_no_nan(x: ArrayLike, name: str | None = "reciprocal_no_nan") -> Tensor:
     """Returns 1 / x element-wise, and 0 where x is 0."""
     return _div_no_nan(dtype_of(x).as_numpy_dtype(1), x, name)
 
@@ -323,7 +325,7 @@ def _integer_truncatediv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.floor_divide(x - torch.fmod(x, y), y)
 
 
-def _floor_mod(x: Any, y: Any) -> Any:
+def _floor_mod(x: ArrayLike, y: ArrayLike) -> Any:
     return x - _wide_div(x, y) * y
 
 
@@ -378,7 +380,7 @@ find_op("TruncateDiv").stops_gradients()
 
 
 @find_op("FloorMod").gradient
-def _floormod_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _floormod_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(grad, x_shape, y_shape),
         lambda: sum_to(multiply(negative(grad), floordiv(x, y)), y_shape, x_shape),
@@ -477,7 +479,7 @@ reciprocal = export("math.reciprocal", v1=("reciprocal", "math.reciprocal"))(
 
 
 @find_op("Pow").gradient
-def _pow_gradient(grad: Tensor, x: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _pow_gradient(grad: Tensor, x: Tensor, y: Tensor, z: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(times(grad, multiply(y, pow(x, subtract(y, 1)))), x_shape, y_shape),
         lambda: sum_to(times(grad, multiply(z, _log_or_zero(x))), y_shape, x_shape),
@@ -491,19 +493,19 @@ def _log_or_zero(x: Tensor) -> Tensor:
 
 
 @find_op("SquaredDifference").gradient
-def _squared_difference_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _squared_difference_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     length = real_part(grad)
     both = multiply(add(length, length), subtract(x, y))
     return lambda: sum_to(both, x_shape, y_shape), lambda: negative(sum_to(both, y_shape, x_shape))
 
 
 @find_op("Maximum").gradient
-def _maximum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _maximum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return _picked(grad, greater_equal(x, y), x_shape, y_shape)
 
 
 @find_op("Minimum").gradient
-def _minimum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _minimum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return _picked(grad, less_equal(x, y), x_shape, y_shape)
 
 
@@ -593,7 +595,7 @@ find_op("Reciprocal").gradient(lambda grad, y: _reciprocal_grad(conjugated(y), g
 
 
 @export("clip_by_value")
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(t: ArrayLike, clip_value_min: ArrayLike, clip_value_max: ArrayLike, name: str | None = None) -> Any:
     """Limits the elements of `t` to lie between two bounds.
 
     Args:
@@ -628,7 +630,7 @@ def _complex_abs_kernel(x: torch.Tensor, *, Tout: DType) -> torch.Tensor:  # noq
 
 
 @export("abs", "math.abs")
-def abs(x: Any, name: str | None = None) -> Tensor:
+def abs(x: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the absolute value of every element; that of a complex number is real."""
     dtype = dtype_of(x)
     return _complex_abs(x, Tout=dtype.real_dtype, name=name) if dtype.is_complex else _abs(x, name)
@@ -692,7 +694,7 @@ def _angle_gradient(grad: Tensor, input: Tensor) -> Tensor | None:
 
 
 @export("math.angle", v1=("angle", "math.angle"))
-def angle(input: Any, name: str | None = None) -> Tensor:
+def angle(input: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the argument of every element in radians, between -pi and pi."""
     return _angle(input, Tout=dtype_of(input).real_dtype, name=name)
 
@@ -748,7 +750,7 @@ find_op("Sigmoid").gradient(lambda grad, y: _sigmoid_grad(conjugated(y), grad))
 
 
 @find_op("Xlogy").gradient
-def _xlogy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _xlogy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(times(grad, xlogy(_one_unless_zero(x), y)), x_shape, y_shape),
         lambda: sum_to(times(grad, xdivy(x, y)), y_shape, x_shape),
@@ -756,7 +758,7 @@ def _xlogy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: A
 
 
 @find_op("Xlog1py").gradient
-def _xlog1py_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _xlog1py_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(times(grad, xlog1py(_one_unless_zero(x), y)), x_shape, y_shape),
         lambda: sum_to(times(grad, xdivy(x, add(y, 1))), y_shape, x_shape),
@@ -764,7 +766,7 @@ def _xlog1py_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape:
 
 
 @find_op("Xdivy").gradient
-def _xdivy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _xdivy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(times(grad, xdivy(_one_unless_zero(x), y)), x_shape, y_shape),
         lambda: sum_to(times(grad, xdivy(negative(x), square(y))), y_shape, x_shape),
@@ -843,7 +845,7 @@ find_op("Atanh").gradient(lambda grad, x: _over(grad, subtract(1, square(x))))
 
 
 @find_op("Atan2").gradient
-def _atan2_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _atan2_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     """The gradient rule; x, which stands first, is the ordinate of the point."""
     per_square = _real_div(grad, add(square(x), square(y)))
     return (
@@ -853,7 +855,7 @@ def _atan2_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: A
 
 
 @export("atan2", "math.atan2")
-def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+def atan2(y: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the angle of the point (x, y) in radians, between -pi and pi."""
     return _atan2(y, x, name)
 
@@ -888,12 +890,12 @@ for _step in ("Floor", "Ceil", "Round", "Rint"):
 
 
 @find_op("NextAfter").gradient
-def _nextafter_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _nextafter_gradient(grad: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return lambda: sum_to(grad, x_shape, y_shape), lambda: sum_to(zeros_like(grad), y_shape, x_shape)
 
 
 @export("math.nextafter")
-def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
+def nextafter(x1: ArrayLike, x2: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the number next to `x1` in the direction of `x2`, element-wise."""
     return _nextafter(x1, x2, name)
 
@@ -1058,7 +1060,7 @@ def _ratio(y: Tensor, x: Tensor) -> Tensor:
 
 
 @find_op("Igamma").gradient
-def _igamma_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _igamma_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(multiply(grad, igamma_grad_a(x, y)), x_shape, y_shape),
         lambda: sum_to(multiply(grad, _gamma_density(x, y)), y_shape, x_shape),
@@ -1066,7 +1068,7 @@ def _igamma_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: 
 
 
 @find_op("Igammac").gradient
-def _igammac_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _igammac_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return _igamma_gradient(negative(grad), x, y, x_shape, y_shape)
 
 
@@ -1075,41 +1077,41 @@ def _gamma_density(a: Tensor, x: Tensor) -> Tensor:
 
 
 @find_op("Zeta").gradient
-def _zeta_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: Any) -> Gradients:
+def _zeta_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: SizesOf) -> Gradients:
     return None, lambda: sum_to(multiply(grad, multiply(negative(x), _zeta(add(x, 1), y))), y_shape)
 
 
 @find_op("Polygamma").gradient
-def _polygamma_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: Any) -> Gradients:
+def _polygamma_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: SizesOf) -> Gradients:
     return None, lambda: sum_to(multiply(grad, _polygamma(add(x, 1), y)), y_shape)
 
 
 @export("math.erfcinv")
-def erfcinv(x: Any, name: str | None = None) -> Tensor:
+def erfcinv(x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the inverse of the complementary error function; NaN outside [0, 2]."""
     with Composed(name, "erfcinv") as last:
         return multiply(ndtri(multiply(x, 0.5)), -math.sqrt(0.5), last)
 
 
 @export("math.igamma", v1=("igamma", "math.igamma"))
-def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+def igamma(a: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the lower regularized incomplete gamma function P(a, x)."""
     return _igamma(a, x, name)
 
 
 @export("math.igammac", v1=("igammac", "math.igammac"))
-def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+def igammac(a: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the upper regularized incomplete gamma function Q(a, x) = 1 - P(a, x)."""
     return _igammac(a, x, name)
 
 
 @export("math.zeta", v1=("zeta", "math.zeta"))
-def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
+def zeta(x: ArrayLike, q: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the Hurwitz zeta function: the sum of (q + n) to the power -x over all n from 0."""
     return _zeta(x, q, name)
 
 
 @export("math.polygamma", v1=("polygamma", "math.polygamma"))
-def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+def polygamma(a: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the derivative of order `a` of the digamma function at `x`; NaN where `a` is no whole number."""
     return _polygamma(a, x, name)

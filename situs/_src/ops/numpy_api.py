@@ -11,12 +11,13 @@ from situs._src.base.dtype import as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import DTypeLike
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.gather import where
 
 
 @export("experimental.numpy.finfo")
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: DTypeLike) -> Any:
     """The limits of a floating-point dtype, as NumPy tells them.
 
     Raises:

@@ -28,6 +28,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.signature import ANY, Arg
@@ -74,7 +75,9 @@ class _Spec(NamedTuple):
 
 
 @export("io.parse_single_example", v1=())
-def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> Any:
+def parse_single_example(
+    serialized: ArrayLike, features: ArrayLike, example_names: ArrayLike | None = None, name: str | None = None
+) -> Any:
     """The features of one record.
 
     Args:
@@ -98,7 +101,9 @@ def parse_single_example(serialized: Any, features: Any, example_names: Any = No
 
 
 @export("io.parse_example", v1=())
-def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> Any:
+def parse_example(
+    serialized: ArrayLike, features: ArrayLike, example_names: ArrayLike | None = None, name: str | None = None
+) -> Any:
     """The features of records, stacked.
 
     Args:
@@ -117,13 +122,17 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
 
 
 @export(v1=("parse_single_example", "io.parse_single_example"))
-def parse_single_example_v1(serialized: Any, features: Any, name: str | None = None, example_names: Any = None) -> Any:
+def parse_single_example_v1(
+    serialized: ArrayLike, features: ArrayLike, name: str | None = None, example_names: ArrayLike | None = None
+) -> Any:
     """The features of one record, with TensorFlow 1's order of arguments."""
     return parse_single_example(serialized, features, example_names, name)
 
 
 @export(v1=("parse_example", "io.parse_example"))
-def parse_example_v1(serialized: Any, features: Any, name: str | None = None, example_names: Any = None) -> Any:
+def parse_example_v1(
+    serialized: ArrayLike, features: ArrayLike, name: str | None = None, example_names: ArrayLike | None = None
+) -> Any:
     """The features of records, with TensorFlow 1's order of arguments."""
     return parse_example(serialized, features, example_names, name)
 
@@ -193,7 +202,7 @@ def _parsed_shapes(
     return [UNKNOWN if serialized.rank is None else serialized + shape for shape in dense_shapes]
 
 
-def _parse(serialized: Tensor, features: Any, name: str | None) -> dict[Any, Any]:
+def _parse(serialized: Tensor, features: ArrayLike, name: str | None) -> dict[Any, Any]:
     specs = _specs(features)
     attrs: dict[str, Any] = {
         "dense_keys": tuple(_name_of(spec.key) for spec in specs),
@@ -213,7 +222,9 @@ def _parse(serialized: Tensor, features: Any, name: str | None) -> dict[Any, Any
     return {spec.key: tensor for spec, tensor in zip(specs, tensors, strict=True)}
 
 
-def _add(graph: Graph, serialized: Any, defaults: list[Any], attrs: dict[str, Any], name: str | None) -> list[Tensor]:
+def _add(
+    graph: Graph, serialized: ArrayLike, defaults: list[Any], attrs: dict[str, Any], name: str | None
+) -> list[Tensor]:
     before = build_into(graph, here.scope if here.graph is graph else ROOT)
     try:
         unique = graph.claim_name(_op, name)

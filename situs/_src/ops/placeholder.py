@@ -13,6 +13,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import deeper, listed
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.context import control_dependencies, name_scope
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -152,7 +153,7 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
             return [None if tensor is None else _passed(tensor) for tensor in tensors]
 
 
-def _passed(tensor: Any) -> Any:
+def _passed(tensor: ArrayLike) -> Any:
     if isinstance(tensor, IndexedSlices):
         return IndexedSlices(identity(tensor.values), identity(tensor.indices), tensor.dense_shape)
     return identity(tensor)

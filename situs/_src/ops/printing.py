@@ -29,10 +29,11 @@ from situs._src.base.errors import ArgumentError, DTypeError, NotFoundError, Per
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.traits import CHECK, VIEW
 from situs._src.ops import strings
 from situs._src.ops.attribute import as_int, as_word
-from situs._src.ops.define import CPU, GPU, op, same_shape
+from situs._src.ops.define import CPU, GPU, KernelValue, op, same_shape
 
 # One element.
 
@@ -85,7 +86,7 @@ def _text_of_numbers(x: torch.Tensor, *, summarize: int, style: str) -> Any:
 
 
 @_text.kernel(CPU, T=STRING)
-def _text_of_strings(x: Any, *, summarize: int, style: str) -> Any:
+def _text_of_strings(x: KernelValue, *, summarize: int, style: str) -> Any:
     return strings.strings_of([text_of(x, summarize, style)], ())
 
 
@@ -132,14 +133,16 @@ def _rows(array: Any, limit: int, element: Callable[[Any], str], outermost: bool
     return "".join(f"[{_rows(row, limit - i * size, element)}]" for i, row in enumerate(array[:shown]))
 
 
-def tensor_text(tensor: Any, summarize: int = 3, style: str = NEW) -> Tensor:
+def tensor_text(tensor: ArrayLike, summarize: int = 3, style: str = NEW) -> Tensor:
     """A tensor as a string scalar."""
     with scope.device(None):
         return _text(tensor, summarize=as_int(summarize, "summarize"), style=style)
 
 
 @export("strings.format")
-def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
+def format(
+    template: str, inputs: ArrayLike, placeholder: str = "{}", summarize: int = 3, name: str | None = None
+) -> Tensor:
     """Puts tensors as text into a template.
 
     Args:
@@ -326,7 +329,9 @@ def _print_v1_shape(input: TensorShape, data: Any, **attrs: Any) -> TensorShape:
 
 @_print_v1.kernel(CPU)
 @_print_v1.kernel(GPU, T=FIXED)
-def _print_v1_kernel(input: Any, data: Any, *, message: str, first_n: int, count: str, run: Any = None) -> Any:
+def _print_v1_kernel(
+    input: KernelValue, data: KernelValue, *, message: str, first_n: int, count: str, run: Any = None
+) -> Any:
     turn = 0 if run is None or first_n < 0 else run.state.count(count)
     if first_n < 0 or turn < first_n:
         _write("stderr", message.encode() + b"".join(b"[" + text + b"]" for text in data) + b"\n")
@@ -338,8 +343,8 @@ _print_v1.gradient(lambda grad: grad)
 
 @export(v1="Print")
 def Print(  # noqa: N802 - the name programs use
-    input_: Any,
-    data: Any,
+    input_: ArrayLike,
+    data: ArrayLike,
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,

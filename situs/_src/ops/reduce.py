@@ -38,6 +38,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, KernelError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, ShapeLike, SizesOf
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC, Traits
 from situs._src.ops.attribute import as_bool
@@ -82,11 +83,11 @@ def reduction_axes(axis: Any, rank: int) -> Axes:
     return tuple(sorted(axes))
 
 
-def _flat(axis: Any) -> list[Any]:
+def _flat(axis: AxisLike) -> list[Any]:
     return [inner for item in axis for inner in _flat(item)] if isinstance(axis, tuple) else [axis]
 
 
-def _position(axis: Any, rank: int) -> int:
+def _position(axis: AxisLike, rank: int) -> int:
     if not isinstance(axis, int):
         raise DTypeError(f"A reduction axis is an integer, got {axis!r} of type {type(axis).__name__!r}")
     if not -rank <= axis < rank:
@@ -124,7 +125,9 @@ def _reduction(
 def _public(declared: Op, doc: str) -> ReduceFunction:
     run = dispatch.steered(declared)
 
-    def call(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
+    def call(
+        input_tensor: ArrayLike, axis: AxisLike | None = None, keepdims: bool | None = False, name: str | None = None
+    ) -> Tensor:
         axes = EVERY_AXIS if axis is None else tuple(axis) if type(axis) is list else axis
         if keepdims is False:
             return run(input_tensor, axes, name=name)
@@ -135,14 +138,14 @@ def _public(declared: Op, doc: str) -> ReduceFunction:
     return call
 
 
-def _reduced_shape(input: TensorShape, axis: Any, *, keep_dims: bool) -> TensorShape:
+def _reduced_shape(input: TensorShape, axis: HostValue, *, keep_dims: bool) -> TensorShape:
     if input.rank is None or axis is None:
         return _shape_by_rank(input, axis, keep_dims)
     axes = reduction_axes(axis, input.rank)
     return TensorShape(1 if i in axes else dim for i, dim in enumerate(input) if keep_dims or i not in axes)
 
 
-def _shape_by_rank(input: TensorShape, axis: Any, keep_dims: bool) -> TensorShape:
+def _shape_by_rank(input: TensorShape, axis: HostValue, keep_dims: bool) -> TensorShape:
     """What is known while the rank or the axes are not."""
     if not keep_dims:
         return SCALAR if axis == EVERY_AXIS else UNKNOWN
@@ -327,7 +330,7 @@ _spread = op("Spread", "x: T, shape: host, axis: host -> y: T", T=FLOATING | COM
 
 
 @_spread.shape
-def _spread_shape(x: TensorShape, shape: Any, axis: Any, *, keep_dims: bool, mean: bool) -> TensorShape:
+def _spread_shape(x: TensorShape, shape: Any, axis: HostValue, *, keep_dims: bool, mean: bool) -> TensorShape:
     return UNKNOWN if shape is None else TensorShape(shape)
 
 
@@ -349,7 +352,7 @@ def _with_axes(x: torch.Tensor, axes: Axes, rank: int, keep_dims: bool) -> torch
 _run_spread = dispatch.steered(_spread)
 
 
-def spread(x: Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool = False) -> Tensor:
+def spread(x: Tensor, shape: ShapeLike, axis: Any, keep_dims: bool = False, mean: bool = False) -> Tensor:
     """Repeats the result of a reduction along the axes that were reduced, until it has the shape from before.
 
     Args:
@@ -368,7 +371,7 @@ def _spread_gradient(grad: Tensor, axis: Any, *, keep_dims: bool, mean: bool) ->
 
 
 @find_op("Sum").gradient
-def _sum_gradient(grad: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+def _sum_gradient(grad: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool) -> Tensor:
     return spread(grad, input_shape, axis, keep_dims)
 
 
@@ -401,7 +404,9 @@ _extreme_grad = op("ExtremeGrad", "x: T, y: T, dy: T, axis: host -> dx: T", T=FL
 
 
 @_extreme_grad.shape
-def _extreme_grad_shape(x: TensorShape, y: TensorShape, dy: TensorShape, axis: Any, *, keep_dims: bool) -> TensorShape:
+def _extreme_grad_shape(
+    x: TensorShape, y: TensorShape, dy: TensorShape, axis: HostValue, *, keep_dims: bool
+) -> TensorShape:
     return x
 
 
@@ -425,7 +430,7 @@ def _extreme_grad_gradient(
 
 @find_op("Max").gradient
 @find_op("Min").gradient
-def _extreme_gradient(grad: Tensor, input: Tensor, output: Tensor, axis: Any, *, keep_dims: bool) -> Tensor:
+def _extreme_gradient(grad: Tensor, input: Tensor, output: Tensor, axis: HostInput, *, keep_dims: bool) -> Tensor:
     return _extreme_grad(input, output, grad, axis, keep_dims=keep_dims)
 
 
@@ -447,7 +452,7 @@ def _fold_shape(x: TensorShape, axis: Any) -> TensorShape:
 
 
 @_unfold.shape
-def _unfold_shape(x: TensorShape, shape: Any, axis: Any) -> TensorShape:
+def _unfold_shape(x: TensorShape, shape: Any, axis: HostValue) -> TensorShape:
     return UNKNOWN if shape is None else TensorShape(shape)
 
 
@@ -480,7 +485,7 @@ def _prod_gradient(grad: Tensor, input: Tensor, input_shape: Any, axis: Any, *, 
 
 @export("math.reduce_variance")
 def reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None
+    input_tensor: ArrayLike, axis: AxisLike | None = None, keepdims: bool | None = False, name: str | None = None
 ) -> Tensor:
     """Averages the squared distances from the mean along `axis`; a real number also for complex input.
 
@@ -497,7 +502,9 @@ def reduce_variance(
 
 
 @export("math.reduce_std")
-def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
+def reduce_std(
+    input_tensor: ArrayLike, axis: AxisLike | None = None, keepdims: bool | None = False, name: str | None = None
+) -> Tensor:
     """Takes the square root of the variance along `axis`.
 
     Raises:
@@ -518,7 +525,7 @@ def _arg_reduction(
     declared.shape(_arg_shape)
 
     @declared.kernel(CPU, GPU, T=(REAL | BOOL) - WIDE_UNSIGNED)
-    def kernel(input: torch.Tensor, dimension: Any, *, output_type: DType) -> torch.Tensor:
+    def kernel(input: torch.Tensor, dimension: HostValue, *, output_type: DType) -> torch.Tensor:
         axis = _arg_axis(dimension, input.shape)
         places = find(input.to(torch.uint8) if input.dtype is torch.bool else input, axis)
         return places if output_type is dt.int64 else places.to(TORCH_DTYPE[output_type])
@@ -569,7 +576,9 @@ _argmin_op = _arg_reduction("ArgMin", _argmin, np.argmin, INDEX)
 
 
 @export("argmax", "math.argmax", v1=())
-def argmax(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+def argmax(
+    input: ArrayLike, axis: AxisLike | None = None, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
     """Returns the index of the largest element along `axis`, the first one if there are several.
 
     Args:
@@ -582,7 +591,9 @@ def argmax(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str 
 
 
 @export("argmin", "math.argmin", v1=())
-def argmin(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+def argmin(
+    input: ArrayLike, axis: AxisLike | None = None, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
     """Returns the index of the smallest element along `axis`, the first one if there are several.
 
     The arguments are those of `argmax`.
@@ -601,13 +612,13 @@ _count_nonzero.stops_gradients()
 
 @_count_nonzero.kernel(CPU)
 @_count_nonzero.kernel(GPU, T=ALL - STRING)
-def _count_nonzero_kernel(input: torch.Tensor, axis: Any, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
+def _count_nonzero_kernel(input: torch.Tensor, axis: HostValue, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
     counts = _kernel(_sum_of_bools)(input != 0, axis, keep_dims)
     return counts.to(TORCH_DTYPE[dtype])
 
 
 @_count_nonzero.kernel(CPU, T=STRING)
-def _count_strings(input: np.ndarray[Any, Any], axis: Any, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
+def _count_strings(input: np.ndarray[Any, Any], axis: HostValue, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
     return _count_nonzero_kernel(torch.from_numpy(np.asarray(input != b"")), axis, keep_dims=keep_dims, dtype=dtype)
 
 
@@ -617,10 +628,10 @@ def _sum_of_bools(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
 
 @export("math.count_nonzero", v1=())
 def count_nonzero(
-    input: Any,
+    input: ArrayLike,
     axis: Any = None,
     keepdims: bool | None = None,
-    dtype: Any = dt.int64,
+    dtype: DTypeLike = dt.int64,
     name: str | None = "count_nonzero",
 ) -> Tensor:
     """Counts the elements along `axis` that are not zero, not false, or not the empty string."""
@@ -640,7 +651,7 @@ class ReduceFunctionV1(Protocol):
         axis: Any = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: AxisLike | None = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
         """Runs the op."""
@@ -651,11 +662,11 @@ def _v1(function: ReduceFunction) -> ReduceFunctionV1:
     """The same function with TensorFlow 1's old argument names beside the new ones."""
 
     def call(
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: ArrayLike,
+        axis: AxisLike | None = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: AxisLike | None = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
         axis = renamed("axis", axis, "reduction_indices", reduction_indices)
@@ -678,14 +689,14 @@ reduce_logsumexp_v1 = export(v1=("reduce_logsumexp", "math.reduce_logsumexp"))(_
 
 @export(v1=("count_nonzero", "math.count_nonzero"))
 def count_nonzero_v1(
-    input_tensor: Any = None,
-    axis: Any = None,
+    input_tensor: ArrayLike | None = None,
+    axis: AxisLike | None = None,
     keepdims: bool | None = None,
-    dtype: Any = dt.int64,
+    dtype: DTypeLike = dt.int64,
     name: str | None = "count_nonzero",
-    reduction_indices: Any = None,
+    reduction_indices: AxisLike | None = None,
     keep_dims: bool | None = None,
-    input: Any = None,
+    input: ArrayLike | None = None,
 ) -> Tensor:
     """Counts the elements along `axis` that are not zero; TensorFlow 1's argument names."""
     return count_nonzero(
@@ -699,7 +710,11 @@ def count_nonzero_v1(
 
 @export(v1=("argmax", "math.argmax"))
 def argmax_v1(
-    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dt.int64
+    input: ArrayLike,
+    axis: AxisLike | None = None,
+    name: str | None = None,
+    dimension: AxisLike | None = None,
+    output_type: DTypeLike = dt.int64,
 ) -> Tensor:
     """Returns the index of the largest element along `axis`; TensorFlow 1's argument names."""
     return argmax(input, renamed("axis", axis, "dimension", dimension), output_type, name)
@@ -707,19 +722,27 @@ def argmax_v1(
 
 @export(v1=("argmin", "math.argmin"))
 def argmin_v1(
-    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dt.int64
+    input: ArrayLike,
+    axis: AxisLike | None = None,
+    name: str | None = None,
+    dimension: AxisLike | None = None,
+    output_type: DTypeLike = dt.int64,
 ) -> Tensor:
     """Returns the index of the smallest element along `axis`; TensorFlow 1's argument names."""
     return argmin(input, renamed("axis", axis, "dimension", dimension), output_type, name)
 
 
 @export(v1="arg_max")
-def arg_max(input: Any, dimension: Any, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+def arg_max(
+    input: ArrayLike, dimension: AxisLike, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
     """Returns the index of the largest element along `dimension`, as TensorFlow 1 first spelled it."""
     return argmax(input, dimension, output_type, name)
 
 
 @export(v1="arg_min")
-def arg_min(input: Any, dimension: Any, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+def arg_min(
+    input: ArrayLike, dimension: AxisLike, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
     """Returns the index of the smallest element along `dimension`, as TensorFlow 1 first spelled it."""
     return argmin(input, dimension, output_type, name)

@@ -19,6 +19,7 @@ from situs._src.base.errors import ArgumentError, OpDTypeError
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import put_together, take_apart
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.graph import Graph
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.constant import convert_to_tensor
@@ -31,7 +32,7 @@ from situs._src.ops.tensor_list import from_tensor, get_row, least_sizes, reserv
 class Elems:
     """Tensors whose rows are taken together."""
 
-    def __init__(self, elems: Any) -> None:
+    def __init__(self, elems: ArrayLike) -> None:
         self.form, leaves = take_apart(elems)
         if not leaves:
             raise ArgumentError(

@@ -34,13 +34,14 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, ShapeLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op
 from situs._src.ops.array import as_attribute, as_sizes, by_bits, partly, sizes_of
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import equal
 from situs._src.ops.constant import zeros_like
-from situs._src.ops.define import CPU, GPU, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
 from situs._src.ops.gather import check_bad_indices_policy, gather, gather_nd
 from situs._src.ops.math import add, divide, multiply, negative
 from situs._src.ops.positions import linear_indices, safe_linear_indices
@@ -184,7 +185,7 @@ _scatter_nd.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_cpu))
 _scatter_nd.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_gpu))
 
 
-def _strings(output: Any, indices: torch.Tensor, updates: Any, combine: Callable[[Any, Any], Any]) -> Any:
+def _strings(output: Any, indices: torch.Tensor, updates: KernelValue, combine: Callable[[Any, Any], Any]) -> Any:
     _check_values(indices, updates, output.shape)
     rows = linear_indices(indices, output.shape, "shape").tolist()
     depth = indices.shape[-1]
@@ -200,7 +201,9 @@ def _scatter_nd_gradient(grad: Tensor, indices: Tensor) -> tuple[None, Tensor]:
 
 
 @export("scatter_nd", v1=("scatter_nd", "manip.scatter_nd"))
-def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None) -> Tensor:
+def scatter_nd(
+    indices: ArrayLike, updates: ArrayLike, shape: ShapeLike, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
     """Returns zeros of a shape with updates added where indices say; updates of one place add up.
 
     Args:
@@ -316,14 +319,16 @@ def _extreme_unsigned(
 
 
 @export("tensor_scatter_nd_update", v1=("tensor_scatter_nd_update", "tensor_scatter_update"))
-def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+def tensor_scatter_nd_update(
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, name: str | None = None
+) -> Tensor:
     """Returns `tensor` with the elements or slices that `indices` name replaced by `updates`."""
     return _scatter_update(tensor, indices, updates, name=name)
 
 
 @export("tensor_scatter_nd_add", v1=("tensor_scatter_add", "tensor_scatter_nd_add"))
 def tensor_scatter_nd_add(
-    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with `updates` added to the elements or slices that `indices` name."""
     check_bad_indices_policy(bad_indices_policy)
@@ -332,7 +337,7 @@ def tensor_scatter_nd_add(
 
 @export("tensor_scatter_nd_sub", v1=("tensor_scatter_nd_sub", "tensor_scatter_sub"))
 def tensor_scatter_nd_sub(
-    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with `updates` subtracted from the elements or slices that `indices` name."""
     check_bad_indices_policy(bad_indices_policy)
@@ -341,7 +346,7 @@ def tensor_scatter_nd_sub(
 
 @export("tensor_scatter_nd_min")
 def tensor_scatter_nd_min(
-    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with the elements that `indices` name lowered to those of `updates` that are smaller."""
     check_bad_indices_policy(bad_indices_policy)
@@ -350,7 +355,7 @@ def tensor_scatter_nd_min(
 
 @export("tensor_scatter_nd_max")
 def tensor_scatter_nd_max(
-    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with the elements that `indices` name raised to those of `updates` that are larger."""
     check_bad_indices_policy(bad_indices_policy)
@@ -381,7 +386,7 @@ _partition_sizes = of_sizes(_partition_shape)
 
 
 @_partition.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
+def _partition_kernel(data: KernelValue, partitions: torch.Tensor, num_partitions: int) -> Any:
     _partition_sizes(data.shape, partitions.shape, num_partitions=num_partitions)
     bad = (partitions < 0) | (partitions >= num_partitions)
     if bool(bad.any()):
@@ -397,7 +402,7 @@ def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) 
 
 
 @_partition.kernel(CPU)
-def _partition_on_host(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
+def _partition_on_host(data: KernelValue, partitions: torch.Tensor, num_partitions: int) -> Any:
     numbers = partitions.numpy().reshape(-1)
     order = numbers.argsort(kind="stable")
     if not numbers.size or numbers[order[0]] < 0 or numbers[order[-1]] >= num_partitions:
@@ -462,7 +467,7 @@ _stitch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_stitch_kernel))
 
 
 @_partition.gradient
-def _partition_gradient(grads: list[Any], data_shape: Any, partitions: Tensor) -> tuple[Tensor, None]:
+def _partition_gradient(grads: list[Any], data_shape: SizesOf, partitions: Tensor) -> tuple[Tensor, None]:
     given = tuple(number for number, grad in enumerate(grads) if grad is not None)
     parts = [grads[number] for number in given]
     return _partition_grad(parts, partitions, data_shape, given=given, num_partitions=len(grads)), None
@@ -517,14 +522,16 @@ def _partition_grad_gradient(
 
 
 @export("dynamic_partition")
-def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
+def dynamic_partition(
+    data: ArrayLike, partitions: ArrayLike, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
     """Sorts the slices of `data` into `num_partitions` tensors, by the number that `partitions` gives each."""
     count = as_attribute(num_partitions, "num_partitions")
     return _partition.many(data, partitions, num_partitions=count, name=name)
 
 
 @export("dynamic_stitch")
-def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+def dynamic_stitch(indices: ArrayLike, data: ArrayLike, name: str | None = None) -> Tensor:
     """Merges slices into one tensor, each at its index; of slices with one index the last one is taken.
 
     Args:

@@ -17,6 +17,7 @@ from situs._src.base.export import export
 from situs._src.base.mixing import mix
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
 from situs._src.ops import random
 from situs._src.ops.array import partly
 from situs._src.ops.constant import convert_to_tensor
@@ -53,11 +54,11 @@ def _normal_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device)
 
 @export("random.stateless_normal")
 def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dt.float32,
+    shape: ShapeLike,
+    seed: ArrayLike,
+    mean: ArrayLike = 0.0,
+    stddev: ArrayLike = 1.0,
+    dtype: DTypeLike = dt.float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
@@ -89,11 +90,11 @@ def _truncated_normal_kernel(shape: Any, seed: Any, *, dtype: DType, device: tor
 
 @export("random.stateless_truncated_normal")
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dt.float32,
+    shape: ShapeLike,
+    seed: ArrayLike,
+    mean: ArrayLike = 0.0,
+    stddev: ArrayLike = 1.0,
+    dtype: DTypeLike = dt.float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
@@ -146,11 +147,11 @@ def _full_int_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.devic
 
 @export("random.stateless_uniform")
 def stateless_uniform(
-    shape: Any,
-    seed: Any,
+    shape: ShapeLike,
+    seed: ArrayLike,
     minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = dt.float32,
+    maxval: ArrayLike | None = None,
+    dtype: DTypeLike = dt.float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
@@ -211,7 +212,7 @@ def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, seed: Any, *, ou
 
 @export("random.stateless_categorical")
 def stateless_categorical(
-    logits: Any, num_samples: Any, seed: Any, dtype: Any = dt.int64, name: str | None = None
+    logits: ArrayLike, num_samples: IntLike, seed: ArrayLike, dtype: DTypeLike = dt.int64, name: str | None = None
 ) -> Tensor:
     """Draws classes with the probabilities softmax(logits), row by row.
 
@@ -227,7 +228,7 @@ def stateless_categorical(
         return _multinomial(logits, num_samples, seed, output_dtype=chosen, name=last)
 
 
-def _ending_in_parameter_shape(shape: Any, seed: Any, parameter: TensorShape) -> TensorShape:
+def _ending_in_parameter_shape(shape: Any, seed: HostValue, parameter: TensorShape) -> TensorShape:
     if shape is None:
         return UNKNOWN
     sizes = TensorShape(partly(checked_sizes, shape))
@@ -241,7 +242,7 @@ def _ending_in_parameter_shape(shape: Any, seed: Any, parameter: TensorShape) ->
     return sizes
 
 
-def _leading(shape: Any, seed: Any, parameter: torch.Tensor) -> tuple[int, ...]:
+def _leading(shape: Any, seed: HostValue, parameter: torch.Tensor) -> tuple[int, ...]:
     """The part of the result's shape that comes before the parameter's."""
     _ending_in_parameter_shape(shape, seed, TensorShape(parameter.shape))
     sizes = checked_sizes(shape)
@@ -299,7 +300,9 @@ _poisson.stops_gradients()
 
 
 @export("random.stateless_poisson")
-def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = dt.int32, name: str | None = None) -> Tensor:
+def stateless_poisson(
+    shape: ShapeLike, seed: ArrayLike, lam: ArrayLike, dtype: DTypeLike = dt.int32, name: str | None = None
+) -> Tensor:
     """Draws from Poisson distributions.
 
     Args:
@@ -318,14 +321,14 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = dt.int32, na
 
 
 @export("random.split", "random.experimental.stateless_split", v1="random.split")
-def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:
+def split(seed: ArrayLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
     """Makes `num` independent seeds of one: a tensor of shape [num, 2]."""
     dtype = convert_to_tensor(seed).dtype
     return stateless_uniform([num, 2], seed, None, None, dtype, alg=alg)
 
 
 @export("random.fold_in", "random.experimental.stateless_fold_in", v1="random.fold_in")
-def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Tensor:
+def fold_in(seed: Any, data: ArrayLike, alg: Any = "auto_select") -> Tensor:
     """Makes a seed of a seed and a number, such as that of a step."""
     number = convert_to_tensor(data)
     return stack([stateless_uniform([], seed, None, None, number.dtype, alg=alg), number])

@@ -31,6 +31,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostValue, ShapeLike
 from situs._src.ops.array import reshape
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.constant import convert_to_tensor, kept_number
@@ -74,7 +75,7 @@ def common_length(text: bytes | None, count: int) -> int:
     return size if text[size :: size + 1] == b"\n" * count else 0
 
 
-def strings_of_rows(text: bytes, count: int, size: int, shape: Any) -> Array:
+def strings_of_rows(text: bytes, count: int, size: int, shape: ShapeLike) -> Array:
     """The value of a string tensor, from so many rows of bytes of which the first `size` are wanted."""
     row = np.dtype({"names": ["wanted"], "formats": [f"V{size}"], "offsets": [0], "itemsize": len(text) // count})
     return np.frombuffer(text, row)["wanted"].astype(object).reshape(shape)
@@ -194,7 +195,7 @@ def _pad_strings(input: Array, *, precision: int, scientific: bool, shortest: bo
 
 @export("as_string", "strings.as_string")
 def as_string(
-    input: Any,
+    input: ArrayLike,
     precision: int = -1,
     scientific: bool = False,
     shortest: bool = False,
@@ -339,7 +340,7 @@ def _no_number(item: bytes) -> InvalidArgumentError:
 
 
 @export("strings.to_number", v1=())
-def to_number(input: Any, out_type: Any = dt.float32, name: str | None = None) -> Tensor:
+def to_number(input: ArrayLike, out_type: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
     """Reads each string as a number.
 
     Args:
@@ -358,7 +359,10 @@ _as_number = typed(_to_number)
 
 @export(v1=("string_to_number", "strings.to_number"))
 def string_to_number(
-    string_tensor: Any = None, out_type: Any = dt.float32, name: str | None = None, input: Any = None
+    string_tensor: ArrayLike | None = None,
+    out_type: DTypeLike = dt.float32,
+    name: str | None = None,
+    input: ArrayLike | None = None,
 ) -> Tensor:
     """Reads each string as a number: `to_number` with TensorFlow 1's argument names."""
     return to_number(renamed("input", input, "string_tensor", string_tensor), out_type, name)
@@ -393,7 +397,7 @@ def _join_kernel(inputs: list[Array], *, separator: str) -> Array:
 
 
 @export("strings.join", v1=("string_join", "strings.join"))
-def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+def join(inputs: ArrayLike, separator: str = "", name: str | None = None) -> Tensor:
     """Joins the strings of several tensors, element by element.
 
     Args:
@@ -414,7 +418,9 @@ _reduce_join = op(
 
 
 @_reduce_join.shape
-def _reduce_join_shape(inputs: TensorShape, reduction_indices: Any, *, keep_dims: bool, separator: str) -> TensorShape:
+def _reduce_join_shape(
+    inputs: TensorShape, reduction_indices: HostValue, *, keep_dims: bool, separator: str
+) -> TensorShape:
     if inputs.rank is None or reduction_indices is None:
         return SCALAR if reduction_indices == EVERY_AXIS and not keep_dims else UNKNOWN
     joined = _joined_axes(reduction_indices, inputs.rank)
@@ -451,7 +457,11 @@ def _reduce_join_kernel(inputs: Array, reduction_indices: Any, *, keep_dims: boo
 
 @export("strings.reduce_join", v1=())
 def reduce_join(
-    inputs: Any, axis: Any = None, keepdims: bool | None = False, separator: str = "", name: str | None = None
+    inputs: ArrayLike,
+    axis: AxisLike | None = None,
+    keepdims: bool | None = False,
+    separator: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """Joins the strings of a tensor along some axes.
 
@@ -470,12 +480,12 @@ def reduce_join(
 
 @export(v1=("reduce_join", "strings.reduce_join"))
 def reduce_join_v1(
-    inputs: Any,
-    axis: Any = None,
+    inputs: ArrayLike,
+    axis: AxisLike | None = None,
     keep_dims: bool | None = None,
     separator: str = "",
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: AxisLike | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
     """Joins the strings of a tensor along some axes: `reduce_join` with TensorFlow 1's argument names."""
@@ -536,7 +546,7 @@ _INNER_BYTES = bytes(range(0x80, 0xC0))  # of characters in UTF-8, all but the f
 
 
 @export("strings.length", v1=())
-def length(input: Any, unit: str = BYTE, name: str | None = None) -> Tensor:
+def length(input: ArrayLike, unit: str = BYTE, name: str | None = None) -> Tensor:
     """Counts the bytes of each string, or its characters with ``unit="UTF8_CHAR"``."""
     return _length_of(input, unit=unit, name=name)
 
@@ -545,7 +555,7 @@ _length_of = steered(_length)
 
 
 @export(v1="strings.length")
-def length_v1(input: Any, name: str | None = None, unit: str = BYTE) -> Tensor:
+def length_v1(input: ArrayLike, name: str | None = None, unit: str = BYTE) -> Tensor:
     """Counts the bytes of each string: `length` with TensorFlow 1's order of arguments."""
     return length(input, unit, name)
 
@@ -581,19 +591,19 @@ def _strip_kernel(input: Array) -> Array:
 
 
 @export("strings.lower")
-def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+def lower(input: ArrayLike, encoding: str = "", name: str | None = None) -> Tensor:
     """Makes ASCII letters lower case, and with ``encoding="utf-8"`` all letters."""
     return _in_lower_case(input, encoding=encoding, name=name)
 
 
 @export("strings.upper")
-def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+def upper(input: ArrayLike, encoding: str = "", name: str | None = None) -> Tensor:
     """Makes ASCII letters upper case, and with ``encoding="utf-8"`` all letters."""
     return _in_upper_case(input, encoding=encoding, name=name)
 
 
 @export("strings.strip", v1=("string_strip", "strings.strip"))
-def strip(input: Any, name: str | None = None) -> Tensor:
+def strip(input: ArrayLike, name: str | None = None) -> Tensor:
     """Removes ASCII white space from both ends of each string."""
     return _stripped(input, name)
 
@@ -679,7 +689,7 @@ def _cut_characters(item: bytes, start: int, count: int, index: int) -> bytes:
 
 
 @export("strings.substr", v1=())
-def substr(input: Any, pos: Any, len: Any, unit: str = BYTE, name: str | None = None) -> Tensor:
+def substr(input: ArrayLike, pos: ArrayLike, len: ArrayLike, unit: str = BYTE, name: str | None = None) -> Tensor:
     """Cuts a part out of each string.
 
     Args:
@@ -695,7 +705,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = BYTE, name: str | None = 
 
 
 @export(v1=("substr", "strings.substr"))
-def substr_v1(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = BYTE) -> Tensor:
+def substr_v1(input: ArrayLike, pos: ArrayLike, len: ArrayLike, name: str | None = None, unit: str = BYTE) -> Tensor:
     """Cuts a part out of each string: `substr` with TensorFlow 1's order of arguments."""
     return substr(input, pos, len, unit, name)
 
@@ -731,7 +741,7 @@ def _split_one(item: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
 
 
 @export("strings.split")
-def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Tensor:
+def split(input: ArrayLike, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Tensor:
     """Splits a string at each separator.
 
     Args:
@@ -777,7 +787,7 @@ def _strong_kernel(input: Array, *, num_buckets: int, key: tuple[int, ...]) -> t
 
 
 @export("strings.to_hash_bucket_strong", v1=("string_to_hash_bucket_strong", "strings.to_hash_bucket_strong"))
-def to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
+def to_hash_bucket_strong(input: ArrayLike, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
     """Puts strings into buckets by a hash that nobody can foretell who does not know the key.
 
     Args:
@@ -861,13 +871,13 @@ def _from_base64(item: bytes) -> bytes:
 
 
 @export("io.encode_base64", v1=("encode_base64", "io.encode_base64"))
-def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
+def encode_base64(input: ArrayLike, pad: bool = False, name: str | None = None) -> Tensor:
     """Writes each string in URL-safe Base64, ended with ``=`` to a multiple of four if `pad`."""
     return _in_base64(input, pad=as_bool(pad, "pad"), name=name)
 
 
 @export("io.decode_base64", v1=("decode_base64", "io.decode_base64"))
-def decode_base64(input: Any, name: str | None = None) -> Tensor:
+def decode_base64(input: ArrayLike, name: str | None = None) -> Tensor:
     """Reads strings written in URL-safe Base64, padded or not."""
     return _out_of_base64(input, name)
 

@@ -24,6 +24,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, DTypeLike, IntsLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import tensor_list
@@ -68,8 +69,8 @@ class TensorArray:
 
     def __init__(
         self,
-        dtype: Any,
-        size: Any = None,
+        dtype: DTypeLike,
+        size: IntsLike | None = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,
@@ -274,7 +275,7 @@ class TensorArray:
         """Some of the tensors as one."""
         return gather(self.stack(), indices, name=name)
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: ArrayLike, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of a tensor in some places.
 
         Args:
@@ -292,7 +293,7 @@ class TensorArray:
             array = array.write(number, row)
         return array
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+    def split(self, value: Any, lengths: ArrayLike, name: str | None = None) -> TensorArray:
         """The array of parts of a tensor, of so many rows each."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
@@ -312,7 +313,7 @@ class TensorArray:
             array = array.write(number, part)
         return array
 
-    def _note_parts(self, given: Tensor, lengths: Any) -> None:
+    def _note_parts(self, given: Tensor, lengths: ArrayLike) -> None:
         """Notes what the parts of a tensor tell of the rows: their first dimension only if all have the same."""
         known = constant_value(lengths) if isinstance(lengths, SymbolicTensor) else lengths
         sizes = set() if known is None else {_as_number(size, "length") for size in listed(known, "lengths")}

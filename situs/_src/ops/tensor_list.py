@@ -23,7 +23,8 @@ from situs._src.base.dtype import ALL, FIXED, DType, variant
 from situs._src.base.errors import ArgumentError, InvalidArgumentError, OutOfRangeError
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.base.typing import HostInput, HostValue, SizesOf
+from situs._src.ops.define import CPU, GPU, KernelValue, op
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.runtime.eager.tensor_list import TensorList, add_lists
 
@@ -90,7 +91,7 @@ def check_write(index: int, size: int, resizes: bool) -> None:
 
 
 @set_row.gradient
-def _set_gradient(grad: Any, index: Any, row_shape: Any, *, dtype: DType) -> tuple[list[Any], Any]:
+def _set_gradient(grad: Any, index: Any, row_shape: SizesOf, *, dtype: DType) -> tuple[list[Any], Any]:
     return [_without_row([grad], index)], lambda: row_gradient(grad, index, row_shape, dtype)
 
 
@@ -113,14 +114,14 @@ from_tensor.shape(lambda tensor: SCALAR)
 
 @from_tensor.kernel(CPU)
 @from_tensor.kernel(GPU, dtype=FIXED)
-def _from_tensor_kernel(tensor: Any) -> TensorList:
+def _from_tensor_kernel(tensor: KernelValue) -> TensorList:
     if isinstance(tensor, torch.Tensor):
         return TensorList(tensor.contiguous().unbind(0))  # rows of what was transposed are slow to take in
     return TensorList([np.asarray(row, object) for row in tensor])
 
 
 @from_tensor.gradient
-def _from_tensor_gradient(grad: Any, tensor_shape: Any, *, dtype: DType) -> Tensor:
+def _from_tensor_gradient(grad: Any, tensor_shape: SizesOf, *, dtype: DType) -> Tensor:
     return _stack_grad([grad], tensor_shape, dtype=dtype)
 
 
@@ -140,7 +141,7 @@ split_rows.shape(lambda tensor, lengths: SCALAR)
 
 @split_rows.kernel(CPU)
 @split_rows.kernel(GPU, dtype=FIXED)
-def _split_kernel(tensor: Any, lengths: Any) -> TensorList:
+def _split_kernel(tensor: KernelValue, lengths: HostValue) -> TensorList:
     return TensorList(_parts(tensor, check_lengths(lengths, len(tensor))))
 
 
@@ -166,7 +167,7 @@ def check_lengths(lengths: Any, rows: int) -> list[int]:
 
 
 @split_rows.gradient
-def _split_gradient(grad: Any, lengths: Any, tensor_shape: Any, *, dtype: DType) -> Tensor:
+def _split_gradient(grad: Any, lengths: HostInput, tensor_shape: SizesOf, *, dtype: DType) -> Tensor:
     return _split_grad([grad], lengths, tensor_shape, dtype=dtype)
 
 
@@ -256,7 +257,7 @@ def _get_grad_kernel(rows: list[TensorList], index: int, shape: Sequence[int], *
     return row if type(row) is not torch.Tensor or row.device == device else row.to(device)
 
 
-def row_gradient(grad: Any, index: Any, shape: Any, dtype: DType) -> Any:
+def row_gradient(grad: Any, index: Any, shape: HostInput, dtype: DType) -> Any:
     """The gradient of one row, by that of its list; zeros of the row's shape where there is none."""
     return _get_grad([grad], index, () if dtype is variant else shape, dtype=dtype)
 

@@ -20,6 +20,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike, SizesOf
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import as_lone_integer
@@ -67,13 +68,13 @@ find_op("Relu6").in_place(0)(lambda node, place: partial(functional.relu6, inpla
 
 
 @export("nn.relu")
-def relu(features: Any, name: str | None = None) -> Tensor:
+def relu(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns max(features, 0), element-wise."""
     return _relu(features, name)
 
 
 @export("nn.relu6")
-def relu6(features: Any, name: str | None = None) -> Tensor:
+def relu6(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns min(max(features, 0), 6), element-wise."""
     return _relu6(features, name)
 
@@ -99,7 +100,7 @@ def _leaky_relu_gradient(grad: Tensor, features: Tensor, *, alpha: float) -> Ten
 
 
 @export("nn.leaky_relu")
-def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
+def leaky_relu(features: ArrayLike, alpha: ArrayLike = 0.2, name: str | None = None) -> Tensor:
     """Returns `features` where positive, and ``alpha * features`` elsewhere; integers become float32."""
     alpha = as_float(alpha, "alpha")
     if dtype_of(features).is_integer:
@@ -140,13 +141,13 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 @export("nn.elu")
-def elu(features: Any, name: str | None = None) -> Tensor:
+def elu(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns `features` where positive, and ``exp(features) - 1`` elsewhere."""
     return _elu(features, name)
 
 
 @export("nn.selu")
-def selu(features: Any, name: str | None = None) -> Tensor:
+def selu(features: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the scaled exponential linear unit, which keeps mean and variance through layers."""
     return _selu(features, name)
 
@@ -177,13 +178,13 @@ def _crelu_gradient(grad: Tensor, activations: Tensor, *, axis: int) -> Tensor:
 
 
 @export("nn.crelu", v1=())
-def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
+def crelu(features: ArrayLike, axis: int = -1, name: str | None = None) -> Tensor:
     """Joins the positive part and the negative part of `features` along an axis, which grows to twice its size."""
     return _crelu(features, axis=as_lone_integer(plain(axis, "axis"), "axis"), name=name)
 
 
 @export(v1="nn.crelu")
-def crelu_v1(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+def crelu_v1(features: ArrayLike, name: str | None = None, axis: int = -1) -> Tensor:
     """Joins the positive part and the negative part of `features`, with TensorFlow 1's order of arguments."""
     return crelu(features, axis, name)
 
@@ -207,19 +208,19 @@ _log_sigmoid = unary(
 
 
 @export("math.softplus", "nn.softplus")
-def softplus(features: Any, name: str | None = None) -> Tensor:
+def softplus(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns log(exp(features) + 1), element-wise."""
     return _softplus(features, name)
 
 
 @export("math.softsign", "nn.softsign", "keras.activations.softsign")
-def softsign(features: Any, name: str | None = None) -> Tensor:
+def softsign(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns features / (abs(features) + 1), element-wise."""
     return _softsign(features, name)
 
 
 @export("math.log_sigmoid")
-def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+def log_sigmoid(x: ArrayLike, name: str | None = None) -> Tensor:
     """Returns log(sigmoid(x)), element-wise, without underflow."""
     return _log_sigmoid(x, name)
 
@@ -250,7 +251,7 @@ def _gelu_gradient(grad: Tensor, features: Tensor, *, approximate: bool) -> Tens
 
 
 @export("nn.gelu")
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
+def gelu(features: ArrayLike, approximate: bool = False, name: str | None = None) -> Tensor:
     """Computes the Gaussian error linear unit: `features` times the normal distribution's mass below them.
 
     Args:
@@ -276,7 +277,7 @@ def _swish_kernel(features: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
 
 @_swish.gradient
 def _swish_gradient(
-    grad: Tensor, features: Tensor, beta: Tensor, features_shape: Any, beta_shape: Any
+    grad: Tensor, features: Tensor, beta: Tensor, features_shape: SizesOf, beta_shape: SizesOf
 ) -> tuple[Any, Any]:
     step = sigmoid(multiply(features, beta))
     slope = multiply(multiply(step, subtract(1, step)), features)
@@ -287,7 +288,7 @@ def _swish_gradient(
 
 
 @export("nn.silu", "nn.swish", "keras.activations.silu", "keras.activations.swish")
-def silu(features: Any, beta: Any = 1.0) -> Tensor:
+def silu(features: ArrayLike, beta: ArrayLike = 1.0) -> Tensor:
     """Returns features * sigmoid(beta * features), element-wise."""
     if isinstance(beta, NUMBERS) and beta == 1:
         return _silu(features)
@@ -346,7 +347,7 @@ def _check_not_scalar(logits: torch.Tensor) -> None:
 
 
 @export("math.softmax", "nn.softmax", v1=())
-def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def softmax(logits: ArrayLike, axis: AxisLike | None = None, name: str | None = None) -> Tensor:
     """Scales the exponentials of `logits` to sum to one along an axis, by default the last."""
     if axis is None:
         return _softmax_by_default(logits, name)
@@ -354,7 +355,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
 
 
 @export("math.log_softmax", "nn.log_softmax", v1=())
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def log_softmax(logits: ArrayLike, axis: AxisLike | None = None, name: str | None = None) -> Tensor:
     """Computes the logarithm of `softmax` along an axis, by default the last, without underflow."""
     if axis is None:
         return _log_softmax_by_default(logits, name)
@@ -362,12 +363,16 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tenso
 
 
 @export(v1=("math.softmax", "nn.softmax"))
-def softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def softmax_v1(
+    logits: ArrayLike, axis: AxisLike | None = None, name: str | None = None, dim: AxisLike | None = None
+) -> Tensor:
     """Scales the exponentials of `logits` to sum to one; TensorFlow 1 also calls the axis `dim`."""
     return softmax(logits, renamed("axis", axis, "dim", dim), name)
 
 
 @export(v1=("math.log_softmax", "nn.log_softmax"))
-def log_softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def log_softmax_v1(
+    logits: ArrayLike, axis: AxisLike | None = None, name: str | None = None, dim: AxisLike | None = None
+) -> Tensor:
     """Computes the logarithm of `softmax`; TensorFlow 1 also calls the axis `dim`."""
     return log_softmax(logits, renamed("axis", axis, "dim", dim), name)

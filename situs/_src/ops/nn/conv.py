@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntsLike, PaddingLike, SizesOf
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import FRESH, PRODUCT
 from situs._src.ops.array import expand_dims, reshape
@@ -113,7 +114,7 @@ def _conv_kernel(n: int, input: torch.Tensor, filter: torch.Tensor, *, data_form
 
 
 def _conv_gradient(
-    n: int, grad: Tensor, input: Tensor, filter: Tensor, input_shape: Any, filter_shape: Any, **window: Any
+    n: int, grad: Tensor, input: Tensor, filter: Tensor, input_shape: SizesOf, filter_shape: SizesOf, **window: Any
 ) -> tuple[Any, Any]:
     one = input.shape.rank == n + 2
     given = grad if one else _in_one_batch(grad, n)
@@ -160,10 +161,10 @@ _BY_RANK = {n: _declare(name, n) for n, name in CONVOLUTION.items()}
 
 def _convolve(
     n: int,
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     strides: Any,
-    padding: Any,
+    padding: PaddingLike,
     data_format: str | None,
     dilations: Any,
     name: str | None,
@@ -173,12 +174,12 @@ def _convolve(
 
 @export("nn.conv1d", v1=())
 def conv1d(
-    input: Any,
+    input: ArrayLike,
     filters: Any,
     stride: Any,
     padding: Any,
     data_format: str | None = "NWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves sequences with filters.
@@ -259,7 +260,7 @@ def convolution(
     return _convolve(n, input, filters, strides, padding, data_format, dilations, name)
 
 
-def spatial_rank(filters: Any, input: Any) -> int:
+def spatial_rank(filters: ArrayLike, input: ArrayLike) -> int:
     """The number of spatial dimensions of a filter.
 
     Raises:
@@ -274,7 +275,9 @@ def spatial_rank(filters: Any, input: Any) -> int:
 
 
 @export("nn.atrous_conv2d")
-def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = "convolution") -> Tensor:
+def atrous_conv2d(
+    value: ArrayLike, filters: ArrayLike, rate: Any, padding: PaddingLike, name: str | None = "convolution"
+) -> Tensor:
     """Convolves images with filters whose elements are `rate` apart."""
     return conv2d(value, filters, 1, padding, dilations=rate, name=name)
 
@@ -284,15 +287,15 @@ def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str |
 
 @export(v1="nn.conv1d")
 def conv1d_v1(
-    value: Any = None,
-    filters: Any = None,
-    stride: Any = None,
-    padding: Any = None,
+    value: ArrayLike | None = None,
+    filters: ArrayLike | None = None,
+    stride: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
-    input: Any = None,
-    dilations: Any = None,
+    input: ArrayLike | None = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Convolves sequences with filters, with TensorFlow 1's arguments."""
     return conv1d(renamed("input", input, "value", value), filters, stride, padding, data_format, dilations, name)

@@ -13,6 +13,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, ShapeLike
 from situs._src.ops import random
 from situs._src.ops.array import sizes_of
 from situs._src.ops.attribute import NUMBERS
@@ -53,7 +54,9 @@ def _dropout_gradient(grad: Tensor, kept: Tensor, *, rate: float) -> tuple[Any, 
 
 
 @export("nn.dropout", v1=())
-def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
+def dropout(
+    x: ArrayLike, rate: Any, noise_shape: ShapeLike | None = None, seed: int | None = None, name: str | None = None
+) -> Tensor:
     """Sets each element to zero with probability `rate` and divides the others by ``1 - rate``.
 
     Args:
@@ -96,7 +99,7 @@ def general_dropout(
 
 
 def _dropped(
-    x: Any, rate: Any, sampler: Callable[..., Any], noise_shape: Any, name: str | None, default: str
+    x: ArrayLike, rate: Any, sampler: Callable[..., Any], noise_shape: Any, name: str | None, default: str
 ) -> Tensor:
     tensor = convert_to_tensor(x)
     _check(tensor.dtype, rate)
@@ -145,9 +148,9 @@ def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
 
 @export(v1="nn.dropout")
 def dropout_v1(
-    x: Any,
+    x: ArrayLike,
     keep_prob: Any = None,
-    noise_shape: Any = None,
+    noise_shape: ShapeLike | None = None,
     seed: int | None = None,
     name: str | None = None,
     rate: Any = None,

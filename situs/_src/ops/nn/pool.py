@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, IntsLike, PaddingLike, SizesOf
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.attribute import as_bool, as_word
@@ -179,12 +180,12 @@ def _declare_avg(name: str, n: int) -> Op:
 
 
 def _max_gradient(
-    grad_op: str, grads: list[Any], input_shape: Any, output: Tensor, places: Tensor, **window: Any
+    grad_op: str, grads: list[Any], input_shape: SizesOf, output: Tensor, places: Tensor, **window: Any
 ) -> Tensor:
     return find_op(grad_op)(input_shape, output, grads[0], places, **window)
 
 
-def _avg_gradient(grad_op: str, grad: Tensor, input_shape: Any, **window: Any) -> Tensor:
+def _avg_gradient(grad_op: str, grad: Tensor, input_shape: SizesOf, **window: Any) -> Tensor:
     return find_op(grad_op)(input_shape, grad, **window)
 
 
@@ -195,8 +196,8 @@ _AVG = {n: _declare_avg(name, n) for n, name in AVG_POOL.items()}
 def _run(
     ops: dict[int, Op],
     n: int,
-    input: Any,
-    ksize: Any,
+    input: ArrayLike,
+    ksize: IntsLike,
     strides: Any,
     padding: Any,
     data_format: str | None,
@@ -212,7 +213,7 @@ def _run(
     return ops[n](input, **window, name=name)
 
 
-def _spatial_rank(input: Any, data_format: str | None) -> int:
+def _spatial_rank(input: ArrayLike, data_format: str | None) -> int:
     shape = shape_of(input)
     rank = shape.rank
     if rank is None and data_format is not None:
@@ -231,7 +232,12 @@ def _layout(n: int, data_format: str | None) -> str:
 
 @export("nn.max_pool", v1="nn.max_pool_v2")
 def max_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Takes the largest element of every window, over one to three spatial dimensions.
 
@@ -250,7 +256,12 @@ def max_pool(
 
 @export("nn.max_pool1d")
 def max_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = "MaxPool1d"
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = "NWC",
+    name: str | None = "MaxPool1d",
 ) -> Tensor:
     """Takes the largest element of every window of sequences; see `max_pool`."""
     return _run(_MAX, 1, input, ksize, strides, padding, data_format, name)
@@ -258,7 +269,12 @@ def max_pool1d(
 
 @export("nn.max_pool2d")
 def max_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = "MaxPool2d"
+    input: ArrayLike,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    name: str | None = "MaxPool2d",
 ) -> Tensor:
     """Takes the largest element of every window of images; see `max_pool`."""
     return _run(_MAX, 2, input, ksize, strides, padding, data_format, name)
@@ -266,7 +282,12 @@ def max_pool2d(
 
 @export("nn.max_pool3d")
 def max_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NDHWC", name: str | None = None
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
 ) -> Tensor:
     """Takes the largest element of every window of volumes; see `max_pool`."""
     return _run(_MAX, 3, input, ksize, strides, padding, data_format, name)
@@ -274,7 +295,12 @@ def max_pool3d(
 
 @export("nn.avg_pool", v1="nn.avg_pool_v2")
 def avg_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Takes the mean of every window, over one to three spatial dimensions.
 
@@ -286,7 +312,12 @@ def avg_pool(
 
 @export("nn.avg_pool1d")
 def avg_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = "AvgPool1D"
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = "NWC",
+    name: str | None = "AvgPool1D",
 ) -> Tensor:
     """Takes the mean of every window of sequences; see `avg_pool`."""
     return _run(_AVG, 1, input, ksize, strides, padding, data_format, name)
@@ -294,7 +325,12 @@ def avg_pool1d(
 
 @export("nn.avg_pool2d", v1=())
 def avg_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = "AvgPool2D"
+    input: ArrayLike,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    name: str | None = "AvgPool2D",
 ) -> Tensor:
     """Takes the mean of every window of images; see `avg_pool`."""
     return _run(_AVG, 2, input, ksize, strides, padding, data_format, name)
@@ -302,7 +338,12 @@ def avg_pool2d(
 
 @export("nn.avg_pool3d")
 def avg_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NDHWC", name: str | None = None
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
 ) -> Tensor:
     """Takes the mean of every window of volumes; see `avg_pool`."""
     return _run(_AVG, 3, input, ksize, strides, padding, data_format, name)
@@ -394,19 +435,19 @@ def _argmax_kernel(
 
 
 @_max_pool_with_argmax.gradient
-def _argmax_gradient(grads: list[Any], input_shape: Any, argmax: Tensor, *, include_batch_in_index: bool) -> Any:
+def _argmax_gradient(grads: list[Any], input_shape: SizesOf, argmax: Tensor, *, include_batch_in_index: bool) -> Any:
     batched = include_batch_in_index
     return find_op("MaxPoolGradWithArgmax")(input_shape, grads[0], argmax, include_batch_in_index=batched)
 
 
 @export("nn.max_pool_with_argmax", v1=())
 def max_pool_with_argmax(
-    input: Any,
-    ksize: Any,
-    strides: Any,
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
     padding: str,
     data_format: str | None = "NHWC",
-    output_dtype: Any = dt.int64,
+    output_dtype: DTypeLike = dt.int64,
     include_batch_in_index: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -448,13 +489,13 @@ def max_pool_with_argmax(
 
 @export(v1="nn.max_pool")
 def max_pool_v1(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    value: ArrayLike | None = None,
+    ksize: IntsLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
+    input: ArrayLike | None = None,
 ) -> Tensor:
     """Takes the largest element of every window of images, with TensorFlow 1's arguments."""
     return max_pool2d(renamed("input", input, "value", value), ksize, strides, padding, data_format, name)
@@ -462,13 +503,13 @@ def max_pool_v1(
 
 @export(v1=("nn.avg_pool", "nn.avg_pool2d"))
 def avg_pool_v1(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    value: ArrayLike | None = None,
+    ksize: IntsLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
+    input: ArrayLike | None = None,
 ) -> Tensor:
     """Takes the mean of every window of images, with TensorFlow 1's arguments."""
     return avg_pool2d(renamed("input", input, "value", value), ksize, strides, padding, data_format, name)
@@ -476,15 +517,15 @@ def avg_pool_v1(
 
 @export(v1="nn.pool")
 def pool_v1(
-    input: Any,
-    window_shape: Any,
+    input: ArrayLike,
+    window_shape: IntsLike,
     pooling_type: str,
-    padding: Any,
-    dilation_rate: Any = None,
-    strides: Any = None,
+    padding: PaddingLike,
+    dilation_rate: IntsLike | None = None,
+    strides: IntsLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Pools windows over one to three spatial dimensions, with TensorFlow 1's arguments."""
     dilations = renamed("dilations", dilations, "dilation_rate", dilation_rate)
@@ -493,14 +534,14 @@ def pool_v1(
 
 @export(v1="nn.max_pool_with_argmax")
 def max_pool_with_argmax_v1(
-    input: Any,
-    ksize: Any,
-    strides: Any,
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
     padding: str,
     data_format: str | None = "NHWC",
-    Targmax: Any = None,  # noqa: N803
+    Targmax: DTypeLike | None = None,  # noqa: N803
     name: str | None = None,
-    output_dtype: Any = None,
+    output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Takes the largest elements and their indices, with TensorFlow 1's arguments."""

@@ -22,6 +22,7 @@ from torch.nn import functional
 from situs._src.base.dtype import FLOATING, INDEX
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import SizesOf
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.constant import zeros_like
@@ -90,7 +91,7 @@ def _max_grad_gradient(name: str, grad: Tensor, maxima: Tensor, places: Tensor, 
 
 
 def _pick_gradient(
-    name: str, grad: Tensor, input_shape: Any, places: Tensor, output: Tensor, **window: Any
+    name: str, grad: Tensor, input_shape: SizesOf, places: Tensor, output: Tensor, **window: Any
 ) -> tuple[Any, None]:
     return lambda: find_op(f"{name}Grad")(input_shape, output, grad, places, **window), None
 
@@ -241,7 +242,7 @@ def _argmax_grad_gradient(grad: Tensor, argmax: Tensor, *, include_batch_in_inde
 
 @_argmax_pick.gradient
 def _argmax_pick_gradient(
-    grad: Tensor, input_shape: Any, argmax: Tensor, *, include_batch_in_index: bool
+    grad: Tensor, input_shape: SizesOf, argmax: Tensor, *, include_batch_in_index: bool
 ) -> tuple[Any, None]:
     batched = include_batch_in_index
     return lambda: _argmax_grad(input_shape, grad, argmax, include_batch_in_index=batched), None

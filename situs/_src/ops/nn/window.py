@@ -22,6 +22,7 @@ import torch
 
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs._src.base.shapes import Dim, TensorShape
+from situs._src.base.typing import PaddingLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.attribute import as_int, as_word, plain
 from situs._src.runtime.eager.convert import to_array
@@ -129,7 +130,7 @@ def _entries(value: Any, name: str) -> tuple[int, ...]:
         raise DTypeError(f"Expected int or list of ints for argument '{name}' not {value!r}.") from None
 
 
-def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
+def as_padding(padding: PaddingLike, n: int) -> tuple[str, tuple[int, ...]]:
     """The kind of padding, and the amounts when they are explicit.
 
     Raises:
@@ -154,14 +155,14 @@ def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
     return "EXPLICIT", tuple(amount for pair in padding for amount in _pair(pair, padding))
 
 
-def _pair(pair: Any, padding: Any) -> tuple[int, ...]:
+def _pair(pair: Any, padding: PaddingLike) -> tuple[int, ...]:
     amounts = pair.tolist() if isinstance(pair, np.ndarray) else pair
     if not isinstance(amounts, (list, tuple)) or len(amounts) != 2:
         raise ArgumentError(f"Each element of padding must be a list of size 2. Received: padding={padding}")
     return _entries(amounts, "padding")
 
 
-def attributes(n: int, strides: Any, padding: Any, data_format: str | None, dilations: Any) -> dict[str, Any]:
+def attributes(n: int, strides: Any, padding: PaddingLike, data_format: str | None, dilations: Any) -> dict[str, Any]:
     """The attributes of an op with windows, from what the program passed."""
     data_format = format_of(data_format, n)
     kind, explicit = as_padding(padding, n)
