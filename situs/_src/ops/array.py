@@ -46,7 +46,7 @@ def as_sizes(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def partly(check: Callable[[Any], tuple[int, ...]], shape: Any) -> tuple[Dim, ...]:
+def partly(check: Callable[[Any], tuple[int, ...]], shape: HostValue) -> tuple[Dim, ...]:
     """A shape whose known sizes `check` has seen; None, for a size that is not known, stays in its place."""
     if not isinstance(shape, tuple) or None not in shape:
         return check(shape)
@@ -54,7 +54,7 @@ def partly(check: Callable[[Any], tuple[int, ...]], shape: Any) -> tuple[Dim, ..
     return tuple(None if size is None else next(known) for size in shape)
 
 
-def as_integer(value: Any, what: str) -> int:
+def as_integer(value: HostValue, what: str) -> int:
     """An integer given on the host."""
     if isinstance(value, tuple):
         raise ArgumentError(f"{what} must be a single integer, got the shape {brackets(host_shape(value))}")
@@ -63,7 +63,7 @@ def as_integer(value: Any, what: str) -> int:
     return value
 
 
-def as_lone_integer(value: Any, what: str) -> int:
+def as_lone_integer(value: HostValue, what: str) -> int:
     """An integer given on the host, where a list of one will do, as it does for a few ops of TensorFlow's."""
     return as_integer(value[0] if isinstance(value, tuple) and len(value) == 1 else value, what)
 
@@ -88,7 +88,7 @@ def has_dimensions(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or bool(value.shape.rank if is_tensor(value) else np.ndim(value))
 
 
-def host_shape(value: Any) -> tuple[int, ...]:
+def host_shape(value: HostValue) -> tuple[int, ...]:
     """The shape of nested tuples."""
     return (len(value), *(host_shape(value[0]) if value else ())) if isinstance(value, tuple) else ()
 
@@ -253,7 +253,7 @@ def _rank_kernel(input: KernelValue) -> torch.Tensor:
 
 
 @export("shape", v1=())
-def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
+def shape(input: ArrayLike, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Returns the shape of a tensor as a vector of int32, or of `out_type`, on the host."""
     return _shape(input, out_type=as_dtype(int32 if out_type is None else out_type), name=name)
 
@@ -584,7 +584,7 @@ _broadcast_args = op("BroadcastArgs", "s0: T, s1: T -> r0: T", traits={FOLDABLE,
 
 
 @_broadcast_to.shape
-def _broadcast_to_shape(input: TensorShape, shape: Any) -> TensorShape:
+def _broadcast_to_shape(input: TensorShape, shape: HostValue) -> TensorShape:
     if shape is None:
         return UNKNOWN
     sizes = TensorShape(partly(as_sizes, shape))
@@ -602,7 +602,7 @@ def _broadcast_to_shape(input: TensorShape, shape: Any) -> TensorShape:
 
 @_broadcast_to.kernel(CPU)
 @_broadcast_to.kernel(GPU, T=FIXED)
-def _broadcast_to_kernel(input: torch.Tensor, shape: Any) -> torch.Tensor:
+def _broadcast_to_kernel(input: torch.Tensor, shape: HostValue) -> torch.Tensor:
     sizes = as_sizes(shape)
     if -1 in sizes:
         raise ArgumentError("Dimension -1 must be >= 0")
@@ -610,7 +610,7 @@ def _broadcast_to_kernel(input: torch.Tensor, shape: Any) -> torch.Tensor:
 
 
 @_broadcast_to.kernel(CPU, T=STRING)
-def _broadcast_to_strings(input: Any, shape: Any) -> Any:
+def _broadcast_to_strings(input: KernelValue, shape: HostValue) -> Any:
     return np.broadcast_to(input, as_sizes(shape))
 
 
@@ -709,7 +709,7 @@ def _as_maxlen(maxlen: Any) -> int:
 
 
 @_sequence_mask.kernel(CPU, GPU)
-def _sequence_mask_kernel(lengths: torch.Tensor, maxlen: Any, dtype: DType) -> torch.Tensor:
+def _sequence_mask_kernel(lengths: torch.Tensor, maxlen: HostValue, dtype: DType) -> torch.Tensor:
     if maxlen is None:
         maxlen = max(lengths.max().item(), 0) if lengths.numel() else 0
     if not isinstance(maxlen, float):  # else half of a place counts as one

@@ -207,13 +207,13 @@ _fill = op("Fill", "dims: host, value: T -> output: T", traits={FOLDABLE})
 
 
 @_fill.shape
-def _fill_shape(dims: Any, value: TensorShape) -> TensorShape:
+def _fill_shape(dims: HostValue, value: TensorShape) -> TensorShape:
     if value.rank not in (None, 0):
         raise ArgumentError(f"value must be a scalar, but has shape {value}")
     return UNKNOWN if dims is None else TensorShape(partly(_checked_dims, dims))
 
 
-def _checked_dims(dims: Any) -> tuple[int, ...]:
+def _checked_dims(dims: HostValue) -> tuple[int, ...]:
     for size in as_sizes(dims):
         if size < 0:
             raise ArgumentError(f"Dimension {size} must be >= 0")
@@ -221,7 +221,7 @@ def _checked_dims(dims: Any) -> tuple[int, ...]:
 
 
 @_fill.kernel(CPU, GPU, T=FIXED)
-def _fill_kernel(dims: Any, value: torch.Tensor) -> torch.Tensor:
+def _fill_kernel(dims: HostValue, value: torch.Tensor) -> torch.Tensor:
     if value.ndim:
         raise ValueError("value must be a scalar")
     # A fresh tensor rather than an expanded view, whose elements would share one cell.
@@ -229,7 +229,7 @@ def _fill_kernel(dims: Any, value: torch.Tensor) -> torch.Tensor:
 
 
 @_fill.kernel(CPU, T=STRING)
-def _fill_strings(dims: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _fill_strings(dims: HostValue, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if value.ndim:
         raise ValueError("value must be a scalar")
     return np.broadcast_to(value, _checked_dims(dims)).copy()
@@ -266,17 +266,17 @@ _full = op("Full", "dims: host -> output: dtype", traits={FOLDABLE}, value=0)
 
 
 @_full.shape
-def _full_shape(dims: Any, *, value: int) -> TensorShape:
+def _full_shape(dims: HostValue, *, value: int) -> TensorShape:
     return UNKNOWN if dims is None else TensorShape(partly(_checked_dims, dims))
 
 
 @_full.kernel(CPU, GPU, dtype=FIXED)
-def _full_kernel(dims: Any, *, value: int, dtype: DType, device: torch.device) -> torch.Tensor:
+def _full_kernel(dims: HostValue, *, value: int, dtype: DType, device: torch.device) -> torch.Tensor:
     return torch.full(_checked_dims(dims), value, dtype=TORCH_DTYPE[dtype], device=device)
 
 
 @_full.kernel(CPU, dtype=STRING)
-def _full_strings(dims: Any, *, value: int, dtype: DType) -> np.ndarray[Any, Any]:
+def _full_strings(dims: HostValue, *, value: int, dtype: DType) -> np.ndarray[Any, Any]:
     return np.full(_checked_dims(dims), b"", dtype=object)
 
 

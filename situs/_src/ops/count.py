@@ -51,7 +51,7 @@ def _histogram_shape(values: TensorShape, value_range: TensorShape, nbins: HostV
 
 
 @_histogram_bins.shape
-def _histogram_bins_shape(values: TensorShape, value_range: TensorShape, nbins: Any) -> TensorShape:
+def _histogram_bins_shape(values: TensorShape, value_range: TensorShape, nbins: HostValue) -> TensorShape:
     _check_range_shape(value_range)
     if nbins is not None:
         _as_nbins(nbins)
@@ -63,7 +63,7 @@ def _check_range_shape(value_range: TensorShape) -> None:
         raise ArgumentError(f"value_range should be a vector of 2 elements, got shape {brackets(value_range)}")
 
 
-def _as_nbins(nbins: Any) -> int:
+def _as_nbins(nbins: HostValue) -> int:
     count = as_integer(nbins, "nbins")
     if count <= 0:
         raise ArgumentError(f"nbins should be a positive number, but got '{count}'")
@@ -81,7 +81,7 @@ def _checked_range(values: torch.Tensor, value_range: torch.Tensor) -> tuple[Any
 
 
 @_histogram.kernel(CPU, GPU)
-def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: Any, dtype: DType) -> torch.Tensor:
+def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: HostValue, dtype: DType) -> torch.Tensor:
     count = _as_nbins(nbins)
     low, high = _checked_range(values, value_range)
     step = (high - low) / count
@@ -92,7 +92,9 @@ def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: An
 
 
 @_histogram_bins.kernel(CPU, GPU)
-def _histogram_bins_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: Any, dtype: DType) -> torch.Tensor:
+def _histogram_bins_kernel(
+    values: torch.Tensor, value_range: torch.Tensor, nbins: HostValue, dtype: DType
+) -> torch.Tensor:
     count = _as_nbins(nbins)
     low, high = _checked_range(values, value_range)
     real = values if values.is_floating_point() else values.double()
@@ -301,7 +303,7 @@ def _squeezed_shapes(labels: TensorShape, predictions: TensorShape) -> tuple[Ten
     )
 
 
-def _as_classes(num_classes: Any) -> int:
+def _as_classes(num_classes: HostValue) -> int:
     count = as_integer(num_classes, "num_classes")
     if count < 0:
         raise ArgumentError(f"num_classes must not be negative, got {count}")
@@ -310,7 +312,7 @@ def _as_classes(num_classes: Any) -> int:
 
 @_confusion_matrix.kernel(CPU, GPU)
 def _confusion_matrix_kernel(
-    labels: torch.Tensor, predictions: torch.Tensor, weights: torch.Tensor, num_classes: Any, dtype: DType
+    labels: torch.Tensor, predictions: torch.Tensor, weights: torch.Tensor, num_classes: HostValue, dtype: DType
 ) -> torch.Tensor:
     _confusion_matrix_shape(
         TensorShape(labels.shape), TensorShape(predictions.shape), TensorShape(weights.shape), num_classes

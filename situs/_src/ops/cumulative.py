@@ -77,7 +77,7 @@ def _scan_shape(x: TensorShape, axis: HostValue, *, exclusive: bool, reverse: bo
     return x
 
 
-def _scan_axis(axis: Any, rank: int) -> int:
+def _scan_axis(axis: HostValue, rank: int) -> int:
     if not isinstance(axis, int):
         raise ArgumentError(f"ScanOp: axis must be a scalar integer, not {axis!r}")
     if not -rank <= axis < rank:
@@ -86,7 +86,7 @@ def _scan_axis(axis: Any, rank: int) -> int:
 
 
 def _scan_kernel(scan: Scan, start: float) -> Callable[..., torch.Tensor]:
-    def kernel(x: torch.Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> torch.Tensor:
+    def kernel(x: torch.Tensor, axis: HostValue, exclusive: bool = False, reverse: bool = False) -> torch.Tensor:
         dim = _scan_axis(axis, x.ndim)
         result = scan(x.flip(dim) if reverse else x, dim)
         if exclusive and x.numel():
@@ -149,17 +149,21 @@ cumulative_logsumexp = export("math.cumulative_logsumexp")(
 
 
 @find_op("Cumsum").gradient
-def _cumsum_gradient(grad: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+def _cumsum_gradient(grad: Tensor, axis: HostInput, *, exclusive: bool, reverse: bool) -> Tensor:
     return cumsum(grad, axis, exclusive, not reverse)
 
 
 @find_op("Cumprod").gradient
-def _cumprod_gradient(grad: Tensor, x: Tensor, out: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+def _cumprod_gradient(
+    grad: Tensor, x: Tensor, out: Tensor, axis: HostInput, *, exclusive: bool, reverse: bool
+) -> Tensor:
     return div_no_nan(cumsum(times(grad, out), axis, exclusive, not reverse), conjugated(x))
 
 
 @find_op("CumulativeLogsumexp").gradient
-def _logsumexp_gradient(grad: Tensor, x: Tensor, out: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+def _logsumexp_gradient(
+    grad: Tensor, x: Tensor, out: Tensor, axis: HostInput, *, exclusive: bool, reverse: bool
+) -> Tensor:
     """The gradient rule: sums of ``grad * exp(x - out)``, taken by their logarithms because out is one of a sum."""
 
     def summed(chosen: Tensor, size: Tensor) -> Tensor:
@@ -872,7 +876,7 @@ def _unsorted_extreme_gradient(
 
 @find_op("UnsortedSegmentProd").gradient
 def _unsorted_prod_gradient(
-    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: Any, output: Tensor
+    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: HostInput, output: Tensor
 ) -> tuple[Any, ...]:
     sum_of = partial(unsorted_segment_sum, num_segments=num_segments)
     prod_of = partial(unsorted_segment_prod, num_segments=num_segments)

@@ -35,7 +35,7 @@ ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 # Bands.
 
 
-def _band(k: Any) -> tuple[int, int]:
+def _band(k: HostValue) -> tuple[int, int]:
     """The lowest and the highest diagonal that a host value names."""
     low, high = (k if len(k) == 2 else k * 2) if isinstance(k, tuple) and len(k) in (1, 2) else (k, k)
     if not isinstance(low, int) or not isinstance(high, int):
@@ -93,7 +93,13 @@ _diag = op(
 
 @_diag.shape
 def _diag_shape(
-    diagonal: TensorShape, k: Any, num_rows: HostValue, num_cols: HostValue, padding_value: HostValue, *, align: str
+    diagonal: TensorShape,
+    k: HostValue,
+    num_rows: HostValue,
+    num_cols: HostValue,
+    padding_value: HostValue,
+    *,
+    align: str,
 ) -> TensorShape:
     _check_align(align)
     if diagonal.rank is None or None in (k, num_rows, num_cols):
@@ -112,7 +118,7 @@ def _diag_shape(
     return diagonal[:-needed] + sizes
 
 
-def _matrix_size(length: int, low: int, high: int, num_rows: Any, num_cols: Any) -> tuple[int, int]:
+def _matrix_size(length: int, low: int, high: int, num_rows: HostValue, num_cols: HostValue) -> tuple[int, int]:
     """The size of the matrix: as asked for, else the smallest square, or rectangle, with such diagonals."""
     least_rows, least_columns = length - min(high, 0), length + max(low, 0)
     rows, columns = as_integer(num_rows, "num_rows"), as_integer(num_cols, "num_cols")
@@ -135,7 +141,7 @@ def _matrix_size(length: int, low: int, high: int, num_rows: Any, num_cols: Any)
 
 @_diag.kernel(CPU, GPU)
 def _diag_kernel(
-    diagonal: torch.Tensor, k: Any, num_rows: HostValue, num_cols: HostValue, padding_value: HostValue, align: str
+    diagonal: torch.Tensor, k: HostValue, num_rows: HostValue, num_cols: HostValue, padding_value: HostValue, align: str
 ) -> torch.Tensor:
     shape = _diag_shape(TensorShape(diagonal.shape), k, num_rows, num_cols, padding_value, align=align)
     low, high = _band(k)
@@ -194,7 +200,7 @@ _diag_part = op(
 
 
 @_diag_part.shape
-def _diag_part_shape(input: TensorShape, k: Any, padding_value: HostValue, *, align: str) -> TensorShape:
+def _diag_part_shape(input: TensorShape, k: HostValue, padding_value: HostValue, *, align: str) -> TensorShape:
     _check_align(align)
     if isinstance(padding_value, tuple):
         raise ArgumentError(f"padding_value must be a scalar, got {padding_value!r}")
@@ -212,7 +218,7 @@ def _diag_part_shape(input: TensorShape, k: Any, padding_value: HostValue, *, al
 
 
 @_diag_part.kernel(CPU, GPU)
-def _diag_part_kernel(input: torch.Tensor, k: Any, padding_value: Any, align: str) -> torch.Tensor:
+def _diag_part_kernel(input: torch.Tensor, k: HostValue, padding_value: HostValue, align: str) -> torch.Tensor:
     shape = _diag_part_shape(TensorShape(input.shape), k, padding_value, align=align)
     low, high = _band(k)
     if low == high:
@@ -269,7 +275,7 @@ def _set_diag_shape(input: TensorShape, diagonal: TensorShape, k: HostValue, *, 
 
 
 @_set_diag.kernel(CPU, GPU)
-def _set_diag_kernel(input: torch.Tensor, diagonal: torch.Tensor, k: Any, align: str) -> torch.Tensor:
+def _set_diag_kernel(input: torch.Tensor, diagonal: torch.Tensor, k: HostValue, align: str) -> torch.Tensor:
     _set_diag_shape(TensorShape(input.shape), TensorShape(diagonal.shape), k, align=align)
     low, high = _band(k)
     result = input.clone(memory_format=torch.contiguous_format)
@@ -280,7 +286,7 @@ def _set_diag_kernel(input: torch.Tensor, diagonal: torch.Tensor, k: Any, align:
 
 
 @_set_diag.gradient
-def _set_diag_gradient(grad: Tensor, diagonal_shape: Any, k: Any, *, align: str) -> tuple[Any, Any]:
+def _set_diag_gradient(grad: Tensor, diagonal_shape: SizesOf, k: HostInput, *, align: str) -> tuple[Any, Any]:
     return (
         lambda: set_diag(grad, zeros(diagonal_shape, grad.dtype), k=k, align=align),
         lambda: diag_part(grad, k=k, align=align),
@@ -413,24 +419,24 @@ _eye = op("Eye", "num_rows: host, num_columns: host, batch_shape: host -> output
 
 
 @_eye.shape
-def _eye_shape(num_rows: HostValue, num_columns: HostValue, batch_shape: Any) -> TensorShape:
+def _eye_shape(num_rows: HostValue, num_columns: HostValue, batch_shape: HostValue) -> TensorShape:
     rows, columns = (None if size is None else _eye_size(size) for size in (num_rows, num_columns))
     return UNKNOWN if batch_shape is None else TensorShape([*partly(_batch_sizes, batch_shape), rows, columns])
 
 
-def _eye_size(size: Any) -> int:
+def _eye_size(size: HostValue) -> int:
     if not isinstance(size, int) or size < 0:
         raise ArgumentError(f"Arguments `num_rows` and `num_columns` must be integers of at least 0, got {size!r}")
     return size
 
 
-def _batch_sizes(batch_shape: Any) -> tuple[int, ...]:
+def _batch_sizes(batch_shape: HostValue) -> tuple[int, ...]:
     return tuple(_eye_size(size) for size in as_sizes(batch_shape))
 
 
 @_eye.kernel(CPU, GPU)
 def _eye_kernel(
-    num_rows: Any, num_columns: Any, batch_shape: HostValue, *, dtype: DType, device: torch.device
+    num_rows: HostValue, num_columns: HostValue, batch_shape: HostValue, *, dtype: DType, device: torch.device
 ) -> torch.Tensor:
     batch = _batch_sizes(batch_shape)
     one = torch.zeros(_eye_size(num_rows), _eye_size(num_columns), dtype=TORCH_DTYPE[dtype], device=device)

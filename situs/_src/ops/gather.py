@@ -85,7 +85,7 @@ def _gather_shape(params: TensorShape, indices: TensorShape, axis: HostValue, *,
     return TensorShape([*params[:place], *indices[batch:], *params[place + 1 :]])
 
 
-def _gather_axes(params: int, indices: int, axis: Any, batch_dims: int) -> tuple[int, int]:
+def _gather_axes(params: int, indices: int, axis: HostValue, batch_dims: int) -> tuple[int, int]:
     """The axis and the number of batch dimensions for these ranks, counted from the front."""
     if isinstance(axis, tuple):
         raise ArgumentError(f"axis must be scalar, got {list(axis)}")
@@ -104,7 +104,7 @@ def _gather_axes(params: int, indices: int, axis: Any, batch_dims: int) -> tuple
 
 
 @_gather.kernel(CPU)
-def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_dims: int) -> torch.Tensor:
+def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> torch.Tensor:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
     if indices.ndim == 0 and not indices.is_meta:
         number = indices.item()
@@ -118,7 +118,7 @@ def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_di
 
 
 @_gather.kernel(GPU, Tparams=FIXED - WIDE_UNSIGNED)
-def _gather_gpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_dims: int) -> torch.Tensor:
+def _gather_gpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> torch.Tensor:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
     size = params.shape[place]
     if size == 0:
@@ -158,7 +158,7 @@ def _check_in_range(indices: torch.Tensor, size: int) -> None:
 
 
 @_gather.kernel(CPU, Tparams=STRING)
-def _gather_strings(params: Any, indices: torch.Tensor, axis: Any, batch_dims: int) -> Any:
+def _gather_strings(params: Any, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> Any:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
     _check_in_range(indices, params.shape[place])
     # Strings are gathered through their positions.
@@ -483,7 +483,9 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: Any = None, name:
 
 
 @export(v1="where")
-def where_v1(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where_v1(
+    condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, name: str | None = None
+) -> Tensor:
     """Picks like `where`, by the rule of TensorFlow 1: nothing broadcasts, but a vector picks whole rows."""
     if x is None and y is None:
         return _where(condition, name=name)
@@ -580,13 +582,13 @@ def _one_hot_shape(
     return TensorShape([*indices[:place], size, *indices[place:]])
 
 
-def _check_scalars(on_value: Any, off_value: Any) -> None:
+def _check_scalars(on_value: HostValue, off_value: HostValue) -> None:
     for what, each in (("on_value", on_value), ("off_value", off_value)):
         if isinstance(each, tuple):
             raise ArgumentError(f"{what} must be a scalar, but got: {brackets(host_shape(each))}")
 
 
-def _as_depth(depth: Any) -> int:
+def _as_depth(depth: HostValue) -> int:
     if isinstance(depth, tuple):
         raise ArgumentError(f"depth must be a scalar, but got: {brackets(host_shape(depth))}")
     size = as_integer(depth, "The depth of one_hot")
@@ -621,7 +623,7 @@ def _one_hot_kernel(
     return torch.full(hot.shape, off_value, dtype=kind, device=hot.device).masked_fill_(hot, on_value)
 
 
-def _is_hot(indices: torch.Tensor, depth: Any, axis: int) -> torch.Tensor:
+def _is_hot(indices: torch.Tensor, depth: HostValue, axis: int) -> torch.Tensor:
     place = _one_hot_axis(axis, indices.ndim)
     classes = torch.arange(_as_depth(depth), device=indices.device)
     return indices.unsqueeze(place) == classes.reshape([-1, *[1] * (indices.ndim - place)])
@@ -630,9 +632,9 @@ def _is_hot(indices: torch.Tensor, depth: Any, axis: int) -> torch.Tensor:
 @_one_hot.kernel(CPU, T=STRING)
 def _one_hot_strings(
     indices: torch.Tensor,
-    depth: Any,
-    on_value: Any,
-    off_value: Any,
+    depth: HostValue,
+    on_value: HostValue,
+    off_value: HostValue,
     axis: int,
     T: DType,  # noqa: N803
 ) -> Any:

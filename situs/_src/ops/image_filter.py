@@ -25,7 +25,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
-from situs._src.base.typing import ArrayLike, IntsLike, SizesOf
+from situs._src.base.typing import ArrayLike, HostValue, IntsLike, SizesOf
 from situs._src.ops.array import as_integers, host_shape, partly
 from situs._src.ops.cast import cast
 from situs._src.ops.define import CPU, GPU, op
@@ -123,7 +123,7 @@ filtered = op("ResizeFiltered", "images: T, size: host -> resized_images: float3
 
 
 @filtered.shape
-def _filtered_shape(images: TensorShape, size: Any, **ways: Any) -> TensorShape:
+def _filtered_shape(images: TensorShape, size: HostValue, **ways: Any) -> TensorShape:
     if images.rank not in (None, 4):
         raise ArgumentError(f"input must be 4-dimensional {brackets(images)}")
     batch, channels = (None, None) if images.rank is None else (images[0], images[3])

@@ -41,7 +41,7 @@ PIXELS = frozenset({dt.int8, dt.uint8, dt.int16, dt.int32, dt.int64}) | FLOATING
 _ATTRS: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
 
 
-def _resized_shape(images: TensorShape, size: Any, **ways: bool) -> TensorShape:
+def _resized_shape(images: TensorShape, size: HostValue, **ways: bool) -> TensorShape:
     if images.rank not in (None, 4):
         raise ArgumentError(f"input must be 4-dimensional {brackets(images)}")
     batch, channels = (None, None) if images.rank is None else (images[0], images[3])

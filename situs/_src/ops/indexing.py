@@ -36,7 +36,7 @@ from situs._src.ir.registry.traits import FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.array import as_integer, as_integers, by_bits, host_shape, partly
 from situs._src.ops.attribute import as_int
 from situs._src.ops.constant import ones_like
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.define import CPU, GPU, KernelValue, op
 from situs._src.ops.gather import boolean_mask
 from situs._src.runtime import dispatch
 from situs._src.runtime.eager.binding import host_value
@@ -54,7 +54,7 @@ def _slice_shape(input: TensorShape, begin: HostValue, size: HostValue) -> Tenso
     return TensorShape(length for _, length in _extents(tuple(input), begin, size))
 
 
-def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[Dim, Dim]]:
+def _extents(dims: tuple[Dim, ...], begin: HostValue, size: HostValue) -> Iterator[tuple[Dim, Dim]]:
     """For each dimension, the first element and how many there are."""
     rank = len(dims)
     if host_shape(begin) != (rank,) or host_shape(size) != (rank,):
@@ -78,7 +78,7 @@ def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[Dim
 
 @_slice.kernel(CPU)
 @_slice.kernel(GPU, T=FIXED)
-def _slice_kernel(input: Any, begin: Any, size: Any) -> Any:
+def _slice_kernel(input: KernelValue, begin: HostValue, size: HostValue) -> Any:
     extents = _extents(tuple(input.shape), begin, size)
     parts = [builtins.slice(start, start + length) for start, length in extents]  # type: ignore[operator]
     return input[(*parts, ...)]
@@ -185,7 +185,7 @@ def _checked(begin: Any, end: Any, strides: Any) -> list[Any]:
 
 
 @_strided_slice.shape
-def part_shape(input: TensorShape, begin: Any, end: Any, strides: Any, **masks: int) -> TensorShape:
+def part_shape(input: TensorShape, begin: HostValue, end: HostValue, strides: HostValue, **masks: int) -> TensorShape:
     """The shape of a strided slice, as far as it is known."""
     if input.rank is None or begin is None or end is None or strides is None:
         return UNKNOWN
@@ -235,7 +235,7 @@ def _known_slice(input: Tensor, begin: Any, end: Any, strides: IntsLike, **masks
 
 
 def _only_axis(
-    begin: Any,
+    begin: HostValue,
     strides: IntsLike,
     begin_mask: int = 0,
     end_mask: int = 0,
@@ -259,7 +259,7 @@ def _as_tuple(bounds: Any) -> tuple[Any, ...]:
 @_strided_slice.kernel(CPU, lower=_known_slice)
 @_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_known_slice)
 def _strided_slice_kernel(
-    input: torch.Tensor, begin: Any, end: Any = None, strides: Any = None, **masks: int
+    input: torch.Tensor, begin: Any, end: HostValue = None, strides: HostValue = None, **masks: int
 ) -> torch.Tensor:
     if end is None:  # `begin` is a whole index, as Python writes it and PyTorch takes it: see `getitem`
         return input[begin]
@@ -331,7 +331,9 @@ def _strided_slice_grad_kernel(
     return put_part(dy.new_zeros(shape), begin, end, strides, dy, **masks)  # type: ignore[no-any-return]
 
 
-def _add_part(whole: torch.Tensor, shape: HostValue, begin: Any, end: Any, strides: Any, dy: Any, **masks: int) -> None:
+def _add_part(
+    whole: torch.Tensor, shape: HostValue, begin: HostValue, end: HostValue, strides: HostValue, dy: Any, **masks: int
+) -> None:
     """Adds what was sliced to its place in a sum of gradients."""
     index = _as_index(begin, end, strides, **masks)
     if _is_simple(index):

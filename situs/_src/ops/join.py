@@ -73,7 +73,7 @@ def _concat_shape(values: list[TensorShape], axis: HostValue) -> TensorShape:
     return TensorShape(_concat_dim(values, dim, dim == place) for dim in range(first.rank))
 
 
-def _concat_axis(axis: Any, rank: int) -> int:
+def _concat_axis(axis: HostValue, rank: int) -> int:
     if isinstance(axis, tuple) and len(axis) != 1:
         raise ArgumentError(f"axis tensor should be a scalar integer, but got shape {brackets(host_shape(axis))}")
     place = as_lone_integer(axis, "The axis of concat")
@@ -106,7 +106,7 @@ def _cat_itself(values: list[Tensor], axis: AxisLike) -> Any:
 
 @_concat.kernel(CPU, lower=_cat_itself)
 @_concat.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_cat_itself)
-def _concat_kernel(values: list[torch.Tensor], axis: Any) -> torch.Tensor:
+def _concat_kernel(values: list[torch.Tensor], axis: HostValue) -> torch.Tensor:
     rank = values[0].ndim
     for value in values:
         if value.ndim != rank:
@@ -115,7 +115,7 @@ def _concat_kernel(values: list[torch.Tensor], axis: Any) -> torch.Tensor:
 
 
 @_concat.kernel(CPU, T=STRING)
-def _concat_strings(values: list[Any], axis: Any) -> Any:
+def _concat_strings(values: list[Any], axis: HostValue) -> Any:
     return np.concatenate(values, _concat_axis(axis, values[0].ndim))
 
 
@@ -313,7 +313,7 @@ _split = op("Split", "axis: host, value: T -> output: T*", traits={VIEW}, num_sp
 _split_v = op("SplitV", "value: T, size_splits: host, axis: host -> output: T*", traits={VIEW}, num_split=1)
 
 
-def _split_axis(axis: Any, rank: int, takes_a_list: bool = False) -> int:
+def _split_axis(axis: HostValue, rank: int, takes_a_list: bool = False) -> int:
     """The axis, counted from the front; SplitV, as in TensorFlow, takes a list of one as well."""
     place = (as_lone_integer if takes_a_list else as_integer)(axis, "The axis of split")
     if not -rank <= place < rank:
@@ -339,7 +339,7 @@ def _split_shape(axis: HostValue, value: TensorShape, *, num_split: int) -> list
 
 
 @_split_v.shape
-def _split_v_shape(value: TensorShape, size_splits: HostValue, axis: Any, *, num_split: int) -> list[TensorShape]:
+def _split_v_shape(value: TensorShape, size_splits: HostValue, axis: HostValue, *, num_split: int) -> list[TensorShape]:
     count = _checked_count(num_split)
     if value.rank is None or axis is None:
         return [UNKNOWN if value.rank is None else TensorShape([None] * value.rank)] * count
@@ -348,7 +348,7 @@ def _split_v_shape(value: TensorShape, size_splits: HostValue, axis: Any, *, num
     return [TensorShape([*value[:place], part, *value[place + 1 :]]) for part in parts]
 
 
-def _split_sizes(whole: Dim, size_splits: Any, num_split: int) -> list[Dim]:
+def _split_sizes(whole: Dim, size_splits: HostValue, num_split: int) -> list[Dim]:
     """The sizes of the parts, with -1 worked out; None for one that is not known."""
     if host_shape(size_splits) != (num_split,):
         raise ArgumentError(
@@ -382,7 +382,7 @@ def _known_split(axis: AxisLike, value: Tensor, num_split: int) -> Any:
     return lambda axis, value: value.split_with_sizes(sizes, axis)
 
 
-def _known_split_v(value: Tensor, size_splits: Any, axis: AxisLike, num_split: int) -> Any:
+def _known_split_v(value: Tensor, size_splits: HostValue, axis: AxisLike, num_split: int) -> Any:
     """A function that cuts in places known beforehand; None if they are not."""
     size = _known_size(value, axis)
     if size is None or not isinstance(size_splits, tuple) or any(type(part) is not int for part in size_splits):
@@ -400,7 +400,7 @@ def _known_size(value: Tensor, axis: AxisLike) -> int | None:
 
 @_split.kernel(CPU, lower=_known_split)
 @_split.kernel(GPU, T=FIXED, lower=_known_split)
-def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
+def _split_kernel(axis: HostValue, value: KernelValue, num_split: int) -> Any:
     place = _split_axis(axis, value.ndim)
     part, left = divmod(value.shape[place], num_split)
     if left:
@@ -410,7 +410,7 @@ def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
 
 @_split_v.kernel(CPU, lower=_known_split_v)
 @_split_v.kernel(GPU, T=FIXED, lower=_known_split_v)
-def _split_v_kernel(value: Any, size_splits: HostValue, axis: Any, num_split: int) -> Any:
+def _split_v_kernel(value: KernelValue, size_splits: HostValue, axis: HostValue, num_split: int) -> Any:
     place = _split_axis(axis, value.ndim, takes_a_list=True)
     return _cut(value, _split_sizes(value.shape[place], size_splits, num_split), place)
 
@@ -428,7 +428,7 @@ def _split_gradient(grads: list[Any], axis: HostInput) -> Tensor:
 
 
 @_split_v.gradient
-def _split_v_gradient(grads: list[Any], value_shape: SizesOf, size_splits: HostInput, axis: Any) -> Tensor:
+def _split_v_gradient(grads: list[Any], value_shape: SizesOf, size_splits: HostInput, axis: HostInput) -> Tensor:
     given = tuple(number for number, grad in enumerate(grads) if grad is not None)
     if len(given) == len(grads):
         return concat(grads, axis)
@@ -505,12 +505,12 @@ def _multiples(multiples: Any, rank: int) -> tuple[Any, ...]:
 
 @_tile.kernel(CPU)
 @_tile.kernel(GPU, T=FIXED)
-def _tile_kernel(input: torch.Tensor, multiples: Any) -> torch.Tensor:
+def _tile_kernel(input: torch.Tensor, multiples: HostValue) -> torch.Tensor:
     return input.repeat(_multiples(multiples, input.ndim))
 
 
 @_tile.kernel(CPU, T=STRING)
-def _tile_strings(input: Any, multiples: Any) -> Any:
+def _tile_strings(input: KernelValue, multiples: HostValue) -> Any:
     return np.tile(input, _multiples(multiples, input.ndim))
 
 
@@ -524,7 +524,7 @@ def _repeat_shape(input: TensorShape, repeats: HostValue, axis: HostValue) -> Te
     return TensorShape([*input[:place], total, *input[place + 1 :]])
 
 
-def _repeats(repeats: Any, size: Dim) -> int | tuple[int, ...]:
+def _repeats(repeats: HostValue, size: Dim) -> int | tuple[int, ...]:
     """One count for all, or one for each element."""
     if len(host_shape(repeats)) > 1:
         raise ArgumentError(f"repeats of shape {brackets(host_shape(repeats))} must have rank at most 1")
@@ -551,7 +551,7 @@ def _repeat_kernel(input: torch.Tensor, repeats: HostValue, axis: HostValue) -> 
 
 
 @_repeat.kernel(CPU, T=STRING)
-def _repeat_strings(input: Any, repeats: Any, axis: HostValue) -> Any:
+def _repeat_strings(input: KernelValue, repeats: HostValue, axis: HostValue) -> Any:
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.ndim)
     return np.repeat(input, _repeats(repeats, input.shape[place]), place)
 
@@ -658,13 +658,13 @@ def _check_mirror(size: Dim, pair: tuple[int, int], mode: str) -> None:
 
 @_pad.kernel(CPU)
 @_pad.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _pad_kernel(input: torch.Tensor, paddings: Any) -> torch.Tensor:
+def _pad_kernel(input: torch.Tensor, paddings: HostValue) -> torch.Tensor:
     flat = [each for pair in reversed(_pairs(paddings, input.ndim)) for each in pair]
     return torch.nn.functional.pad(input, flat)
 
 
 @_pad_v2.kernel(CPU, GPU, T=FIXED)
-def _pad_v2_kernel(input: torch.Tensor, paddings: Any, constant_values: torch.Tensor) -> torch.Tensor:
+def _pad_v2_kernel(input: torch.Tensor, paddings: HostValue, constant_values: torch.Tensor) -> torch.Tensor:
     pairs = _pairs(paddings, input.ndim)
     shape = [size + low + high for size, (low, high) in zip(input.shape, pairs, strict=True)]
     output = constant_values.expand(shape).clone(memory_format=torch.contiguous_format)
@@ -694,7 +694,7 @@ def _inside(input: Any, pairs: tuple[tuple[int, int], ...]) -> tuple[Any, ...]:
 
 @_mirror_pad.kernel(CPU)
 @_mirror_pad.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _mirror_pad_kernel(input: torch.Tensor, paddings: Any, mode: str) -> torch.Tensor:
+def _mirror_pad_kernel(input: torch.Tensor, paddings: HostValue, mode: str) -> torch.Tensor:
     for axis, (low, high) in enumerate(_pairs(paddings, input.ndim)):
         size = input.shape[axis]
         _check_mirror(size, (low, high), mode)
@@ -711,7 +711,7 @@ def _folded(places: torch.Tensor, size: int, edge: int) -> torch.Tensor:
 
 
 @_mirror_pad.kernel(CPU, T=STRING)
-def _mirror_pad_strings(input: Any, paddings: Any, mode: str) -> Any:
+def _mirror_pad_strings(input: KernelValue, paddings: HostValue, mode: str) -> Any:
     _mirror_pad_shape(TensorShape(input.shape), paddings, mode=mode)
     kind: Any = "reflect" if mode == "REFLECT" else "symmetric"
     return np.pad(input, _pairs(paddings, input.ndim), kind) if input.ndim else input

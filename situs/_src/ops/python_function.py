@@ -36,6 +36,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN
 from situs._src.base.tensor import Tensor, is_tensor, read
+from situs._src.base.typing import DTypeLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.op import Op
@@ -99,7 +100,7 @@ def py_func(func: Function, inp: Any, Tout: Any, stateful: bool = True, name: st
 def numpy_function(
     func: Function | None = None,
     inp: Any = None,
-    Tout: Any = None,  # noqa: N803
+    Tout: DTypeLike | None = None,  # noqa: N803
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:

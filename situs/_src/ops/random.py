@@ -56,12 +56,12 @@ def checked_sizes(shape: Any) -> tuple[int, ...]:
     return shape
 
 
-def drawn_shape(shape: Any, *rest: Any, **attrs: Any) -> TensorShape:
+def drawn_shape(shape: HostValue, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops whose first input is the shape of the result."""
     return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape))
 
 
-def drawn_per_parameter_shape(shape: Any, parameter: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
+def drawn_per_parameter_shape(shape: HostValue, parameter: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops that draw `shape` samples for each element of a parameter."""
     return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape)) + parameter
 
@@ -199,7 +199,7 @@ _truncated_normal.shape(drawn_shape)
 
 
 @_truncated_normal.kernel(CPU, GPU)
-def _truncated_normal_kernel(shape: Any, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
+def _truncated_normal_kernel(shape: HostValue, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
     return draw_truncated_normal(checked_sizes(shape), dtype, generator(seed, device))
 
 
@@ -250,7 +250,7 @@ _uniform.shape(drawn_shape)
 
 
 @_uniform.kernel(CPU, GPU)
-def _uniform_kernel(shape: Any, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
+def _uniform_kernel(shape: HostValue, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
     return draw_uniform(checked_sizes(shape), dtype, generator(seed, device))
 
 
@@ -373,7 +373,7 @@ _crop = op("RandomCrop", "image: T, size: host -> output: T", traits={VIEW}, T=F
 
 
 @_crop.shape
-def _crop_shape(image: TensorShape, size: Any, *, seed: int) -> TensorShape:
+def _crop_shape(image: TensorShape, size: HostValue, *, seed: int) -> TensorShape:
     if size is None:
         return UNKNOWN if image.rank is None else TensorShape([None] * image.rank)
     sizes = partly(checked_sizes, size)
@@ -487,7 +487,7 @@ _gamma.shape(drawn_per_parameter_shape)
 
 
 @_gamma.kernel(CPU, GPU)
-def _gamma_kernel(shape: Any, alpha: torch.Tensor, *, seed: int) -> torch.Tensor:
+def _gamma_kernel(shape: HostValue, alpha: torch.Tensor, *, seed: int) -> torch.Tensor:
     return draw_gamma(checked_sizes(shape), alpha, generator(seed, alpha.device))
 
 
@@ -562,7 +562,7 @@ _poisson.shape(drawn_per_parameter_shape)
 
 
 @_poisson.kernel(CPU, GPU)
-def _poisson_kernel(shape: Any, rate: torch.Tensor, *, dtype: DType, seed: int) -> torch.Tensor:
+def _poisson_kernel(shape: HostValue, rate: torch.Tensor, *, dtype: DType, seed: int) -> torch.Tensor:
     return draw_poisson(checked_sizes(shape), rate, dtype, generator(seed, rate.device))
 
 

@@ -22,7 +22,7 @@ from situs._src.base.typing import ArrayLike, AxisLike, HostInput, HostValue, In
 from situs._src.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
 from situs._src.ops.attribute import is_plain, plain
 from situs._src.ops.constant import convert_to_tensor, zeros_like
-from situs._src.ops.define import CPU, GPU, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
 from situs._src.ops.join import stack
 from situs._src.ops.math import add, floormod, negative
 from situs._src.ops.naming import Composed
@@ -42,7 +42,7 @@ def _reverse_shape(tensor: TensorShape, axis: HostValue) -> TensorShape:
     return tensor
 
 
-def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
+def _reversed_axes(axis: HostValue, rank: int) -> tuple[int, ...]:
     if rank == 0:
         return ()  # TensorFlow does not look at the axes of a scalar
     if not isinstance(axis, tuple):
@@ -59,12 +59,12 @@ def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
 
 @_reverse.kernel(CPU)
 @_reverse.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _reverse_kernel(tensor: torch.Tensor, axis: Any) -> torch.Tensor:
+def _reverse_kernel(tensor: torch.Tensor, axis: HostValue) -> torch.Tensor:
     return tensor.flip(_reversed_axes(axis, tensor.ndim))
 
 
 @_reverse.kernel(CPU, T=STRING)
-def _reverse_strings(tensor: Any, axis: Any) -> Any:
+def _reverse_strings(tensor: KernelValue, axis: HostValue) -> Any:
     axes = _reversed_axes(axis, tensor.ndim)
     return np.flip(tensor, axes) if axes else tensor
 
@@ -98,13 +98,13 @@ def _rolls(shift: Any, axis: Any, rank: int) -> tuple[tuple[int, ...], tuple[int
 
 @_roll.kernel(CPU)
 @_roll.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _roll_kernel(input: torch.Tensor, shift: Any, axis: Any) -> torch.Tensor:
+def _roll_kernel(input: torch.Tensor, shift: HostValue, axis: HostValue) -> torch.Tensor:
     shifts, axes = _rolls(shift, axis, input.ndim)
     return torch.roll(input, shifts, axes) if axes else input
 
 
 @_roll.kernel(CPU, T=STRING)
-def _roll_strings(input: Any, shift: Any, axis: Any) -> Any:
+def _roll_strings(input: KernelValue, shift: HostValue, axis: HostValue) -> Any:
     return np.roll(input, *_rolls(shift, axis, input.ndim))
 
 
@@ -365,7 +365,9 @@ _space_to_batch = op("SpaceToBatchND", "input: T, block_shape: host, paddings: h
 _batch_to_space = op("BatchToSpaceND", "input: T, block_shape: host, crops: host -> output: T", T=FIXED)
 
 
-def _blocks(rank: int, block_shape: Any, margins: Any, what: str) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+def _blocks(
+    rank: int, block_shape: HostValue, margins: Any, what: str
+) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
     """The block sizes, and the two margins of each dimension of space, checked."""
     blocks = as_integers(block_shape, "block_shape")
     if host_shape(margins) != (len(blocks), 2):
@@ -432,7 +434,7 @@ def _space_to_batch_kernel(input: torch.Tensor, block_shape: HostValue, paddings
 
 
 @_batch_to_space.kernel(CPU, GPU)
-def _batch_to_space_kernel(input: torch.Tensor, block_shape: Any, crops: Any) -> torch.Tensor:
+def _batch_to_space_kernel(input: torch.Tensor, block_shape: HostValue, crops: HostValue) -> torch.Tensor:
     blocks, pairs = _blocks(input.ndim, block_shape, crops, "crops")
     result: list[Any] = _batch_to_space_shape(TensorShape(input.shape), block_shape, crops).as_list()
     count = len(blocks)

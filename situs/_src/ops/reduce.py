@@ -153,7 +153,7 @@ def _shape_by_rank(input: TensorShape, axis: HostValue, keep_dims: bool) -> Tens
 
 
 def _kernel(reduce: Reduce, whole: Callable[[torch.Tensor], torch.Tensor] | None = None) -> Callable[..., torch.Tensor]:
-    def kernel(input: torch.Tensor, axis: Any, keep_dims: bool = False) -> torch.Tensor:
+    def kernel(input: torch.Tensor, axis: HostValue, keep_dims: bool = False) -> torch.Tensor:
         if axis is EVERY_AXIS and whole is not None and not keep_dims:
             return whole(input)
         rank = input.ndim
@@ -366,7 +366,7 @@ def spread(x: Tensor, shape: ShapeLike, axis: Any, keep_dims: bool = False, mean
 
 
 @_spread.gradient
-def _spread_gradient(grad: Tensor, axis: Any, *, keep_dims: bool, mean: bool) -> Tensor:
+def _spread_gradient(grad: Tensor, axis: HostInput, *, keep_dims: bool, mean: bool) -> Tensor:
     return (reduce_mean if mean else reduce_sum)(grad, axis, keep_dims)
 
 
@@ -376,20 +376,20 @@ def _sum_gradient(grad: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_d
 
 
 @find_op("Mean").gradient
-def _mean_gradient(grad: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+def _mean_gradient(grad: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool) -> Tensor:
     return spread(grad, input_shape, axis, keep_dims, mean=True)
 
 
 @find_op("EuclideanNorm").gradient
 def _euclidean_norm_gradient(
-    grad: Tensor, input: Tensor, output: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool
+    grad: Tensor, input: Tensor, output: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool
 ) -> Tensor:
     return multiply(input, spread(divide(real_part(grad), output), input_shape, axis, keep_dims))
 
 
 @find_op("ReduceLogSumExp").gradient
 def _logsumexp_gradient(
-    grad: Tensor, input: Tensor, output: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool
+    grad: Tensor, input: Tensor, output: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool
 ) -> Tensor:
     """The gradient rule: shares of ``exp(input - output)``, which is 1 in all unless the output is too large for it."""
     share = exp(subtract(input, spread(output, input_shape, axis, keep_dims)))
@@ -412,7 +412,7 @@ def _extreme_grad_shape(
 
 @_extreme_grad.kernel(CPU, GPU)
 def _extreme_grad_kernel(
-    x: torch.Tensor, y: torch.Tensor, dy: torch.Tensor, axis: Any, *, keep_dims: bool
+    x: torch.Tensor, y: torch.Tensor, dy: torch.Tensor, axis: HostValue, *, keep_dims: bool
 ) -> torch.Tensor:
     axes = reduction_axes(axis, x.ndim)
     chosen = x == _with_axes(y, axes, x.ndim, keep_dims)
@@ -422,7 +422,7 @@ def _extreme_grad_kernel(
 
 @_extreme_grad.gradient
 def _extreme_grad_gradient(
-    grad: Tensor, x: Tensor, y: Tensor, dy: Tensor, axis: Any, *, keep_dims: bool
+    grad: Tensor, x: Tensor, y: Tensor, dy: Tensor, axis: HostInput, *, keep_dims: bool
 ) -> tuple[Any, ...]:
     shares = _extreme_grad(x, y, ones_like(dy), axis, keep_dims=keep_dims)
     return None, None, reduce_sum(multiply(grad, shares), axis, keep_dims)
@@ -442,7 +442,7 @@ _unfold = op("UnfoldAxes", "x: T, shape: host, axis: host -> y: T", T=FLOATING |
 
 
 @_fold.shape
-def _fold_shape(x: TensorShape, axis: Any) -> TensorShape:
+def _fold_shape(x: TensorShape, axis: HostValue) -> TensorShape:
     if x.rank is None or axis is None:
         return UNKNOWN
     axes = reduction_axes(axis, x.rank)
@@ -457,7 +457,7 @@ def _unfold_shape(x: TensorShape, shape: Any, axis: HostValue) -> TensorShape:
 
 
 @_fold.kernel(CPU, GPU)
-def _fold_kernel(x: torch.Tensor, axis: Any) -> torch.Tensor:
+def _fold_kernel(x: torch.Tensor, axis: HostValue) -> torch.Tensor:
     axes = reduction_axes(axis, x.ndim)
     return x.movedim(axes, tuple(range(len(axes)))).flatten(0, len(axes) - 1) if axes else x.unsqueeze(0)
 
@@ -474,7 +474,7 @@ _unfold.gradient(lambda grad, axis: _fold(grad, axis))
 
 
 @find_op("Prod").gradient
-def _prod_gradient(grad: Tensor, input: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+def _prod_gradient(grad: Tensor, input: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool) -> Tensor:
     rows, running = _fold(input, axis), find_op("Cumprod")
     others = multiply(running(rows, 0, exclusive=True), running(rows, 0, exclusive=True, reverse=True))
     return times(spread(grad, input_shape, axis, keep_dims), _unfold(others, input_shape, axis))
@@ -531,14 +531,14 @@ def _arg_reduction(
         return places if output_type is dt.int64 else places.to(TORCH_DTYPE[output_type])
 
     @declared.kernel(CPU, T=WIDE_UNSIGNED)
-    def wide_kernel(input: torch.Tensor, dimension: Any, *, output_type: DType) -> torch.Tensor:
+    def wide_kernel(input: torch.Tensor, dimension: HostValue, *, output_type: DType) -> torch.Tensor:
         axis = _arg_axis(dimension, input.shape)
         return torch.from_numpy(np.asarray(find_wide(input.numpy(), axis))).to(TORCH_DTYPE[output_type])
 
     return dispatch.typed(declared)
 
 
-def _arg_shape(input: TensorShape, dimension: Any) -> TensorShape:
+def _arg_shape(input: TensorShape, dimension: HostValue) -> TensorShape:
     if input.rank is None:
         return UNKNOWN
     if dimension is None:

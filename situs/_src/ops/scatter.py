@@ -34,7 +34,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
-from situs._src.base.typing import ArrayLike, ShapeLike, SizesOf
+from situs._src.base.typing import ArrayLike, HostValue, ShapeLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op
 from situs._src.ops.array import as_attribute, as_sizes, by_bits, partly, sizes_of
@@ -157,7 +157,7 @@ _scatter_nd = op("ScatterNd", "indices: Tindices, updates: T, shape: host -> out
 
 
 @_scatter_nd.shape
-def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: Any) -> TensorShape:
+def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: HostValue) -> TensorShape:
     if shape is None:
         return UNKNOWN
     output = TensorShape(partly(as_sizes, shape))
@@ -166,17 +166,17 @@ def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: Any) ->
 
 
 @_scatter_nd.kernel(CPU)
-def _scatter_nd_cpu(indices: torch.Tensor, updates: torch.Tensor, shape: Any) -> torch.Tensor:
+def _scatter_nd_cpu(indices: torch.Tensor, updates: torch.Tensor, shape: HostValue) -> torch.Tensor:
     return _on_cpu(updates.new_zeros(as_sizes(shape)), indices, updates, _add_in_order)
 
 
 @_scatter_nd.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: Any) -> torch.Tensor:
+def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: HostValue) -> torch.Tensor:
     return _on_gpu(updates.new_zeros(()).expand(as_sizes(shape)), indices, updates, _add)
 
 
 @_scatter_nd.kernel(CPU, T=STRING)
-def _scatter_nd_strings(indices: torch.Tensor, updates: Any, shape: Any) -> Any:
+def _scatter_nd_strings(indices: torch.Tensor, updates: KernelValue, shape: HostValue) -> Any:
     output = np.full(as_sizes(shape), b"", object)
     return _strings(output, indices, updates, operator.add)
 

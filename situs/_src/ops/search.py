@@ -174,7 +174,7 @@ def _top_k_shape(input: TensorShape, k: HostValue, *, sorted: bool) -> list[Tens
     return [TensorShape([*input[:-1], count])] * 2
 
 
-def _as_k(k: Any) -> int:
+def _as_k(k: HostValue) -> int:
     if isinstance(k, tuple):
         raise ArgumentError(f"k must be scalar, got {list(k)}")
     count = as_integer(k, "k")
@@ -185,7 +185,9 @@ def _as_k(k: Any) -> int:
 
 @_top_k.kernel(CPU)
 @_top_k.kernel(GPU, T=REAL - WIDE_UNSIGNED)
-def _top_k_kernel(input: torch.Tensor, k: Any, sorted: bool, index_type: DType) -> tuple[torch.Tensor, torch.Tensor]:
+def _top_k_kernel(
+    input: torch.Tensor, k: HostValue, sorted: bool, index_type: DType
+) -> tuple[torch.Tensor, torch.Tensor]:
     count = _as_k(k)
     if input.ndim == 0 or count > input.shape[-1]:
         raise ValueError("not that many")  # the shape rule says it better
@@ -533,11 +535,11 @@ def _invert_permutation_kernel(x: torch.Tensor) -> torch.Tensor:
 
 
 @_unravel_index.shape
-def _unravel_index_shape(indices: TensorShape, dims: Any) -> TensorShape:
+def _unravel_index_shape(indices: TensorShape, dims: HostValue) -> TensorShape:
     return TensorShape([None if dims is None else len(partly(_as_dims, dims))]).concatenate(indices)
 
 
-def _as_dims(dims: Any) -> tuple[int, ...]:
+def _as_dims(dims: HostValue) -> tuple[int, ...]:
     sizes = as_sizes(dims)
     if any(size < 0 for size in sizes):
         raise ArgumentError(f"dims must not be negative, got {list(sizes)}")
@@ -545,7 +547,7 @@ def _as_dims(dims: Any) -> tuple[int, ...]:
 
 
 @_unravel_index.kernel(CPU, GPU)
-def _unravel_index_kernel(indices: torch.Tensor, dims: Any) -> torch.Tensor:
+def _unravel_index_kernel(indices: torch.Tensor, dims: HostValue) -> torch.Tensor:
     sizes = _as_dims(dims)
     if bool(((indices < 0) | (indices >= math.prod(sizes))).any()):
         raise ArgumentError(f"index is out of bound as with dims {list(sizes)}")

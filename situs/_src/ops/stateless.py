@@ -48,7 +48,7 @@ _normal.shape(drawn_shape)
 
 
 @_normal.kernel(CPU, GPU)
-def _normal_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+def _normal_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
     return random.draw_normal(checked_sizes(shape), dtype, _source(seed, device))
 
 
@@ -84,7 +84,7 @@ _truncated_normal.shape(drawn_shape)
 
 
 @_truncated_normal.kernel(CPU, GPU)
-def _truncated_normal_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+def _truncated_normal_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
     return random.draw_truncated_normal(checked_sizes(shape), dtype, _source(seed, device))
 
 
@@ -113,7 +113,7 @@ _uniform.shape(drawn_shape)
 
 
 @_uniform.kernel(CPU, GPU)
-def _uniform_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+def _uniform_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
     return random.draw_uniform(checked_sizes(shape), dtype, _source(seed, device))
 
 
@@ -138,7 +138,7 @@ _full_int.shape(drawn_shape)
 
 
 @_full_int.kernel(CPU, GPU)
-def _full_int_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+def _full_int_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
     bits = torch.empty(checked_sizes(shape), dtype=torch.int64, device=device)
     bits.random_(-(2**63), None, generator=_source(seed, device))
     signed = bits if dtype.size == 8 else bits.to(torch.int32)  # keeps the low bits
@@ -228,7 +228,7 @@ def stateless_categorical(
         return _multinomial(logits, num_samples, seed, output_dtype=chosen, name=last)
 
 
-def _ending_in_parameter_shape(shape: Any, seed: HostValue, parameter: TensorShape) -> TensorShape:
+def _ending_in_parameter_shape(shape: HostValue, seed: HostValue, parameter: TensorShape) -> TensorShape:
     if shape is None:
         return UNKNOWN
     sizes = TensorShape(partly(checked_sizes, shape))
@@ -242,7 +242,7 @@ def _ending_in_parameter_shape(shape: Any, seed: HostValue, parameter: TensorSha
     return sizes
 
 
-def _leading(shape: Any, seed: HostValue, parameter: torch.Tensor) -> tuple[int, ...]:
+def _leading(shape: HostValue, seed: HostValue, parameter: torch.Tensor) -> tuple[int, ...]:
     """The part of the result's shape that comes before the parameter's."""
     _ending_in_parameter_shape(shape, seed, TensorShape(parameter.shape))
     sizes = checked_sizes(shape)
@@ -254,7 +254,7 @@ _gamma.shape(_ending_in_parameter_shape)
 
 
 @_gamma.kernel(CPU, GPU)
-def _gamma_kernel(shape: Any, seed: Any, alpha: torch.Tensor) -> torch.Tensor:
+def _gamma_kernel(shape: HostValue, seed: HostValue, alpha: torch.Tensor) -> torch.Tensor:
     return random.draw_gamma(_leading(shape, seed, alpha), alpha, _source(seed, alpha.device))
 
 
@@ -263,7 +263,12 @@ _gamma.gradient(random.gamma_gradient)
 
 @export("random.stateless_gamma")
 def stateless_gamma(
-    shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = dt.float32, name: str | None = None
+    shape: ShapeLike,
+    seed: ArrayLike,
+    alpha: ArrayLike,
+    beta: ArrayLike | None = None,
+    dtype: DTypeLike = dt.float32,
+    name: str | None = None,
 ) -> Tensor:
     """Draws from gamma distributions.
 
@@ -292,7 +297,7 @@ _poisson.shape(_ending_in_parameter_shape)
 
 
 @_poisson.kernel(CPU, GPU)
-def _poisson_kernel(shape: Any, seed: Any, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
+def _poisson_kernel(shape: HostValue, seed: HostValue, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
     return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _source(seed, lam.device))
 
 
@@ -328,7 +333,7 @@ def split(seed: ArrayLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
 
 
 @export("random.fold_in", "random.experimental.stateless_fold_in", v1="random.fold_in")
-def fold_in(seed: Any, data: ArrayLike, alg: Any = "auto_select") -> Tensor:
+def fold_in(seed: ArrayLike, data: ArrayLike, alg: Any = "auto_select") -> Tensor:
     """Makes a seed of a seed and a number, such as that of a step."""
     number = convert_to_tensor(data)
     return stack([stateless_uniform([], seed, None, None, number.dtype, alg=alg), number])

@@ -444,7 +444,7 @@ def _joined_axes(indices: Any, rank: int) -> list[int]:
 
 
 @_reduce_join.kernel(CPU)
-def _reduce_join_kernel(inputs: Array, reduction_indices: Any, *, keep_dims: bool, separator: str) -> Array:
+def _reduce_join_kernel(inputs: Array, reduction_indices: HostValue, *, keep_dims: bool, separator: str) -> Array:
     joined = _joined_axes(reduction_indices, inputs.ndim)
     shape = _reduce_join_shape(TensorShape(inputs.shape), reduction_indices, keep_dims=keep_dims, separator=separator)
     kept = [axis for axis in range(inputs.ndim) if axis not in joined]

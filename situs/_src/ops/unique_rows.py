@@ -56,7 +56,7 @@ def _unique_kernel(x: KernelValue, axis: HostValue, *, out_idx: DType) -> Any:
 
 
 @unique_with_counts.kernel(CPU)
-def _unique_with_counts_kernel(x: Any, axis: Any, *, out_idx: DType) -> Any:
+def _unique_with_counts_kernel(x: KernelValue, axis: HostValue, *, out_idx: DType) -> Any:
     place = _place(x.ndim, axis)
     array = to_numpy_value(x)
     count = array.shape[place]

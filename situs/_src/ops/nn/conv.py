@@ -199,12 +199,12 @@ def conv1d(
 
 @export("nn.conv2d", v1=())
 def conv2d(
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     strides: Any,
     padding: Any,
     data_format: str | None = "NHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves images with filters.
@@ -223,12 +223,12 @@ def conv2d(
 
 @export("nn.conv3d", v1=())
 def conv3d(
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     strides: Any,
     padding: Any,
     data_format: str | None = "NDHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves volumes with filters.
@@ -247,12 +247,12 @@ def conv3d(
 
 @export("nn.convolution", v1=())
 def convolution(
-    input: Any,
-    filters: Any,
-    strides: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: IntsLike | None = None,
     padding: Any = "VALID",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = "convolution",
 ) -> Tensor:
     """Convolves over as many spatial dimensions as the filter has: one, two or three."""
@@ -303,15 +303,15 @@ def conv1d_v1(
 
 @export(v1="nn.conv2d")
 def conv2d_v1(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input: ArrayLike,
+    filter: ArrayLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
-    filters: Any = None,
+    filters: ArrayLike | None = None,
 ) -> Tensor:
     """Convolves images with filters, with TensorFlow 1's arguments."""
     return conv2d(input, renamed("filters", filters, "filter", filter), strides, padding, data_format, dilations, name)
@@ -319,14 +319,14 @@ def conv2d_v1(
 
 @export(v1="nn.conv3d")
 def conv3d_v1(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input: ArrayLike,
+    filter: ArrayLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     data_format: str | None = "NDHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
-    filters: Any = None,
+    filters: ArrayLike | None = None,
 ) -> Tensor:
     """Convolves volumes with filters, with TensorFlow 1's arguments."""
     return conv3d(input, renamed("filters", filters, "filter", filter), strides, padding, data_format, dilations, name)
@@ -334,15 +334,15 @@ def conv3d_v1(
 
 @export(v1="nn.convolution")
 def convolution_v1(
-    input: Any,
-    filter: Any = None,
-    padding: Any = None,
-    strides: Any = None,
-    dilation_rate: Any = None,
+    input: ArrayLike,
+    filter: ArrayLike | None = None,
+    padding: PaddingLike | None = None,
+    strides: IntsLike | None = None,
+    dilation_rate: IntsLike | None = None,
     name: str | None = "convolution",
     data_format: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
+    filters: ArrayLike | None = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Convolves over one to three spatial dimensions, with TensorFlow 1's arguments."""
     return convolution(

@@ -180,13 +180,13 @@ def conv1d_transpose(
 
 @export("nn.conv2d_transpose", v1=())
 def conv2d_transpose(
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     output_shape: Any,
     strides: Any,
-    padding: Any = "SAME",
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = "conv2d_transpose",
 ) -> Tensor:
     """Computes the transposed convolution of images.
@@ -206,13 +206,13 @@ def conv2d_transpose(
 
 @export("nn.conv3d_transpose", v1=())
 def conv3d_transpose(
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     output_shape: Any,
     strides: Any,
-    padding: Any = "SAME",
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NDHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = "conv3d_transpose",
 ) -> Tensor:
     """Computes the transposed convolution of volumes.
@@ -224,13 +224,13 @@ def conv3d_transpose(
 
 @export("nn.conv_transpose")
 def conv_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike,
+    strides: IntsLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = "conv_transpose",
 ) -> Tensor:
     """Computes the transposed convolution over as many spatial dimensions as the filter has."""
@@ -256,16 +256,16 @@ def atrous_conv2d_transpose(
 
 @export(v1="nn.conv2d_transpose")
 def conv2d_transpose_v1(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    value: ArrayLike | None = None,
+    filter: ArrayLike | None = None,
+    output_shape: ShapeLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NHWC",
     name: str | None = "conv2d_transpose",
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
+    input: ArrayLike | None = None,
+    filters: ArrayLike | None = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Computes the transposed convolution of images, with TensorFlow 1's arguments."""
     value = renamed("input", input, "value", value)
@@ -275,16 +275,16 @@ def conv2d_transpose_v1(
 
 @export(v1="nn.conv3d_transpose")
 def conv3d_transpose_v1(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    value: ArrayLike | None = None,
+    filter: ArrayLike | None = None,
+    output_shape: ShapeLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NDHWC",
     name: str | None = "conv3d_transpose",
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
+    input: ArrayLike | None = None,
+    filters: ArrayLike | None = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Computes the transposed convolution of volumes, with TensorFlow 1's arguments."""
     value = renamed("input", input, "value", value)

@@ -189,12 +189,12 @@ _of_filter.gradient(passing_on(_of_filter_gradient))
 
 @export("nn.depthwise_conv2d", v1="nn.depthwise_conv2d_native")
 def depthwise_conv2d(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
+    input: ArrayLike,
+    filter: ArrayLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves every channel of images with filters of its own.

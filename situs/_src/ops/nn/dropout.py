@@ -72,7 +72,12 @@ def dropout(
 
 @export("nn.experimental.stateless_dropout", v1=())
 def stateless_dropout(
-    x: Any, rate: Any, seed: Any, rng_alg: Any = None, noise_shape: Any = None, name: str | None = None
+    x: ArrayLike,
+    rate: Any,
+    seed: Any,
+    rng_alg: Any = None,
+    noise_shape: ShapeLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """`dropout` whose choices are those of its seed, whenever it is called.
 
@@ -90,7 +95,11 @@ def stateless_dropout(
 
 @export("nn.experimental.general_dropout", v1=())
 def general_dropout(
-    x: Any, rate: Any, uniform_sampler: Callable[..., Any], noise_shape: Any = None, name: str | None = None
+    x: ArrayLike,
+    rate: Any,
+    uniform_sampler: Callable[..., Any],
+    noise_shape: ShapeLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """`dropout` whose choices are numbers from 0 to 1 that ``uniform_sampler(shape, dtype)`` draws."""
     if not callable(uniform_sampler):

@@ -400,7 +400,7 @@ def log_poisson_loss(
 
 @export(v1="nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits_v1(
-    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None, axis: int | None = None
+    labels: Any = None, logits: ArrayLike | None = None, dim: int = -1, name: str | None = None, axis: int | None = None
 ) -> Tensor:
     """Computes the cross entropy between label distributions and logits; nothing flows back to the labels.
 
@@ -424,7 +424,7 @@ def softmax_cross_entropy_with_logits_v2(
 
 @export(v1="nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits_v1(
-    labels: Any = None, logits: Any = None, name: str | None = None
+    labels: ArrayLike | None = None, logits: ArrayLike | None = None, name: str | None = None
 ) -> Tensor:
     """Computes the cross entropy between class numbers and logits, with TensorFlow 1's arguments."""
     _both_given("sparse_softmax_cross_entropy_with_logits", labels, logits)

@@ -351,13 +351,13 @@ def avg_pool3d(
 
 @export("nn.pool", v1=())
 def pool(
-    input: Any,
-    window_shape: Any,
+    input: ArrayLike,
+    window_shape: IntsLike,
     pooling_type: str,
-    strides: Any = None,
-    padding: Any = "VALID",
+    strides: IntsLike | None = None,
+    padding: PaddingLike = "VALID",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Pools windows over as many spatial dimensions as `window_shape` has entries.
