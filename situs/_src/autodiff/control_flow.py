@@ -20,7 +20,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.devices.scope import here
 from situs._src.base.dtype import DType, variant
 from situs._src.base.shapes import SCALAR, TensorShape
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, read
 from situs._src.ir.graph.context import as_default
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.node import Operation
@@ -64,7 +64,7 @@ def _spread(numbers: Sequence[int], made: Sequence[Any], count: int) -> list[Any
     return [found.get(number) for number in range(count)]
 
 
-def _zeros_for(tensor: Any) -> Any:
+def _zeros_for(tensor: Any) -> Tensor:
     """The gradient of something that nothing flows to."""
     return reserve(0) if tensor.dtype is variant else zeros_like(tensor)
 

@@ -9,7 +9,7 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from situs._src.autodiff.backprop import Pending, backward, call_rule
@@ -81,7 +81,7 @@ def gradients(
         return gate(made) if gate_gradients and len(made) > 1 else made
 
 
-def _source(x: Any) -> Any:
+def _source(x: Any) -> EagerTensor | SymbolicTensor:
     """The tensor that gradients of a source flow to: of a variable, its state, whichever way it is read."""
     x = variable_behind(x)
     if isinstance(x, Variable):
@@ -270,7 +270,7 @@ def differentiate(
     graph: Graph = here.graph
     makers = {key(tensor): record.node for record in records for tensor in record.node.outputs} if colocated else {}
 
-    def beside(made: int) -> Any:
+    def beside(made: int) -> AbstractContextManager[None] | nullcontext[None]:
         maker = makers.get(made)
         near = maker is not None and maker.graph is graph
         return graph.colocate_with(maker, ignore_existing=True) if near else nullcontext()

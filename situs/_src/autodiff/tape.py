@@ -310,7 +310,7 @@ def _sources(sources: Any) -> tuple[Any, list[Any]]:
     return form, [variable_behind(item) for item in items]
 
 
-def _value(item: Any) -> Any:
+def _value(item: Any) -> Variable | Tensor:
     return item if isinstance(item, Variable) else read(item)
 
 

@@ -106,7 +106,7 @@ class UnknownDimension:
         """Nothing to refuse, but what is no dimension."""
         _as_dim(other)
 
-    def merge_with(self, other: Any) -> Any:
+    def merge_with(self, other: Any) -> Dimension:
         """The other dimension."""
         return Dimension(other)
 
@@ -345,7 +345,7 @@ class TensorShape:
     def __getitem__(self, key: int) -> Dim: ...
     @overload
     def __getitem__(self, key: slice) -> TensorShape: ...
-    def __getitem__(self, key: int | slice) -> Any:
+    def __getitem__(self, key: int | slice) -> TensorShape | int | None:
         if self._dims is None:
             return TensorShape(None) if isinstance(key, slice) else None
         if isinstance(key, slice):

@@ -93,7 +93,7 @@ class Sort:
 class _Listed(Sort):
     """What can only be made again as a list."""
 
-    def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
+    def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> list[Any]:
         return parts
 
 
@@ -129,7 +129,7 @@ class _Mapping(Sort):
     def parts(self, structure: Any, keys: tuple[Any, ...]) -> Iterable[Any]:
         return [structure[key] for key in keys]
 
-    def extra(self, structure: Any) -> Any:
+    def extra(self, structure: Any) -> tuple[tuple[Any, ...], Any | None]:
         return tuple(structure), getattr(structure, "default_factory", None)
 
     def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
@@ -406,7 +406,7 @@ def take_apart(
     return taker.take(structure, 0), taker.leaves
 
 
-def _keep_none(value: Any) -> Any:
+def _keep_none(value: Any) -> Leaf | None:
     return None if value is None else LEAF
 
 

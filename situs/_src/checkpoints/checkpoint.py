@@ -22,7 +22,7 @@ from situs._src.base.devices.scope import ROOT, build_into, device, here
 from situs._src.base.errors import ArgumentError, NotFoundError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR
-from situs._src.base.tensor import is_tensor
+from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.checkpoints.cells import holds_value, is_variable, needs_session, plain_session, put, saved
 from situs._src.checkpoints.layout import prefix_path
 from situs._src.checkpoints.objects import GRAPH_KEY, children, may_hold_variables, pruned, read_graph, to_text, walk
@@ -196,7 +196,7 @@ class Checkpoint(Trackable):
         """
         return self._write(file_prefix, None, options)
 
-    def _write(self, file_prefix: Any, session: Any, options: CheckpointOptions | None) -> Any:
+    def _write(self, file_prefix: Any, session: Any, options: CheckpointOptions | None) -> Tensor | str:
         asked = as_options(options)
         if _in_function():
             prefix = file_prefix if is_tensor(file_prefix) else as_text(file_prefix)

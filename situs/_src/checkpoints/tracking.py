@@ -101,7 +101,7 @@ class AutoTrackable(Trackable):
         if children:
             children.pop(name, None)
 
-    def _no_dependency(self, value: Any) -> Any:
+    def _no_dependency(self, value: Any) -> NoDependency:
         """A value to be set as an attribute and not to be tracked."""
         return NoDependency(value)
 

@@ -131,7 +131,7 @@ class Mover:
         self._moves = [dtype is not dt.string for dtype in dtypes]  # strings live on the host
         self._copy = counted(self._copied, target, _NAME)
 
-    def bring(self, element: Element) -> Any:
+    def bring(self, element: Element) -> tuple[Any, ...]:
         """Begins to move an element."""
         with torch.profiler.record_function(_NAME):
             return self._each(element)
@@ -164,7 +164,7 @@ class CardMover(Mover):
         self._card = torch_device(target)
         self._stream = _stream(self._card)
 
-    def bring(self, element: Element) -> Any:
+    def bring(self, element: Element) -> tuple[tuple[Any, ...], Any]:
         """Orders the copies, out of pinned memory."""
         with torch.profiler.record_function(_NAME), torch.cuda.stream(self._stream):
             moved = self._each(element)

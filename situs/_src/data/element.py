@@ -53,7 +53,7 @@ class DatasetSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return self.element_spec, self.shape
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[Spec, TensorShape]:
         return self.spec, self.shape
 
     def __repr__(self) -> str:

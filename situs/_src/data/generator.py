@@ -25,7 +25,7 @@ from situs._src.base.errors import (
     UnknownError,
     shown,
 )
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, read
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element, Spec, matched, spec_from, spec_of
 from situs._src.data.node import Binding, Failure, Node, Stream
@@ -115,7 +115,7 @@ class Generator(Node):
             yield self._checked(value)
         yield yielding
 
-    def _checked(self, value: Any) -> Any:
+    def _checked(self, value: Any) -> Failure | tuple[Tensor, ...]:
         try:
             leaves = _leaves(self.spec, value)
             return tuple([_component(leaf, *each) for leaf, each in zip(self.spec.leaves, leaves, strict=True)])

@@ -163,7 +163,7 @@ class Iterator(IteratorBase):
             self._string = made
         return self._string
 
-    def _add_string_handle(self, name: str | None) -> Any:
+    def _add_string_handle(self, name: str | None) -> SymbolicTensor:
         graph = ops.graph_of(self._handle)
         with building(graph), ops.on_device(graph, self._where):
             inputs = (graph.capture(self._handle),)

@@ -223,7 +223,7 @@ deserialize.shape(lambda *inputs: [])
 
 
 @serialize.kernel(CPU, GPU, host_output=True)
-def _serialize_kernel(resource_handle: Handle, *, external_state_policy: int | None) -> Any:
+def _serialize_kernel(resource_handle: Handle, *, external_state_policy: int | None) -> np.ndarray[Any, Any]:
     cursor = resource_handle.cursor
     return np.array(position_of(cursor, cursor.node, external_state_policy).to_bytes(), dtype=object)
 
@@ -251,7 +251,7 @@ from_string.shape(lambda string_handle, *, output_types, output_shapes: SCALAR)
 
 
 @to_string.kernel(CPU, GPU, host_output=True)
-def _to_string_kernel(resource_handle: Handle) -> Any:
+def _to_string_kernel(resource_handle: Handle) -> np.ndarray[Any, Any]:
     return np.array(resource_handle.name.encode(), dtype=object)
 
 

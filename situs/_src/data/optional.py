@@ -22,6 +22,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN
+from situs._src.base.tensor import Tensor
 from situs._src.data import iterator_ops as ops
 from situs._src.data.element import Element, Spec, spec_of, take_apart_element
 from situs._src.data.function import MakeDataset, presented
@@ -129,7 +130,7 @@ class Optional(CompositeTensor):
         with ops.on_device(here.graph, None):
             return Optional(spec, ops.add(here.graph, _none, (), {}, [(dt.variant, SCALAR)], None).outputs[0])
 
-    def has_value(self, name: str | None = None) -> Any:
+    def has_value(self, name: str | None = None) -> Tensor:
         """A tensor that says whether there is an element."""
         if self._is_eager():
             return constant(self._tensor._value.element is not None, dt.bool)
@@ -247,7 +248,7 @@ class OptionalSpec(TypeSpec):
         first, *rest = known
         return TypeSpec.most_specific_common_supertype(first, rest) if isinstance(first, OptionalSpec) else None
 
-    def _key(self) -> Any:
+    def _key(self) -> Spec | None:
         return self._spec
 
 

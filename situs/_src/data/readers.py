@@ -273,7 +273,7 @@ class ReaderBase:
         self._reader_ref = reader_ref
 
     @property
-    def reader_ref(self) -> Any:
+    def reader_ref(self) -> SymbolicTensor:
         """The operation's handle."""
         return self._reader_ref
 

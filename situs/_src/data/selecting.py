@@ -269,7 +269,7 @@ def _first_ones(items: Iterator[Any]) -> Iterator[Any]:
             yield item
 
 
-def _key(element: Element) -> Any:
+def _key(element: Element) -> tuple[Any, tuple[Any, ...]]:
     array = to_numpy_value(element[0])
     return array.shape, tuple(array.ravel().tolist())
 

@@ -180,7 +180,7 @@ def _value(component: Any, binding: Binding) -> Any:
     return binding.value(component) if isinstance(component, SymbolicTensor) else component._value
 
 
-def _leaf(component: Any, shape: TensorShape) -> Any:
+def _leaf(component: Any, shape: TensorShape) -> DatasetSpec | TensorSpec:
     """What elements have of a component, in a shape."""
     if isinstance(component, Datasets):
         return DatasetSpec(component.leaf.spec, shape)

@@ -114,7 +114,7 @@ def _strings(tensors: Tensors, binding: Binding) -> list[str]:
     return [os.fsdecode(text) for text in np.asarray(value, dtype=object).ravel().tolist()]
 
 
-def _as_value(text: bytes) -> Any:
+def _as_value(text: bytes) -> np.ndarray[Any, Any]:
     return np.array(text, dtype=object)
 
 
@@ -265,7 +265,7 @@ def opened_file(path: str, compression: str, buffering: int = -1) -> Iterator[An
         raise DataLossError(f"{path}: this is not what {compression} compression gives: {error}") from None
 
 
-def _opened(path: str, compression: str, buffering: int) -> Any:
+def _opened(path: str, compression: str, buffering: int) -> BinaryIO:
     file = local(path).open("rb", buffering)
     return io.BufferedReader(_Inflated(file, WINDOWS[compression]), _BLOCK) if compression else file
 

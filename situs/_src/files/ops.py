@@ -40,7 +40,7 @@ def _check_scalar(shape: TensorShape, what: str) -> None:
 
 
 @_read.kernel(CPU)
-def _read_kernel(filename: Any) -> Any:
+def _read_kernel(filename: Any) -> np.ndarray[Any, Any]:
     _check_scalar(TensorShape(filename.shape), "filename")
     with translated(filename[()]):
         return np.array(local(filename[()]).read_bytes(), dtype=object)
@@ -71,7 +71,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
 
 
 @export("io.write_file", v1=("write_file", "io.write_file"))
-def write_file(filename: Any, contents: Any, name: str | None = None) -> Any:
+def write_file(filename: Any, contents: Any, name: str | None = None) -> Tensor:
     """Writes a file, and the folders that lead to it.
 
     Args:

@@ -93,7 +93,7 @@ def host_shape(value: HostValue) -> tuple[int, ...]:
     return (len(value), *(host_shape(value[0]) if value else ())) if isinstance(value, tuple) else ()
 
 
-def sizes_of(tensor: Tensor) -> Any:
+def sizes_of(tensor: Tensor) -> TensorShape | Tensor:
     """The sizes of a tensor, to make another one of: its shape if it is known, else a tensor with the sizes."""
     return tensor.shape if tensor.shape.is_fully_defined() else shape(tensor)
 
@@ -314,7 +314,7 @@ def _ensure_shape_shape(input: TensorShape, *, shape: TensorShape) -> TensorShap
 
 @_ensure_shape.kernel(CPU)
 @_ensure_shape.kernel(GPU, T=FIXED)
-def _ensure_shape_kernel(input: KernelValue, shape: TensorShape) -> Any:
+def _ensure_shape_kernel(input: KernelValue, shape: TensorShape) -> KernelValue:
     _ensure_shape_shape(TensorShape(input.shape), shape=shape)
     return input
 
@@ -382,7 +382,7 @@ def _expand_dims_kernel(input: torch.Tensor, axis: HostValue) -> torch.Tensor:
 
 
 @_expand_dims.kernel(CPU, T=STRING)
-def _expand_dims_strings(input: KernelValue, axis: HostValue) -> Any:
+def _expand_dims_strings(input: KernelValue, axis: HostValue) -> np.ndarray[Any, Any]:
     return np.expand_dims(input, as_lone_integer(axis, "The axis of expand_dims"))
 
 
@@ -407,7 +407,7 @@ def _squeezed(axis: int, dims: tuple[Dim, ...]) -> int:
 
 @_squeeze.kernel(CPU)
 @_squeeze.kernel(GPU, T=FIXED)
-def _squeeze_kernel(input: KernelValue, squeeze_dims: tuple[int, ...]) -> Any:
+def _squeeze_kernel(input: KernelValue, squeeze_dims: tuple[int, ...]) -> KernelValue:
     if not squeeze_dims:
         return input.squeeze()
     return input.squeeze(tuple({_squeezed(axis, tuple(input.shape)) for axis in squeeze_dims}))
@@ -532,7 +532,7 @@ def _transpose_gradient(grad: Tensor, perm: HostInput, *, conjugate: bool) -> Te
 _transposed = dispatch.steered(_transpose)
 
 
-def _inverse(perm: Any) -> Any:
+def _inverse(perm: Any) -> Tensor | str | tuple[int, ...]:
     """The order of dimensions that undoes another; a word stands for one that undoes itself."""
     if isinstance(perm, str):
         return perm
@@ -610,7 +610,7 @@ def _broadcast_to_kernel(input: torch.Tensor, shape: HostValue) -> torch.Tensor:
 
 
 @_broadcast_to.kernel(CPU, T=STRING)
-def _broadcast_to_strings(input: KernelValue, shape: HostValue) -> Any:
+def _broadcast_to_strings(input: KernelValue, shape: HostValue) -> np.ndarray[Any, Any]:
     return np.broadcast_to(input, as_sizes(shape))
 
 
@@ -670,12 +670,12 @@ def _meshgrid_shape(inputs: list[TensorShape], *, indexing: str) -> list[TensorS
 
 @_meshgrid.kernel(CPU)
 @_meshgrid.kernel(GPU, T=FIXED)
-def _meshgrid_kernel(inputs: list[torch.Tensor], indexing: str) -> Any:
+def _meshgrid_kernel(inputs: list[torch.Tensor], indexing: str) -> tuple[torch.Tensor, ...]:
     return torch.meshgrid(*(each.reshape(-1) for each in inputs), indexing=indexing)
 
 
 @_meshgrid.kernel(CPU, T=STRING)
-def _meshgrid_strings(inputs: list[Any], indexing: str) -> Any:
+def _meshgrid_strings(inputs: list[Any], indexing: str) -> list[Any]:
     return list(np.meshgrid(*(each.reshape(-1) for each in inputs), indexing=indexing))  # type: ignore[call-overload]
 
 

@@ -102,7 +102,7 @@ def _encode_shape(audio: TensorShape, sample_rate: HostValue) -> TensorShape:
 
 
 @_encode.kernel(CPU)
-def _encode_kernel(audio: torch.Tensor, sample_rate: Any) -> Any:
+def _encode_kernel(audio: torch.Tensor, sample_rate: Any) -> np.ndarray[Any, Any]:
     _encode_shape(TensorShape(audio.shape), sample_rate)
     channels = audio.shape[1]
     if not isinstance(sample_rate, int) or not 0 < sample_rate < 2**32:

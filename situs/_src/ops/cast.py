@@ -8,6 +8,7 @@ instead of wrapping around; `bitcast` keeps the bits and gives up the values.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def _is_no_view(node: Any) -> bool:
     return source is not node.outputs[0].dtype and not source.is_complex
 
 
-def _known_cast(x: Tensor, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
+def _known_cast(x: Tensor, *, DstT: DType, Truncate: bool) -> Callable[[Any], Any] | None:  # noqa: N803
     """In a graph, PyTorch's own cast, unless an imaginary part has to be left out first."""
     wanted = TORCH_DTYPE[DstT]
     return None if x.dtype.is_complex else lambda x: x.to(wanted)
@@ -69,7 +70,7 @@ def _cast_kernel(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> torch.Tenso
 
 
 @_cast.kernel(CPU, SrcT=STRING)
-def _cast_from_string(x: KernelValue, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
+def _cast_from_string(x: KernelValue, *, DstT: DType, Truncate: bool) -> KernelValue:  # noqa: N803
     if DstT is not dt.string:
         raise UnimplementedError(f"Cast string to {DstT.name} is not supported; tf.strings.to_number parses numbers.")
     return x
@@ -222,7 +223,7 @@ def _clamp(value: Tensor, target: DType, name: str | None = None) -> Tensor:
     return _clip(value, low, high, name=name)
 
 
-def _not_beyond(limit: ArrayLike, source: DType) -> Any:
+def _not_beyond(limit: ArrayLike, source: DType) -> float | int:
     """The number of dtype `source` that lies nearest to `limit` and not beyond it."""
     low, high = (_as_python(end) for end in source.limits)
     bounded = min(max(_as_python(limit), low), high)

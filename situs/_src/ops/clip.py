@@ -45,7 +45,7 @@ def clip_by_norm(t: ArrayLike, clip_norm: ArrayLike, axes: AxisLike | None = Non
         return _like(t, divide(scaled, maximum(norm, limit), last))
 
 
-def _like(t: ArrayLike, values: Tensor) -> Any:
+def _like(t: ArrayLike, values: Tensor) -> IndexedSlices | Tensor:
     """Values as what they were computed for: a tensor, or slices of one."""
     return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
 

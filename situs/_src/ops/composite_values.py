@@ -72,7 +72,7 @@ class RaggedTensorValue:
         return self._values.dtype
 
     @property
-    def flat_values(self) -> Any:
+    def flat_values(self) -> np.ndarray[Any, Any] | np.generic:
         """The elements, without any rows."""
         inner = self._values
         while isinstance(inner, RaggedTensorValue):

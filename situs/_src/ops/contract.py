@@ -204,7 +204,7 @@ def _operand_gradient(grad: Tensor, equation: Equation, number: int, inputs: lis
     return einsum(f"{ELLIPSIS}{wanted}->{wanted[: len(before)]}{ELLIPSIS}{wanted[len(before) :]}", made)
 
 
-def _ellipsis_first(sizes: Any, before: int, after: int) -> Any:
+def _ellipsis_first(sizes: Any, before: int, after: int) -> Tensor | tuple[Any, ...]:
     """The sizes of an operand, those that its ellipsis stands for before those of its letters."""
     end = -after or None
     parts = [sizes[before:end], sizes[:before], sizes[end:] if end else ()]

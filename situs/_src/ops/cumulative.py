@@ -912,7 +912,7 @@ def _unsorted_sizes(data: Tensor, segment_ids: Tensor, num_segments: IntLike) ->
     return maximum(reshape(sizes, _beside_rows(data, segment_ids)), 1)
 
 
-def _beside_rows(data: Tensor, segment_ids: Tensor) -> Any:
+def _beside_rows(data: Tensor, segment_ids: Tensor) -> list[int] | Tensor:
     """The shape in which one number for each segment lies beside the segments themselves."""
     if data.shape.rank is not None and segment_ids.shape.rank is not None:
         return [-1] + [1] * (data.shape.rank - segment_ids.shape.rank)

@@ -92,7 +92,7 @@ def Assert(  # noqa: N802 - the name programs use
     return None
 
 
-def _assert_later(condition: ArrayLike, data: list[Any], summarize: int | None, name: str | None) -> Any:
+def _assert_later(condition: ArrayLike, data: list[Any], summarize: int | None, name: str | None) -> list[Tensor]:
     holds = convert_to_tensor(condition, name="condition")
     with scope.device(None):  # text lies on the host
         shown = [convert_to_tensor(item, name=f"data_{number}") for number, item in enumerate(data)]
@@ -731,7 +731,7 @@ def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
     return symbols
 
 
-def _as_symbol(symbol: Any) -> Any:
+def _as_symbol(symbol: Any) -> Hashable | int:
     """One entry of a shape, with its integers as Python's; anything else that can be a key stands for a size."""
     is_float = isinstance(symbol, (float, np.floating))
     try:

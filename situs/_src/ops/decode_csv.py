@@ -176,7 +176,7 @@ def _column(values: list[Any], dtype: DType, shape: tuple[int, ...]) -> Value:
     return host_to_value(np.array(values, dtype.as_numpy_dtype).reshape(shape), dtype)
 
 
-def _number(field: bytes, dtype: DType, place: int, record: int) -> Any:
+def _number(field: bytes, dtype: DType, place: int, record: int) -> bytes | float | int:
     if dtype is dt.string:
         return field
     try:

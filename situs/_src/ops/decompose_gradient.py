@@ -43,7 +43,7 @@ def determinant_gradient(grad: Tensor, input: Tensor, output: Tensor) -> Tensor:
     return multiply(_over_matrices(multiply(grad, conjugated(output))), _adjoint_inverse(input))
 
 
-def log_determinant_gradient(grads: list[Any], input: Tensor) -> Any:
+def log_determinant_gradient(grads: list[Any], input: Tensor) -> Tensor | None:
     """Back through the logarithm of a determinant's absolute value; its sign is taken as a constant."""
     if grads[1] is None:
         return None
@@ -114,7 +114,7 @@ def cholesky_gradient(grad: Tensor, output: Tensor) -> Tensor:
     return multiply(add(whole, adjoint_of(whole)), 0.5)
 
 
-def lu_gradient(grads: list[Any], input_shape: SizesOf, lu: Tensor, p: Tensor) -> Any:
+def lu_gradient(grads: list[Any], input_shape: SizesOf, lu: Tensor, p: Tensor) -> Tensor | None:
     """Back through both triangular factors of matrices, and the order of their rows."""
     grad = grads[0]
     if grad is None:
@@ -138,7 +138,7 @@ def _times_inverse_adjoint(x: Tensor, upper: Tensor) -> Tensor:
     return adjoint_of(_solve_triangular(upper, adjoint_of(x), lower=False))
 
 
-def qr_gradient(grads: list[Any], input: Tensor, q: Tensor, r: Tensor, *, full_matrices: bool) -> Any:
+def qr_gradient(grads: list[Any], input: Tensor, q: Tensor, r: Tensor, *, full_matrices: bool) -> Tensor:
     """Back through orthogonal and triangular factors.
 
     Raises:

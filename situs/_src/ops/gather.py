@@ -270,7 +270,7 @@ def _with_batch(params: KernelValue, indices: torch.Tensor, batch_dims: int) -> 
 
 
 @_gather_nd.kernel(CPU)
-def _gather_nd_cpu(params: Any, indices: torch.Tensor, batch_dims: int) -> Any:
+def _gather_nd_cpu(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     wanted = _with_batch(params, indices, batch_dims)
     rows = linear_indices(wanted, params.shape, "param shape")
     return _rows(params, rows, wanted)
@@ -434,7 +434,7 @@ def _select_v2_kernel(condition: torch.Tensor, t: torch.Tensor, e: torch.Tensor)
 
 
 @_select_v2.kernel(CPU, T=STRING)
-def _select_v2_strings(condition: torch.Tensor, t: KernelValue, e: KernelValue) -> Any:
+def _select_v2_strings(condition: torch.Tensor, t: KernelValue, e: KernelValue) -> np.ndarray[Any, Any]:
     return np.asarray(np.where(condition.numpy(), t, e))
 
 
@@ -518,7 +518,7 @@ def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: HostValue)
 
 @_boolean_mask.kernel(CPU)
 @_boolean_mask.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _boolean_mask_kernel(tensor: KernelValue, mask: torch.Tensor, axis: HostValue) -> Any:
+def _boolean_mask_kernel(tensor: KernelValue, mask: torch.Tensor, axis: HostValue) -> KernelValue:
     if mask.ndim == 0 or mask.ndim > tensor.ndim:
         raise ValueError("a mask has dimensions, and no more than the tensor")  # the shape rule says it better
     place = normalize_axis(as_integer(axis, "The axis of boolean_mask"), tensor.ndim)
@@ -710,7 +710,7 @@ def _dtype_hinted(value: Any, hint: DType | None) -> DType:
     return to_array(value)[1]
 
 
-def _scalar(value: Any, default: int, dtype: DType) -> Any:
+def _scalar(value: Any, default: int, dtype: DType) -> int | Tensor | np.ndarray[Any, Any]:
     """A value to fill with, which must fit the dtype; one that is known only later stays a tensor."""
     if value is None and dtype in NUMERIC:
         return default

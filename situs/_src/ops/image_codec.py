@@ -519,7 +519,7 @@ def _png_of(pixels: Array, compression: int) -> bytes:
 
 
 @_encode_jpeg.kernel(CPU)
-def _encode_jpeg_kernel(image: torch.Tensor, **options: Any) -> Any:
+def _encode_jpeg_kernel(image: torch.Tensor, **options: Any) -> np.ndarray[Any, Any]:
     pixels = image.numpy()
     if pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
         raise InvalidArgumentError(f"image must have 1 or 3 channels, got {brackets(pixels.shape)}")

@@ -61,7 +61,7 @@ def _image(image: ArrayLike) -> Tensor:
     return given
 
 
-def _as_number(value: Any, name: str) -> Any:
+def _as_number(value: Any, name: str) -> int | Tensor:
     """A number of rows or columns: an integer, or a tensor that is not known before its graph runs.
 
     Raises:
@@ -143,7 +143,7 @@ def _margins(size: IntsLike, target: Any) -> tuple[Any, Any]:
     return maximum(floordiv(size - target, 2), 0), maximum(floordiv(target - size, 2), 0)
 
 
-def _least(size: IntsLike, target: Any) -> Any:
+def _least(size: IntsLike, target: Any) -> int | Tensor:
     return min(size, target) if isinstance(size, int) and isinstance(target, int) else minimum(size, target)
 
 

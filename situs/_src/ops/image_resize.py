@@ -368,7 +368,7 @@ def _method(method: Any) -> str:
     return str(word)
 
 
-def _target(images: Tensor, size: IntsLike, keeps_ratio: Any) -> Any:
+def _target(images: Tensor, size: IntsLike, keeps_ratio: Any) -> list[Any] | Tensor | list[int]:
     """The new height and width: a list of two, integers where they are known, or a tensor."""
     given = convert_to_tensor(size, name="size")
     if not given.shape.is_compatible_with([2]):

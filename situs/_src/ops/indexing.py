@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -223,7 +223,9 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
     return []
 
 
-def _known_slice(input: Tensor, begin: Any, end: Any, strides: IntsLike, **masks: int) -> Any:
+def _known_slice(
+    input: Tensor, begin: Any, end: Any, strides: IntsLike, **masks: int
+) -> Callable[[Any, Any, Any, Any], Any] | None:
     """In a graph, a function for an index that is known beforehand, or of one number; None for any other."""
     axis = _only_axis(begin, strides, **masks)
     if axis is not None:
@@ -448,7 +450,7 @@ def strided_slice(
     )
 
 
-def _ones_like(begin: Any) -> Any:
+def _ones_like(begin: Any) -> list[int] | int | Tensor:
     """A stride of 1 for each begin."""
     begin = read(begin)
     if isinstance(begin, SymbolicTensor):
@@ -543,7 +545,7 @@ def _end(place: Any) -> Any:
     return place if type(place) is not int or -_BEYOND < place < _BEYOND else _BEYOND if place > 0 else -_BEYOND
 
 
-def _bound(value: Any, default: int | None = None) -> Any:
+def _bound(value: Any, default: int | None = None) -> SymbolicTensor | int:
     """An integer of an index; a tensor that has no value yet stays one."""
     if type(value) is int:
         return value

@@ -5,7 +5,7 @@ The parts of a tensor (`unstack`, `split`) share its memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -115,7 +115,7 @@ def _concat_kernel(values: list[torch.Tensor], axis: HostValue) -> torch.Tensor:
 
 
 @_concat.kernel(CPU, T=STRING)
-def _concat_strings(values: list[Any], axis: HostValue) -> Any:
+def _concat_strings(values: list[Any], axis: HostValue) -> np.ndarray[Any, Any]:
     return np.concatenate(values, _concat_axis(axis, values[0].ndim))
 
 
@@ -193,7 +193,7 @@ def _pack_kernel(values: list[torch.Tensor], axis: int) -> torch.Tensor:
 
 
 @_pack.kernel(CPU, T=STRING)
-def _pack_strings(values: list[Any], axis: int) -> Any:
+def _pack_strings(values: list[Any], axis: int) -> np.ndarray[Any, Any]:
     return np.stack(values, axis)
 
 
@@ -373,7 +373,7 @@ def _split_sizes(whole: Dim, size_splits: HostValue, num_split: int) -> list[Dim
     return [rest if each == -1 else each for each in sizes]
 
 
-def _known_split(axis: AxisLike, value: Tensor, num_split: int) -> Any:
+def _known_split(axis: AxisLike, value: Tensor, num_split: int) -> Callable[[Any, Any], Any] | None:
     """A function that cuts in places known beforehand; None if they are not."""
     size = _known_size(value, axis)
     if size is None:
@@ -382,7 +382,9 @@ def _known_split(axis: AxisLike, value: Tensor, num_split: int) -> Any:
     return lambda axis, value: value.split_with_sizes(sizes, axis)
 
 
-def _known_split_v(value: Tensor, size_splits: HostValue, axis: AxisLike, num_split: int) -> Any:
+def _known_split_v(
+    value: Tensor, size_splits: HostValue, axis: AxisLike, num_split: int
+) -> Callable[[Any, Any, Any], Any] | None:
     """A function that cuts in places known beforehand; None if they are not."""
     size = _known_size(value, axis)
     if size is None or not isinstance(size_splits, tuple) or any(type(part) is not int for part in size_splits):
@@ -415,7 +417,7 @@ def _split_v_kernel(value: KernelValue, size_splits: HostValue, axis: HostValue,
     return _cut(value, _split_sizes(value.shape[place], size_splits, num_split), place)
 
 
-def _cut(value: Any, sizes: list[Any], axis: int) -> Any:
+def _cut(value: Any, sizes: list[Any], axis: int) -> list[Any] | tuple[torch.Tensor, ...]:
     if isinstance(value, torch.Tensor):
         return value.split_with_sizes(sizes, axis)
     ends = np.cumsum(sizes)
@@ -510,7 +512,7 @@ def _tile_kernel(input: torch.Tensor, multiples: HostValue) -> torch.Tensor:
 
 
 @_tile.kernel(CPU, T=STRING)
-def _tile_strings(input: KernelValue, multiples: HostValue) -> Any:
+def _tile_strings(input: KernelValue, multiples: HostValue) -> np.ndarray[Any, Any]:
     return np.tile(input, _multiples(multiples, input.ndim))
 
 
@@ -551,7 +553,7 @@ def _repeat_kernel(input: torch.Tensor, repeats: HostValue, axis: HostValue) -> 
 
 
 @_repeat.kernel(CPU, T=STRING)
-def _repeat_strings(input: KernelValue, repeats: HostValue, axis: HostValue) -> Any:
+def _repeat_strings(input: KernelValue, repeats: HostValue, axis: HostValue) -> np.ndarray[Any, Any]:
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.ndim)
     return np.repeat(input, _repeats(repeats, input.shape[place]), place)
 
@@ -678,7 +680,7 @@ def _pad_strings(input: KernelValue, paddings: HostValue) -> Any:
 
 
 @_pad_v2.kernel(CPU, T=STRING)
-def _pad_v2_strings(input: Any, paddings: Any, constant_values: Any) -> Any:
+def _pad_v2_strings(input: Any, paddings: Any, constant_values: Any) -> np.ndarray[Any, Any]:
     pairs = _pairs(paddings, input.ndim)
     output = np.empty([size + low + high for size, (low, high) in zip(input.shape, pairs, strict=True)], object)
     output[...] = constant_values.item()
@@ -711,7 +713,7 @@ def _folded(places: torch.Tensor, size: int, edge: int) -> torch.Tensor:
 
 
 @_mirror_pad.kernel(CPU, T=STRING)
-def _mirror_pad_strings(input: KernelValue, paddings: HostValue, mode: str) -> Any:
+def _mirror_pad_strings(input: KernelValue, paddings: HostValue, mode: str) -> KernelValue:
     _mirror_pad_shape(TensorShape(input.shape), paddings, mode=mode)
     kind: Any = "reflect" if mode == "REFLECT" else "symmetric"
     return np.pad(input, _pairs(paddings, input.ndim), kind) if input.ndim else input

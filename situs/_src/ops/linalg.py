@@ -7,6 +7,7 @@ and decomposing stand in `ops.decompose`, norms in `ops.norms`, diagonals in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def _turns(transpose_a: bool, transpose_b: bool, adjoint_a: bool, adjoint_b: boo
     return transpose_a or adjoint_a, transpose_b or adjoint_b
 
 
-def _narrow_product(turn_a: bool, turn_b: bool) -> Any:
+def _narrow_product(turn_a: bool, turn_b: bool) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """A product with few columns, computed on its side."""
 
     def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -145,7 +146,7 @@ def _narrow_product(turn_a: bool, turn_b: bool) -> Any:
     return product
 
 
-def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Any:
+def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """A large product, by oneDNN."""
 
     def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -156,7 +157,7 @@ def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Any:
     return product
 
 
-def _product_with_constant(linear: Any, rows: int) -> Any:
+def _product_with_constant(linear: Any, rows: int) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """A large product with a constant, which is laid out for oneDNN once (512 x 512: 1.22 ms)."""
     laid_out: tuple[Any, Any] = None, None
     lay_out: Any = onednn("reorder_linear_weight")

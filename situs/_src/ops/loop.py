@@ -17,7 +17,7 @@ import numpy as np
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
-from situs._src.base.tensor import is_tensor, read
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import LEAF, Form, common_form, put_together, same_extra, specs_in, take_apart
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -285,7 +285,7 @@ class Loop:
         """The two functions of the loop, with one more variable that counts the iterations."""
         most = self.maximum
 
-        def test(iteration: Any, *state: Any) -> Any:
+        def test(iteration: Any, *state: Any) -> Tensor:
             return logical_and(less(iteration, most), self.cond(*state))
 
         def step(iteration: Any, *state: Any) -> list[Any]:
@@ -328,7 +328,7 @@ class Loop:
         return shapes
 
 
-def as_sequence(returned: Any) -> Any:
+def as_sequence(returned: Any) -> list[Any] | tuple[Any, ...]:
     """What a body returned, which may be a single value where there is a single loop variable."""
     return returned if isinstance(returned, (list, tuple)) else [returned]
 

@@ -162,7 +162,7 @@ def _divide_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: SizesOf, y_sha
 
 
 @find_op("AddV2").kernel(CPU, T=STRING)
-def _join_strings(x: KernelValue, y: KernelValue) -> Any:
+def _join_strings(x: KernelValue, y: KernelValue) -> np.ndarray[Any, Any]:
     return np.asarray(np.add(x, y), dtype=object)
 
 

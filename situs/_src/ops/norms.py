@@ -66,7 +66,7 @@ def norm(
         return _matrix_norm(x, ord, (axis[0], axis[1]), keep, last)
 
 
-def _entries(axis: SymbolicTensor) -> Any:
+def _entries(axis: SymbolicTensor) -> tuple[Tensor, Tensor] | SymbolicTensor:
     """A computed axis, or a pair of them."""
     if axis.shape.rank is None or axis.shape not in ([], [1], [2]):
         raise ArgumentError(f"The shape of 'axis' must be known when the graph is built: [] or [2], got {axis!r}")

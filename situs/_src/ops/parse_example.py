@@ -77,7 +77,7 @@ class _Spec(NamedTuple):
 @export("io.parse_single_example", v1=())
 def parse_single_example(
     serialized: ArrayLike, features: ArrayLike, example_names: ArrayLike | None = None, name: str | None = None
-) -> Any:
+) -> dict[Any, Any]:
     """The features of one record.
 
     Args:
@@ -103,7 +103,7 @@ def parse_single_example(
 @export("io.parse_example", v1=())
 def parse_example(
     serialized: ArrayLike, features: ArrayLike, example_names: ArrayLike | None = None, name: str | None = None
-) -> Any:
+) -> dict[Any, Any]:
     """The features of records, stacked.
 
     Args:
@@ -171,7 +171,7 @@ def _spec(key: Any, feature: Any) -> _Spec:
     return _Spec(key, dtype, sizes, _default(feature, dtype, sizes))  # type: ignore[arg-type]
 
 
-def _default(feature: FixedLenFeature, dtype: DType, sizes: tuple[int, ...]) -> Any:
+def _default(feature: FixedLenFeature, dtype: DType, sizes: tuple[int, ...]) -> Tensor:
     if feature.default_value is None:
         return constant([], dtype)
     return reshape(convert_to_tensor(feature.default_value, dtype), sizes)

@@ -153,7 +153,7 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
             return [None if tensor is None else _passed(tensor) for tensor in tensors]
 
 
-def _passed(tensor: ArrayLike) -> Any:
+def _passed(tensor: ArrayLike) -> IndexedSlices | Tensor:
     if isinstance(tensor, IndexedSlices):
         return IndexedSlices(identity(tensor.values), identity(tensor.indices), tensor.dense_shape)
     return identity(tensor)

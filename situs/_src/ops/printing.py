@@ -81,12 +81,12 @@ def _text_shape(x: TensorShape, *, summarize: int, style: str) -> TensorShape:
 
 
 @_text.kernel(CPU, T=FIXED)
-def _text_of_numbers(x: torch.Tensor, *, summarize: int, style: str) -> Any:
+def _text_of_numbers(x: torch.Tensor, *, summarize: int, style: str) -> np.ndarray[Any, Any]:
     return strings.strings_of([text_of(x, summarize, style)], ())
 
 
 @_text.kernel(CPU, T=STRING)
-def _text_of_strings(x: KernelValue, *, summarize: int, style: str) -> Any:
+def _text_of_strings(x: KernelValue, *, summarize: int, style: str) -> np.ndarray[Any, Any]:
     return strings.strings_of([text_of(x, summarize, style)], ())
 
 
@@ -218,7 +218,7 @@ def print(
     sep: str = " ",
     summarize: int = 3,
     name: str | None = None,
-) -> Any:
+) -> list[Tensor] | None:
     """Prints tensors and other values, on standard error unless told otherwise.
 
     Args:
@@ -331,7 +331,7 @@ def _print_v1_shape(input: TensorShape, data: Any, **attrs: Any) -> TensorShape:
 @_print_v1.kernel(GPU, T=FIXED)
 def _print_v1_kernel(
     input: KernelValue, data: KernelValue, *, message: str, first_n: int, count: str, run: Any = None
-) -> Any:
+) -> KernelValue:
     turn = 0 if run is None or first_n < 0 else run.state.count(count)
     if first_n < 0 or turn < first_n:
         _write("stderr", message.encode() + b"".join(b"[" + text + b"]" for text in data) + b"\n")

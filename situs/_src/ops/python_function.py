@@ -214,7 +214,7 @@ def _numpy_kernel(
         return [_checked_value(number, *each, who) for number, each in enumerate(zip(results, Tout, strict=True))]
 
 
-def _as_argument(array: np.ndarray[Any, Any]) -> Any:
+def _as_argument(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What a function may keep and change: a copy, or a NumPy scalar or bytes for a scalar."""
     return array.copy() if array.ndim else array[()]
 

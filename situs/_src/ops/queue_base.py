@@ -23,7 +23,7 @@ from situs._src.base.dtype import DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape
-from situs._src.base.tensor import is_tensor
+from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.tree import flatten, listed
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
@@ -284,7 +284,7 @@ _EAGER_KERNELS: dict[Op, Any] = {
 }
 
 
-def _as_component(value: Any, dtype: DType, name: str) -> Any:
+def _as_component(value: Any, dtype: DType, name: str) -> Tensor:
     if isinstance(value, (list, tuple)) and not any(map(is_tensor, flatten(value))):
         return constant(value, dtype, name=name)
     return convert_to_tensor(value, dtype, name=name)

@@ -49,7 +49,7 @@ def kernel(of_torch: Callable[..., torch.Tensor], of_numpy: np.ufunc) -> Callabl
 def lowering(of_torch: Callable[..., torch.Tensor]) -> Callable[..., Any]:
     """In a graph: PyTorch's own function, which can run together with others, unless there surely are many elements."""
 
-    def lower(*values: Tensor) -> Any:
+    def lower(*values: Tensor) -> Callable[..., torch.Tensor] | None:
         sizes = [value.shape.num_elements() for value in values]
         return None if any(size is not None and size >= MANY for size in sizes) else of_torch
 

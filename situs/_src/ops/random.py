@@ -239,7 +239,7 @@ def _is_number(value: Any, number: int) -> bool:
     return isinstance(value, (int, float)) and value == number
 
 
-def _operand(value: Any, dtype: DType) -> Any:
+def _operand(value: Any, dtype: DType) -> int | float | Tensor:
     return value if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
 
 

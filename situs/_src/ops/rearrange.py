@@ -64,7 +64,7 @@ def _reverse_kernel(tensor: torch.Tensor, axis: HostValue) -> torch.Tensor:
 
 
 @_reverse.kernel(CPU, T=STRING)
-def _reverse_strings(tensor: KernelValue, axis: HostValue) -> Any:
+def _reverse_strings(tensor: KernelValue, axis: HostValue) -> KernelValue:
     axes = _reversed_axes(axis, tensor.ndim)
     return np.flip(tensor, axes) if axes else tensor
 
@@ -104,7 +104,7 @@ def _roll_kernel(input: torch.Tensor, shift: HostValue, axis: HostValue) -> torc
 
 
 @_roll.kernel(CPU, T=STRING)
-def _roll_strings(input: KernelValue, shift: HostValue, axis: HostValue) -> Any:
+def _roll_strings(input: KernelValue, shift: HostValue, axis: HostValue) -> np.ndarray[Any, Any]:
     return np.roll(input, *_rolls(shift, axis, input.ndim))
 
 

@@ -12,6 +12,7 @@ import functools
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -231,7 +232,7 @@ def _replace_kernel(input: Array, pattern: HostValue, rewrite: HostValue, *, rep
     return strings_of([in_bytes.sub(rewritten, item, count) for item in items], input.shape)
 
 
-def _python_rewrite(pieces: list[bytes | int]) -> Any:
+def _python_rewrite(pieces: list[bytes | int]) -> Callable[[Any], bytes] | bytes:
     """A rewrite as Python's ``sub`` takes one."""
     if all(isinstance(piece, bytes) for piece in pieces):
         return b"".join(pieces).replace(b"\\", rb"\\")  # type: ignore[arg-type]

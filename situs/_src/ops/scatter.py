@@ -65,7 +65,7 @@ def _replace_in_order(output: torch.Tensor, rows: torch.Tensor, updates: torch.T
     _as_array(output)[rows.numpy()] = _as_array(updates)
 
 
-def _as_array(value: torch.Tensor) -> Any:
+def _as_array(value: torch.Tensor) -> np.ndarray[Any, Any]:
     """The memory of a tensor of the host's as an array."""
     return (value.view(torch.int16) if value.dtype is torch.bfloat16 else value.resolve_conj()).numpy()
 
@@ -386,7 +386,9 @@ _partition_sizes = of_sizes(_partition_shape)
 
 
 @_partition.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _partition_kernel(data: KernelValue, partitions: torch.Tensor, num_partitions: int) -> Any:
+def _partition_kernel(
+    data: KernelValue, partitions: torch.Tensor, num_partitions: int
+) -> list[Any] | tuple[torch.Tensor, ...]:
     _partition_sizes(data.shape, partitions.shape, num_partitions=num_partitions)
     bad = (partitions < 0) | (partitions >= num_partitions)
     if bool(bad.any()):
@@ -402,7 +404,9 @@ def _partition_kernel(data: KernelValue, partitions: torch.Tensor, num_partition
 
 
 @_partition.kernel(CPU)
-def _partition_on_host(data: KernelValue, partitions: torch.Tensor, num_partitions: int) -> Any:
+def _partition_on_host(
+    data: KernelValue, partitions: torch.Tensor, num_partitions: int
+) -> list[np.ndarray[Any, Any]] | tuple[torch.Tensor, ...]:
     numbers = partitions.numpy().reshape(-1)
     order = numbers.argsort(kind="stable")
     if not numbers.size or numbers[order[0]] < 0 or numbers[order[-1]] >= num_partitions:
@@ -478,7 +482,7 @@ def _stitch_gradient(grad: Tensor, indices: list[Tensor]) -> tuple[None, list[An
     return None, [_picked(grad, index) for index in indices]
 
 
-def _picked(grad: Tensor, index: Tensor) -> Any:
+def _picked(grad: Tensor, index: Tensor) -> Callable[[], Tensor]:
     return lambda: gather(grad, index)
 
 

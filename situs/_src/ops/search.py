@@ -422,12 +422,12 @@ def _list_diff_shape(x: TensorShape, y: TensorShape) -> list[TensorShape]:
 
 
 @_unique.kernel(CPU)
-def _unique_kernel(x: KernelValue, out_idx: DType) -> Any:
+def _unique_kernel(x: KernelValue, out_idx: DType) -> tuple[Any, torch.Tensor]:
     return _first_occurrences(x, out_idx)
 
 
 @_unique_with_counts.kernel(CPU)
-def _unique_with_counts_kernel(x: KernelValue, out_idx: DType) -> Any:
+def _unique_with_counts_kernel(x: KernelValue, out_idx: DType) -> tuple[Any, torch.Tensor, torch.Tensor]:
     y, indices = _first_occurrences(x, out_idx)
     counts = np.bincount(indices.numpy(), minlength=len(y))
     return y, indices, torch.from_numpy(counts.astype(out_idx.as_numpy_dtype))
@@ -479,7 +479,7 @@ def _comparable(x: ArrayLike) -> Any:
 
 
 @_list_diff.kernel(CPU)
-def _list_diff_kernel(x: KernelValue, y: KernelValue, out_idx: DType) -> Any:
+def _list_diff_kernel(x: KernelValue, y: KernelValue, out_idx: DType) -> tuple[torch.Tensor | Any, torch.Tensor]:
     if x.ndim != 1 or y.ndim != 1:
         raise ValueError("not a vector")  # the shape rule says it better
     known = set(_comparable(y).tolist())

@@ -5,6 +5,7 @@ Gradient rules of ops that broadcast end with it: ``sum_to(grad, x_shape)`` has 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -28,7 +29,7 @@ def _sum_to_shape(x: TensorShape, shape: Any) -> TensorShape:
     return UNKNOWN if shape is None else TensorShape(shape)
 
 
-def _known_sum(x: Tensor, shape: ShapeLike) -> Any:
+def _known_sum(x: Tensor, shape: ShapeLike) -> Callable[[Any, Any], Any] | None:
     """In a graph, the sum over the first dimension, where that is all; None where it may not be."""
     sizes = list(x.shape)[1:] if x.shape.rank else None
     is_first = isinstance(shape, tuple) and list(shape) == sizes and None not in sizes

@@ -257,7 +257,7 @@ def _get_grad_kernel(rows: list[TensorList], index: int, shape: Sequence[int], *
     return row if type(row) is not torch.Tensor or row.device == device else row.to(device)
 
 
-def row_gradient(grad: Any, index: Any, shape: HostInput, dtype: DType) -> Any:
+def row_gradient(grad: Any, index: Any, shape: HostInput, dtype: DType) -> Tensor:
     """The gradient of one row, by that of its list; zeros of the row's shape where there is none."""
     return _get_grad([grad], index, () if dtype is variant else shape, dtype=dtype)
 

@@ -56,7 +56,9 @@ def _unique_kernel(x: KernelValue, axis: HostValue, *, out_idx: DType) -> Any:
 
 
 @unique_with_counts.kernel(CPU)
-def _unique_with_counts_kernel(x: KernelValue, axis: HostValue, *, out_idx: DType) -> Any:
+def _unique_with_counts_kernel(
+    x: KernelValue, axis: HostValue, *, out_idx: DType
+) -> tuple[KernelValue, torch.Tensor, torch.Tensor]:
     place = _place(x.ndim, axis)
     array = to_numpy_value(x)
     count = array.shape[place]

@@ -23,7 +23,7 @@ _NOT_IN_TAGS = re.compile(r"[^-/\w\.]")
 _NOT_IN_SCOPES = re.compile(r"[^A-Za-z0-9_.\\/>-]")
 
 
-def clean_tag(name: Any) -> Any:
+def clean_tag(name: Any) -> str | None:
     """A name with what TensorBoard's tags cannot have replaced, and without slashes before it."""
     if name is None:
         return None

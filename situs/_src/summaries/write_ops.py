@@ -122,7 +122,7 @@ def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tens
     return if_recording(record)
 
 
-def flush_in_graph(writer: Any) -> Any:
+def flush_in_graph(writer: Any) -> list[Tensor]:
     """Adds an operation that brings to disk what the operations of this graph wrote before."""
     graph = here.graph
     written = [tensor for tensor in graph.get_collection(_WRITTEN) if tensor.graph is graph]

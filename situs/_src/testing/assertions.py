@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import ml_dtypes
@@ -178,7 +178,7 @@ class Assertions(PlainAssertions):
         """Two device names mean the same: ``/gpu:0`` is ``/device:GPU:0``."""
         self.assertEqual(parse_spec(device1 or ""), parse_spec(device2 or ""), msg)
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> AbstractContextManager[None]:
         """A context in which an op fails with a text that fits."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
@@ -227,7 +227,7 @@ class Assertions(PlainAssertions):
         self.fail(self._formatMessage(msg, text))
 
 
-def _equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Any:
+def _equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     same = np.asarray(a == b)
     if a.dtype.kind in "fcV" and b.dtype.kind in "fcV":
         same |= (a != a) & (b != b)  # both NaN

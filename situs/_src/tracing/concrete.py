@@ -156,7 +156,7 @@ class ConcreteFunction:
         return put_together(self._traced.form, self.outputs)
 
     @property
-    def structured_input_signature(self) -> Any:
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The kinds of the arguments: positional ones and keywords."""
         names = self._parameters.names(self.kind.form)
         specs = [TensorSpec(s.shape, s.dtype, s.name or name) for s, name in zip(self.kind.specs, names, strict=True)]

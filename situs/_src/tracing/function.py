@@ -183,7 +183,7 @@ class Function:
 
     # As a method.
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Function | Method:
         """A method: bound to its instance, with graphs of its own."""
         if instance is None:
             return self

@@ -78,7 +78,7 @@ def _key_of(value: Any) -> tuple[Any, Any]:
     return (kind, _Identity(weakly)), weakly
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: Any) -> _Identity | int:
     try:
         return _Identity(ref(value))
     except TypeError:

@@ -65,7 +65,7 @@ class TypeSpec:
         """Whether all values of this kind are of the other."""
         return bool(self.most_specific_common_supertype([other]) == other)
 
-    def most_specific_common_supertype(self, others: Sequence[Any]) -> Any:
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> TypeSpec | None:
         """The narrowest kind that all of these are of; None if there is none."""
         parts: Any = self._serialize()
         for other in listed(others, "TypeSpecs"):

@@ -77,11 +77,11 @@ class DatasetV1(Dataset):
 
     def map_with_legacy_function(
         self, map_func: Any, num_parallel_calls: Any = None, deterministic: bool | None = None
-    ) -> Any:
+    ) -> DatasetV1:
         """The same as ``map``."""
         return self.map(map_func, num_parallel_calls, deterministic)
 
-    def filter_with_legacy_function(self, predicate: Any) -> Any:
+    def filter_with_legacy_function(self, predicate: Any) -> DatasetV1:
         """The same as ``filter``."""
         return self.filter(predicate)
 

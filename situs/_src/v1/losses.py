@@ -374,7 +374,7 @@ def sparse_softmax_cross_entropy(
         return compute_weighted_loss(losses, _rows(weights, labels), inside, loss_collection, reduction)
 
 
-def _rows(weights: Any, labels: Tensor) -> Any:
+def _rows(weights: Any, labels: Tensor) -> int | float | Tensor:
     """Weights without a last dimension of one that the labels do not have."""
     if isinstance(weights, (int, float)):
         return weights

@@ -7,6 +7,7 @@ from typing import Any
 from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError, shown
 from situs._src.base.export import export
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -129,7 +130,7 @@ def all_variables() -> list[Any]:
 
 
 @export(v1="is_variable_initialized")
-def is_variable_initialized(variable: Any) -> Any:
+def is_variable_initialized(variable: Any) -> bool | Tensor:
     """A tensor that says whether a variable, or what stands for its state in a graph, has a value."""
     if isinstance(variable, SymbolicTensor) and variable.is_ref:
         return state_ops.is_initialized(variable)
@@ -144,7 +145,7 @@ def _may_be_uninitialized(variable: Any) -> bool:
 
 
 @export(v1="report_uninitialized_variables")
-def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Any:
+def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
     """A tensor with the names of the variables that have no value yet."""
     variables = [variable for variable in _variables(var_list) if _may_be_uninitialized(variable)]
     if not variables:

@@ -8,7 +8,7 @@ never change: an assignment exchanges the tensor, so what was read before stays 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from situs._src.base import dtype as dt
@@ -311,13 +311,13 @@ class Variable(Updatable, metaclass=Created):
     def __len__(self) -> int:
         return len(self._tensor)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tensor]:
         return iter(self.__tensor__())
 
     def __hash__(self) -> int:
         raise DTypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Variable:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:

@@ -297,7 +297,7 @@ def _algorithm_number(alg: Any) -> int:
     return number if isinstance(number, int) else Algorithm[number.upper()].value
 
 
-def _seed_state(seed: Any) -> Any:
+def _seed_state(seed: Any) -> Tensor | tuple[int, int, int]:
     seed = read(seed)
     if isinstance(seed, SymbolicTensor):
         return _from_seed(seed)

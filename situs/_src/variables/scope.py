@@ -547,6 +547,8 @@ def _composed(inner: Any, outer: Any) -> Any:
 
 
 @export(v1="variable_op_scope")
-def variable_op_scope(values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any) -> Any:
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any
+) -> variable_scope:
     """The old spelling of `variable_scope`."""
     return variable_scope(name_or_scope, default_name, values, **kwargs)

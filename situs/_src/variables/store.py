@@ -141,7 +141,7 @@ def store_of(graph: Graph | None) -> VariableStore:
 # Making variables.
 
 
-def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, details: dict[str, Any]) -> Any:
+def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, details: dict[str, Any]) -> RefVariable:
     if initializer is None:
         initializer = default_initializer(name, shape, dtype)
     if not callable(initializer):
@@ -159,7 +159,7 @@ def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, 
     )
 
 
-def default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> Any:
+def default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> GlorotUniform | Zeros:
     """What a variable is initialized by that got no initializer.
 
     Raises:

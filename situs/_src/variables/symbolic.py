@@ -367,7 +367,7 @@ class RefVariable(Updatable, metaclass=Created):
     def __hash__(self) -> int:
         return id(self)
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> RefVariable:
         return self
 
     def __reduce__(self) -> Any:

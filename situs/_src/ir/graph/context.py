@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from situs._src.base import locks
@@ -102,7 +102,7 @@ def as_default(graph: Graph) -> Iterator[Graph]:
         raise NestingError(f"Nesting violated for default stack of {type(graph)} objects")
 
 
-def device_in(graph: Graph, name: Any) -> Any:
+def device_in(graph: Graph, name: Any) -> AbstractContextManager[None] | device:
     """A context that asks for a device for operations of `graph`, be it the default one or not."""
     if outermost(get_default_graph()) is outermost(graph):
         return device(name)

@@ -373,7 +373,7 @@ class Graph(Collections):
             raise ArgumentError(f"{kind} {obj} is not an element of this graph.")
         return obj
 
-    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Operation | SymbolicTensor:
         operation, colon, number = name.rpartition(":")
         if colon and allow_tensor:
             return self._named_tensor(name, operation, number)

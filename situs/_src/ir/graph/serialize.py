@@ -247,7 +247,7 @@ def _alike(node: Operation) -> tuple[Any, ...] | None:
     return (node.op_def, *map(id, node.types.values()), *kinds, *values)  # dtypes live for ever
 
 
-def _key(value: Any) -> Any:
+def _key(value: Any) -> str | tuple[Any] | None:
     """A value, or the text that says what it is, which tells 1 from 1.0 and from True; None for objects."""
     kind = type(value)
     if kind in _PLAIN_TYPES:

@@ -136,7 +136,7 @@ def _in_one_batch(x: Tensor, n: int) -> Tensor:
     return reshape(x, _sizes_in_one_batch(sizes, n))
 
 
-def _sizes_in_one_batch(sizes: Any, n: int) -> Any:
+def _sizes_in_one_batch(sizes: Any, n: int) -> Tensor | tuple[Any, ...]:
     if isinstance(sizes, tuple):
         return (prod(sizes[: -n - 1]), *sizes[-n - 1 :])
     return concat([expand_dims(reduce_prod(sizes[: -n - 1]), 0), sizes[-n - 1 :]], 0)

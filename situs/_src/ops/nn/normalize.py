@@ -379,7 +379,7 @@ def _layer_norm_kernel(
 @_layer_norm.gradient
 def _layer_norm_gradient(
     grads: list[Any], x: Tensor, scale: Tensor, mean: Tensor, deviation: Tensor, *, axis: tuple[int, ...]
-) -> Any:
+) -> list[Tensor]:
     return layer_norm_grad(grads[0], x, scale, mean, deviation, axis)
 
 

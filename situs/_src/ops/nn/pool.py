@@ -58,7 +58,9 @@ def _pool_shape(n: int, input: TensorShape, *, ksize: Ints, data_format: str, **
 Pool = Callable[[torch.Tensor, Ints, Slide], Any]
 
 
-def _pool_kernel(n: int, pool: Pool, input: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any) -> Any:
+def _pool_kernel(
+    n: int, pool: Pool, input: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     if input.ndim != n + 2:
         raise ValueError("wrong rank")  # the shape rule says it better
     x = channels_first(input, n, data_format)
@@ -435,7 +437,7 @@ def _argmax_kernel(
 
 
 @_max_pool_with_argmax.gradient
-def _argmax_gradient(grads: list[Any], input_shape: SizesOf, argmax: Tensor, *, include_batch_in_index: bool) -> Any:
+def _argmax_gradient(grads: list[Any], input_shape: SizesOf, argmax: Tensor, *, include_batch_in_index: bool) -> Tensor:
     batched = include_batch_in_index
     return find_op("MaxPoolGradWithArgmax")(input_shape, grads[0], argmax, include_batch_in_index=batched)
 

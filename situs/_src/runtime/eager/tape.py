@@ -18,7 +18,7 @@ from typing import Any
 
 from situs._src.base.devices.scope import Scope, here
 from situs._src.base.dtype import DType
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, read
 from situs._src.ir.registry.gradient import INPUT, SHAPE, GradientRule
 from situs._src.ir.registry.op import Op
 from situs._src.runtime.eager.binding import bind
@@ -153,7 +153,7 @@ def _tensors(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[An
     return inputs if _are_tensors(op, inputs) else bind(op, inputs, op.complete_attrs(attrs)).inputs
 
 
-def _read(item: Any) -> Any:
+def _read(item: Any) -> list[Tensor] | Tensor:
     return [read(each) for each in item] if type(item) is list else read(item)
 
 

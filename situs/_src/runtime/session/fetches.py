@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import put_together, take_apart
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -57,7 +58,7 @@ class Fetches:
             return take_apart(leaf.__fetched__(), self._kept_part)[0]
         return _Place(self._number(leaf))
 
-    def _kept_part(self, part: Any) -> Any:
+    def _kept_part(self, part: Any) -> _Place | Tensor:
         return _MISSING if part is None else self._kept(part)
 
     def _number(self, fetch: Any) -> int:

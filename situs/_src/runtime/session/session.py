@@ -254,7 +254,7 @@ class BaseSession:
             "variables."
         )
 
-    def as_default(self) -> Any:
+    def as_default(self) -> _Default:
         """A context in which this session runs ``eval()`` and ``run()``; leaving it does not close the session."""
         return _Default(self)
 

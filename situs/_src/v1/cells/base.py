@@ -15,7 +15,7 @@ from situs._src.base.dtype import as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
-from situs._src.base.tensor import is_tensor, read
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import flatten, pack_like
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops.array import shape as shape_of
@@ -146,7 +146,7 @@ def zero_tensors(sizes: Any, batch_size: Any, dtype: Any) -> Any:
     return pack_like(sizes, [_zeros(size, batch_size, dtype) for size in flatten(sizes)])
 
 
-def _zeros(size: Any, batch_size: Any, dtype: Any) -> Any:
+def _zeros(size: Any, batch_size: Any, dtype: Any) -> Tensor:
     batch = read(batch_size)
     example = size if isinstance(size, TensorShape) else TensorShape([size])
     if not example.is_fully_defined():

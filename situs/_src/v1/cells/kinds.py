@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs._src.base.export import export
+from situs._src.base.tensor import Tensor
 from situs._src.keras import activations, initializers
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int
@@ -63,7 +64,7 @@ class LayerRNNCell(RNNCell):
         self._activation = activations.get(activation) if activation else tanh
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> int:
         """The size of an example's state."""
         return self._num_units
 
@@ -199,7 +200,7 @@ class _LSTM(LayerRNNCell):
         size = self._inputs_size(input_shape) + self.output_size
         self._kernel, self._bias = self._kernel_and_bias("", size, 4 * self._num_units, (initializer, Zeros()))
 
-    def parted(self, state: Any) -> Any:
+    def parted(self, state: Any) -> list[Tensor] | tuple[Any, Any] | list[Any]:
         """What a state carries, and its output."""
         if self._state_is_tuple:
             if not isinstance(state, (list, tuple)) or len(state) != 2:
@@ -209,7 +210,7 @@ class _LSTM(LayerRNNCell):
             return state
         return split(state, [self._num_units, self.output_size], axis=1)
 
-    def joined(self, c: Any, h: Any) -> Any:
+    def joined(self, c: Any, h: Any) -> LSTMStateTuple | Tensor:
         """A state of its parts."""
         return LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
 
@@ -252,12 +253,12 @@ class _LSTM(LayerRNNCell):
         return y, self.joined(c, gather_nd(outputs, stack([count, range_of(shape_of(count)[0])], 1)))
 
 
-def before_end(rows: Any, lengths: Any) -> Any:
+def before_end(rows: Any, lengths: Any) -> Tensor:
     """For steps x batch x size: which steps come before an example's end, steps x batch x 1."""
     return less(range_of(shape_of(rows)[0])[:, None, None], lengths[:, None])
 
 
-def _reordered(gates: Any) -> Any:
+def _reordered(gates: Any) -> Tensor:
     """Gates as `ops.nn.recurrent` has them: input, forget, candidate, output."""
     entering, candidate, kept, leaving = split(gates, 4, axis=-1)
     return concat([entering, kept, candidate, leaving], -1)
@@ -381,5 +382,5 @@ class LSTMCell(_LSTM):
         return output, self.joined(carried, output)
 
 
-def _linear(parts: list[Any], kernel: Any, bias: Any) -> Any:
+def _linear(parts: list[Any], kernel: Any, bias: Any) -> Tensor:
     return bias_add(matmul(concat(parts, 1), kernel), bias)

@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.nest import assert_same_structure
 from situs._src.base.shapes import TensorShape
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import flatten, is_structure, pack_like
 from situs._src.ir.graph.context import control_dependencies
 from situs._src.ops.array import identity, transpose
@@ -103,7 +104,7 @@ def _walk(cell: Any, rows: Any, lengths: Any, state: Any, dtype: Any) -> tuple[A
     return pack_like(zero, outputs), last
 
 
-def _stepped(cell: Any, inputs: Any, state: Any) -> Any:
+def _stepped(cell: Any, inputs: Any, state: Any) -> tuple[Any, Any]:
     """One step, whose state has the form of the one before."""
     output, after = cell(inputs, state)
     assert_same_structure(state, after)
@@ -120,7 +121,7 @@ def _goes_through(value: Any) -> bool:
     return isinstance(value, TensorArray) or value.shape.rank == 0
 
 
-def _chosen(ended: Any, old: Any, new: Any) -> Any:
+def _chosen(ended: Any, old: Any, new: Any) -> Tensor:
     for _ in range((new.shape.rank or 1) - 1):
         ended = ended[..., None]
     return where(ended, old, new)
@@ -136,7 +137,7 @@ def _steps_first(value: Any, time_major: bool) -> Any:
     return tensor if time_major else _swapped(tensor)
 
 
-def _swapped(value: Any) -> Any:
+def _swapped(value: Any) -> Tensor:
     """A tensor with its first two dimensions in the other order."""
     return transpose(value, [1, 0, *range(2, value.shape.rank)])
 
@@ -146,7 +147,7 @@ def _batch_of(tensor: Any, axis: int) -> Any:
     return shape_of(tensor)[axis] if known is None else known
 
 
-def _as_lengths(lengths: Any, like: Any) -> Any:
+def _as_lengths(lengths: Any, like: Any) -> Tensor:
     tensor = cast(lengths, dt.int32)
     if tensor.shape.rank not in (None, 1):
         raise ArgumentError(

@@ -11,7 +11,7 @@ from situs._src.base.devices.scope import device
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
-from situs._src.base.tensor import is_tensor
+from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.tree import flatten, form_of, is_structure, made_like, pack_like, parts_of
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops.constant import convert_to_tensor
@@ -154,7 +154,7 @@ class ResidualWrapper(_Wrapper):
         """Whether the cell inside can go through all steps at once, and sums are all there is besides."""
         return self._residual_fn is None and super().is_plain()
 
-    def _wrap(self, step: Callable[[Any], Any], inputs: Any) -> Any:
+    def _wrap(self, step: Callable[[Any], Any], inputs: Any) -> tuple[Any, Any] | tuple[Tensor, Any]:
         outputs, state = step(inputs)
         if self._residual_fn is not None:
             return self._residual_fn(inputs, outputs), state
@@ -191,7 +191,7 @@ class DeviceWrapper(_Wrapper):
             return step(inputs)
 
 
-def _drops(state: Any) -> Any:
+def _drops(state: Any) -> LSTMStateTuple | bool:
     """What of a state is dropped: the output of an LSTM, and not what it carries."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
@@ -270,7 +270,7 @@ class DropoutWrapper(_Wrapper):
         salted = f"{self._seed}{part}_{number}".encode()
         return int(hashlib.md5(salted, usedforsecurity=False).hexdigest()[:8], 16) & 0x7FFFFFFF
 
-    def _wrap(self, step: Callable[[Any], Any], inputs: Any) -> Any:
+    def _wrap(self, step: Callable[[Any], Any], inputs: Any) -> tuple[Tensor, Any]:
         outputs, state = step(self._dropped("input", inputs))
         if _is_less(self._keep["state"]):
             state = self._filtered(state, self._filter(state), count())
@@ -302,7 +302,7 @@ class DropoutWrapper(_Wrapper):
 
 
 @builds
-def _probability(value: Any, what: str) -> Any:
+def _probability(value: Any, what: str) -> float | Tensor:
     if is_tensor(value):
         return convert_to_tensor(value)
     try:

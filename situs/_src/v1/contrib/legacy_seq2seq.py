@@ -8,6 +8,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError as _ArgumentError
 from situs._src.base.errors import DTypeError as _DTypeError
 from situs._src.base.errors import shown as _shown
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed as _listed
 from situs._src.ir.graph.context import name_scope as _name_scope
 from situs._src.ops.array import shape as _shape_of
@@ -32,7 +33,7 @@ def sequence_loss_by_example(
     average_across_timesteps: bool = True,
     softmax_loss_function: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The cross-entropy of each example, over lists of steps.
 
     Args:
@@ -64,7 +65,7 @@ def sequence_loss(
     average_across_batch: bool = True,
     softmax_loss_function: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The sum of `sequence_loss_by_example`, divided by the number of examples on demand."""
     with _name_scope(name or "sequence_loss"):
         losses = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)

@@ -80,7 +80,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     number = _as_scale(scale)
 
     @builds
-    def regularize(weights: Any) -> Any:
+    def regularize(weights: Any) -> Tensor | None:
         if number == 0:
             return None
         with name_scope(scope or "l1_regularizer") as inside:
@@ -94,7 +94,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     number = _as_scale(scale)
 
     @builds
-    def regularize(weights: Any) -> Any:
+    def regularize(weights: Any) -> Tensor | None:
         if number == 0:
             return None
         with name_scope(scope or "l2_regularizer") as inside:
@@ -115,7 +115,7 @@ def sum_regularizer(regularizer_list: list[Regularizer | None], scope: str | Non
         raise DTypeError(f"Regularizers are functions of weights, got {shown(regularizer_list)}.")
 
     @builds
-    def regularize(weights: Any) -> Any:
+    def regularize(weights: Any) -> Tensor | None:
         with name_scope(scope or "sum_regularizer"):
             losses = [loss for loss in (regularizer(weights) for regularizer in given) if loss is not None]
             return add_n(losses) if losses else None
@@ -124,7 +124,7 @@ def sum_regularizer(regularizer_list: list[Regularizer | None], scope: str | Non
 
 
 @builds
-def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Any:
+def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Tensor:
     """The sum of a regularizer's losses of weights, which joins ``REGULARIZATION_LOSSES``.
 
     Args:

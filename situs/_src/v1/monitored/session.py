@@ -134,7 +134,7 @@ class _BaseMonitoredSession:
         """
         self._close(well=True)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> _BaseMonitoredSession:
         return self
 
     def __exit__(

@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from situs._src.base.errors import DTypeError, StateError, shown
@@ -419,7 +419,7 @@ class Supervisor:
         """Whether somebody asked to stop."""
         return self._coord.should_stop()
 
-    def stop_on_exception(self) -> Any:
+    def stop_on_exception(self) -> AbstractContextManager[None]:
         """A context that turns an exception into a request to stop."""
         return self._coord.stop_on_exception()
 

@@ -360,7 +360,7 @@ def _queue(wish: _Wish, dtypes: list[dt.DType], shapes: Any) -> QueueBase:
     return make(wish.capacity, dtypes, shapes, shared_name=wish.shared_name)
 
 
-def _checked_keep(keep: Any, enqueue_many: bool) -> Any:
+def _checked_keep(keep: Any, enqueue_many: bool) -> bool | Tensor:
     """What says which elements are kept: a boolean tensor, or True for all."""
     if keep is True:
         return True
