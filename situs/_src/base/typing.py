@@ -10,7 +10,7 @@ back is the type itself: ``ArrayLike`` goes in, a `Tensor` comes out.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -33,6 +33,19 @@ class SupportsTfTensor(Protocol):
 
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
         """The tensor that it stands for."""
+        ...
+
+
+class SessionLike(Protocol):
+    """What runs parts of a graph: a session, or an object that wraps one."""
+
+    @property
+    def graph(self) -> Any:
+        """The graph."""
+        ...
+
+    def run(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """Computes what is fetched."""
         ...
 
 
@@ -87,6 +100,12 @@ HostInput: TypeAlias = "HostValue | Tensor"
 
 SizesOf: TypeAlias = tuple[int, ...] | Tensor
 """The shape of an input, as gradient rules see it: its sizes where they were known, else a tensor with them."""
+
+InitializerLike: TypeAlias = "Callable[..., Any] | ArrayLike"
+"""What a variable begins with: a function of a shape and a dtype, or the value itself."""
+
+DeviceLike: TypeAlias = str | Callable[..., Any]
+"""Where something is to be: the name of a device, or a function that gives one for an operation."""
 
 FeedDict: TypeAlias = Mapping[Any, Any]
 """What `Session.run` feeds: values by tensor, or by something made of tensors."""
