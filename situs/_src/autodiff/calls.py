@@ -22,6 +22,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.dtype import DType, variant
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import put_together, take_apart
+from situs._src.base.typing import ShapeLike
 from situs._src.ir.graph.context import as_default
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -242,7 +243,7 @@ class _Backward:
         return self._narrower[wanted]
 
 
-def _zeros(shape: Any, dtype: DType) -> Tensor:
+def _zeros(shape: ShapeLike, dtype: DType) -> Tensor:
     return wrap(TensorList(), place(host(), dtype)) if dtype is variant else zeros(shape, dtype)
 
 

@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import read
 from situs._src.base.tree import flatten
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.function import captured
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -81,7 +82,7 @@ def gradients(
         return gate(made) if gate_gradients and len(made) > 1 else made
 
 
-def _source(x: Any) -> EagerTensor | SymbolicTensor:
+def _source(x: ArrayLike) -> EagerTensor | SymbolicTensor:
     """The tensor that gradients of a source flow to: of a variable, its state, whichever way it is read."""
     x = variable_behind(x)
     if isinstance(x, Variable):

@@ -36,6 +36,20 @@ class SupportsTfTensor(Protocol):
         ...
 
 
+class SlicesLike(Protocol):
+    """Rows of a tensor, and which they are: an `IndexedSlices`, or an object with the same two attributes."""
+
+    @property
+    def indices(self) -> Any:
+        """The numbers of the rows."""
+        ...
+
+    @property
+    def values(self) -> Any:
+        """The rows."""
+        ...
+
+
 class SessionLike(Protocol):
     """What runs parts of a graph: a session, or an object that wraps one."""
 

@@ -91,7 +91,7 @@ class CallbackError(InvalidArgumentError, AssertionError):
     """A callback of checkpoints takes too many arguments; TensorFlow's programs know it as an ``AssertionError``."""
 
 
-def _parameters(callback: Any) -> int:
+def _parameters(callback: Callable[..., Any]) -> int:
     if not callable(callback):
         raise DTypeError(f"experimental_write_callbacks are functions, got {shown(callback)}.")
     return len(inspect.signature(callback).parameters)

@@ -34,6 +34,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.proto.meta_graph import SaverDef
 from situs._src.base.shapes import TensorShape, brackets
+from situs._src.base.typing import IntLike, PathLike, SessionLike
 from situs._src.checkpoints.cells import (
     check_dtype,
     full_name,
@@ -153,9 +154,9 @@ class Saver:
 
     def save(
         self,
-        sess: Any,
-        save_path: Any,
-        global_step: Any = None,
+        sess: SessionLike,
+        save_path: PathLike,
+        global_step: IntLike | None = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True,
@@ -236,7 +237,7 @@ class Saver:
 
     # Restoring.
 
-    def restore(self, sess: Any, save_path: Any) -> None:
+    def restore(self, sess: SessionLike, save_path: PathLike) -> None:
         """Gives the variables the values that they were saved with; they need not have been initialized.
 
         Args:
@@ -337,7 +338,7 @@ class Saver:
 
     def export_meta_graph(
         self,
-        filename: Any = None,
+        filename: PathLike | None = None,
         collection_list: Sequence[str] | None = None,
         as_text: bool = False,
         export_scope: str | None = None,
@@ -426,7 +427,7 @@ def _keys(reader: CheckpointReader, variables: Mapping[str, Any]) -> dict[str, s
 # Paths.
 
 
-def as_step(step: Any, session: Any) -> int:
+def as_step(step: IntLike, session: Any) -> int:
     """The number of a step: an integer, or the value of a tensor or variable; those of a graph are run in a session.
 
     Raises:

@@ -18,6 +18,7 @@ from typing import Any, Self
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.tree import LEAF, Form, take_apart
+from situs._src.base.typing import ArrayLike
 from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.element import Element, Spec, joined
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
@@ -77,7 +78,7 @@ class Combining(DatasetV2):
     def sample_from_datasets(
         cls,
         datasets: Any,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         seed: Any = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,

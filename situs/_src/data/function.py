@@ -316,7 +316,7 @@ _variant.shape(lambda other_arguments, *, dataset: SCALAR)
 
 
 @_variant.kernel(CPU)
-def _variant_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> Bound:
+def _variant_kernel(other_arguments: list[Value], *, dataset: Node, run: Run) -> Bound:
     values = {id(tensor): value for tensor, value in zip(symbols_of(dataset), other_arguments, strict=True)}
     if isinstance(run, ElementRun):
         return Bound(dataset, run.binding.within(values))

@@ -35,6 +35,7 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.inner import building, symbolic
 from situs._src.runtime.eager.bridge import Value, host, place
 from situs._src.runtime.eager.tensor import EagerTensor, wrap
+from situs._src.runtime.run.state import Run
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
@@ -293,7 +294,7 @@ _get_value.shape(lambda optional, *, output_types: [UNKNOWN] * len(output_types)
 
 
 @_next_optional.kernel(CPU, GPU)
-def _next_optional_kernel(iterator: ops.Handle, *, run: Any) -> Held:
+def _next_optional_kernel(iterator: ops.Handle, *, run: Run) -> Held:
     cursor = iterator.cursor
     return _held(cursor.pull(run), cursor.where)
 
@@ -304,7 +305,7 @@ def _none_kernel() -> Held:
 
 
 @_from_value.kernel(CPU, GPU)
-def _from_value_kernel(components: list[Value], *, run: Any, where: Device) -> Held:
+def _from_value_kernel(components: list[Value], *, run: Run, where: Device) -> Held:
     return Held(tuple(components), (where,) * len(components))
 
 
@@ -314,7 +315,7 @@ def _has_value_kernel(optional: Held) -> torch.Tensor:
 
 
 @_get_value.kernel(CPU, GPU)
-def _get_value_kernel(optional: Held, *, output_types: Any, run: Any, where: Device) -> list[Value]:
+def _get_value_kernel(optional: Held, *, output_types: Any, run: Run, where: Device) -> list[Value]:
     if optional.element is None:
         raise InvalidArgumentError(_EMPTY)
     if len(set(optional.devices)) == 1:

@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentErr
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import read
 from situs._src.base.tree import LEAF, Form
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.batching import checked_size, groups, leading, number_of_batches
 from situs._src.data.columns import padded
@@ -39,7 +40,7 @@ class Padding(DatasetV2):
 
     def padded_batch(
         self,
-        batch_size: Any,
+        batch_size: IntLike,
         padded_shapes: Any = None,
         padding_values: Any = None,
         drop_remainder: bool = False,

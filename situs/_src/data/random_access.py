@@ -30,6 +30,7 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, op
 from situs._src.ops.inner import building, symbolic
 from situs._src.runtime.eager.bridge import Value, host
+from situs._src.runtime.run.state import Run
 
 _at = op("GetElementAtIndex", "index: any, other_arguments: any* -> components: any*", stateful=True, dataset=None)
 _at.shape(lambda index, other_arguments, *, dataset: [UNKNOWN] * len(dataset.spec.leaves))
@@ -73,6 +74,6 @@ def _added(node: Node, index: Any) -> list[Any]:
 
 
 @_at.kernel(CPU)
-def _at_kernel(index: Value, other_arguments: list[Value], *, dataset: Node, run: Any) -> list[Value]:
+def _at_kernel(index: Value, other_arguments: list[Value], *, dataset: Node, run: Run) -> list[Value]:
     found: Element = dataset.at(binding_for(dataset, other_arguments, run), int(index))
     return brought(found, dataset.where or host(), host())

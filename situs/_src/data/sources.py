@@ -25,6 +25,7 @@ from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import read
 from situs._src.base.tree import deeper
+from situs._src.base.typing import DTypeLike, IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import DatasetSpec, Element, Spec, take_apart_element
 from situs._src.data.function import Bound, DatasetArray
@@ -92,7 +93,7 @@ class Sources(DatasetV2):
         return cls._of(RandomNumbers(seed_for(seed), again))
 
     @classmethod
-    def counter(cls, start: Any = 0, step: Any = 1, dtype: Any = dt.int64, name: str | None = None) -> Self:
+    def counter(cls, start: Any = 0, step: IntLike = 1, dtype: DTypeLike = dt.int64, name: str | None = None) -> Self:
         """An endless dataset that counts from `start` in steps."""
         return cls._of(Counter(as_number(start, "start"), as_number(step, "step"), as_dtype(dtype)))
 

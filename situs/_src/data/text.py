@@ -26,6 +26,7 @@ from situs._src.base.errors import DataLossError, DTypeError, InvalidArgumentErr
 from situs._src.base.settings import longest_record
 from situs._src.base.shapes import SCALAR
 from situs._src.base.tree import LEAF
+from situs._src.base.typing import ArrayLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Spec
 from situs._src.data.mapping import as_calls, workers_for
@@ -189,7 +190,7 @@ def _as_text(names: Any) -> Any:
     return os.fspath(names) if isinstance(names, os.PathLike) else names
 
 
-def reading(filenames: Any, reader: Reader, parallel: Any, what: str) -> FileReader:
+def reading(filenames: ArrayLike, reader: Reader, parallel: Any, what: str) -> FileReader:
     """The node that reads files."""
     calls = as_calls(parallel)
     return FileReader(names_node(filenames, what), reader, calls, what.removesuffix("Dataset"))

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Self
 
 from situs._src.base.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.files.crc32c import masked_crc32c
 from situs._src.files.paths import local, translated
 
@@ -87,7 +88,7 @@ class TFRecordWriter:
             writer.write(b"a record")
     """
 
-    def __init__(self, path: Any, options: Any = None) -> None:
+    def __init__(self, path: PathLike, options: Any = None) -> None:
         kind = as_compression(options)
         level = options.compression_level if isinstance(options, TFRecordOptions) else -1
         place: Path = local(path)

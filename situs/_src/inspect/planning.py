@@ -26,6 +26,7 @@ from situs._src.base.export import export
 from situs._src.base.settings import switch as as_switch
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tree import flatten
+from situs._src.base.typing import FeedDict, SessionLike
 from situs._src.inspect.planned import MemoryPlan
 from situs._src.ir.graph.context import get_default_graph, get_default_session
 from situs._src.ir.graph.graph import Graph
@@ -52,7 +53,7 @@ __all__ = ["plan", "swap_to_host", "swapped"]
 
 
 @export("memory.plan")
-def plan(fetches: Any, feed_dict: Any = None, session: Any = None) -> MemoryPlan:
+def plan(fetches: Any, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> MemoryPlan:
     """Tells how much memory a run will hold on each device at most, and what will hold it, without running.
 
     Args:

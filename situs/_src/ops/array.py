@@ -23,6 +23,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, ShapeLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.attribute import as_bool, as_word, is_plain, plain
@@ -177,7 +178,7 @@ _reshaped_quickly = dispatch.recalled(_reshape)
 
 
 @export("reshape", v1=("reshape", "manip.reshape"))
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+def reshape(tensor: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Returns the elements of `tensor` in another shape.
 
     Args:
@@ -219,7 +220,7 @@ def _scalar_shape(input: TensorShape) -> TensorShape:
 
 
 @_shape.static_value
-def _known_shape(node: Any, value_of: Any) -> tuple[int | None, ...] | None:
+def _known_shape(node: Operation, value_of: Any) -> tuple[int | None, ...] | None:
     shape = node.inputs[0].shape
     return None if shape.rank is None else tuple(shape)
 

@@ -36,7 +36,7 @@ def _check(boundaries: Any) -> None:
 
 
 @bucketize.kernel(CPU, GPU)
-def _bucketize_kernel(input: torch.Tensor, *, boundaries: HostValue, device: Any) -> torch.Tensor:
+def _bucketize_kernel(input: torch.Tensor, *, boundaries: HostValue, device: torch.device) -> torch.Tensor:
     _check(boundaries)
     kind = torch.float64 if input.dtype is torch.float64 else torch.float32
     edges = torch.tensor(boundaries, dtype=torch.float32, device=device).to(kind)  # TensorFlow keeps them as float32

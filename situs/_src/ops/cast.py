@@ -21,6 +21,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC
 from situs._src.ops.compare import greater, less, logical_or
@@ -50,7 +51,7 @@ _run_cast = dispatch.typed(_cast)
 
 
 @_cast.fresh_when
-def _is_no_view(node: Any) -> bool:
+def _is_no_view(node: Operation) -> bool:
     """What is cast to its own dtype, and the real part of a complex number, is a view."""
     source = node.inputs[0].dtype
     return source is not node.outputs[0].dtype and not source.is_complex
@@ -88,7 +89,7 @@ def _cast_gradient(grad: Tensor, x: Tensor) -> Tensor | None:
 
 
 @export("cast", "dtypes.cast")
-def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Converts the elements of `x` to another dtype; a tensor that has it already is returned as it is.
 
     Args:

@@ -88,7 +88,9 @@ def constant(
 
 
 @export("convert_to_tensor")
-def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
+def convert_to_tensor(
+    value: Any, dtype: DTypeLike | None = None, dtype_hint: Any = None, name: str | None = None
+) -> Tensor:
     """Returns `value` as a tensor; a tensor is returned as it is.
 
     Args:

@@ -22,6 +22,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs._src.ops.attribute import as_bool
@@ -208,7 +209,7 @@ _add_n.fresh_when(lambda node: len(node.inputs) > 1)
 
 
 @_add_n.in_place(0, 1, fits=lambda node, place: True)  # all have one shape, or it fails
-def _add_n_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _add_n_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     def add(inputs: list[torch.Tensor]) -> torch.Tensor:
         total, others = inputs[place], [x for number, x in enumerate(inputs) if number != place]
         if any(x.shape != total.shape for x in others):

@@ -19,7 +19,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import LEAF, Form, put_together, take_apart
-from situs._src.base.typing import ArrayLike, DTypeLike
+from situs._src.base.typing import ArrayLike, DTypeLike, InitializerLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.calling import calls_functions
@@ -115,7 +115,7 @@ def _results(fn: Callable[[Any], Any], rows: Elems) -> tuple[Any, list[tuple[DTy
 def foldl(
     fn: Callable[[Any, Any], Any],
     elems: ArrayLike,
-    initializer: Any = None,
+    initializer: InitializerLike | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -147,7 +147,7 @@ def foldl(
 def foldr(
     fn: Callable[[Any, Any], Any],
     elems: ArrayLike,
-    initializer: Any = None,
+    initializer: InitializerLike | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -174,7 +174,7 @@ def _folded(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, revers
 def scan(
     fn: Callable[[Any, Any], Any],
     elems: ArrayLike,
-    initializer: Any = None,
+    initializer: InitializerLike | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,

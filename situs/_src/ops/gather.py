@@ -41,6 +41,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
 from situs._src.ops.array import as_attribute, as_integer, by_bits, has_dimensions, host_shape, squeeze
@@ -374,7 +375,7 @@ def _where_unsigned(condition: torch.Tensor) -> torch.Tensor:
 _select_v2.in_place(1, 2)(lambda node, place: Over(torch.where, place))
 
 
-def _picks_elements(node: Any, place: int) -> bool:
+def _picks_elements(node: Operation, place: int) -> bool:
     """Whether the condition is one for each element, or one for all: one of rank 1 picks rows."""
     condition, *branches = (tensor.shape for tensor in node.inputs)
     into = branches[0]

@@ -47,7 +47,7 @@ def without_gaps(grads: list[Any]) -> list[Tensor]:
     return [zeros if grad is None else grad for grad in grads]
 
 
-def without_padding(grad: Tensor, paddings: Any, shape: Any) -> Tensor:
+def without_padding(grad: Tensor, paddings: Any, shape: ShapeLike) -> Tensor:
     """The part of a padded tensor that is no padding."""
     given = plain(paddings, "paddings") if is_plain(paddings) else paddings
     begin = given[:, 0] if isinstance(given, Tensor) else [pair[0] for pair in given]

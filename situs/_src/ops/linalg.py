@@ -20,6 +20,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FRESH, MATRIX_LIBRARY, PRODUCT
 from situs._src.ops.array import expand_dims, matrix_transpose, reshape, squeeze
@@ -51,7 +52,7 @@ _matmul = op(
 
 
 @_matmul.work
-def _multiplications(node: Any) -> int | None:
+def _multiplications(node: Operation) -> int | None:
     count, inner = node.outputs[0].shape.num_elements(), node.inputs[0].shape[-2 if node.attrs["transpose_a"] else -1]
     return None if count is None or inner is None else count * inner
 

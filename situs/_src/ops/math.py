@@ -40,6 +40,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.typing import ArrayLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
@@ -425,7 +426,7 @@ find_op("Pow").kernel(CPU, GPU, T=SIGNED)(_integer_pow)
 
 
 @find_op("Pow").in_place(0, 1)
-def _pow_in_place(node: Any, place: int) -> Callable[..., torch.Tensor] | None:
+def _pow_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor] | None:
     if not node.outputs[0].dtype.is_floating or not node.inputs[1].shape.rank:
         return None  # integers are checked, and one number may be 2
     return torch.Tensor.pow_ if place == 0 else lambda x, y: torch.pow(x, y, out=y)
@@ -437,7 +438,7 @@ squared_difference = export("math.squared_difference", v1=("squared_difference",
 
 
 @find_op("SquaredDifference").in_place(0, 1)
-def _squared_difference_in_place(node: Any, place: int) -> Callable[..., torch.Tensor] | None:
+def _squared_difference_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor] | None:
     if node.outputs[0].dtype.is_complex:
         return None
     return lambda x, y: torch.sub(x, y, out=(x, y)[place]).square_()

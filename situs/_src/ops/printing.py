@@ -34,6 +34,7 @@ from situs._src.ir.registry.traits import CHECK, VIEW
 from situs._src.ops import strings
 from situs._src.ops.attribute import as_int, as_word
 from situs._src.ops.define import CPU, GPU, KernelValue, op, same_shape
+from situs._src.runtime.run.state import Run
 
 # One element.
 
@@ -330,7 +331,7 @@ def _print_v1_shape(input: TensorShape, data: Any, **attrs: Any) -> TensorShape:
 @_print_v1.kernel(CPU)
 @_print_v1.kernel(GPU, T=FIXED)
 def _print_v1_kernel(
-    input: KernelValue, data: KernelValue, *, message: str, first_n: int, count: str, run: Any = None
+    input: KernelValue, data: KernelValue, *, message: str, first_n: int, count: str, run: Run | None = None
 ) -> KernelValue:
     turn = 0 if run is None or first_n < 0 else run.state.count(count)
     if first_n < 0 or turn < first_n:

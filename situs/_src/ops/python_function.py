@@ -49,6 +49,7 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.runtime.eager.bridge import Value, host, place_of
 from situs._src.runtime.eager.convert import host_to_value, to_array, to_tensor
 from situs._src.runtime.eager.tensor import EagerTensor, copy_to, to_numpy_value, wrap
+from situs._src.runtime.run.state import Run
 from situs._src.runtime.symbolic.bind import SymbolicBinder
 
 Function = Callable[..., Any]
@@ -275,7 +276,7 @@ def _eager_kernel(
     function: Function,
     token: str,
     Tout: Sequence[DType],  # noqa: N803
-    run: Any,
+    run: Run,
     where: Device,
 ) -> list[Value]:
     tensors = [wrap(value, place_of(_home(value, where), value)) for value in input]

@@ -262,7 +262,7 @@ _uniform_int.shape(drawn_shape)
 
 @_uniform_int.kernel(CPU, GPU)
 def _uniform_int_kernel(
-    shape: Any,
+    shape: HostValue,
     minval: Any,
     maxval: Any,
     *,

@@ -127,7 +127,7 @@ _uniform_int.shape(drawn_shape)
 
 @_uniform_int.kernel(CPU, GPU)
 def _uniform_int_kernel(
-    shape: Any, seed: Any, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
+    shape: HostValue, seed: Any, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
 ) -> torch.Tensor:
     random.check_int_bounds(minval, maxval, dtype)
     return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, _source(seed, device))
@@ -177,7 +177,7 @@ def stateless_uniform(
         return random.spread_over(drawn, minval, highest, last)
 
 
-def _integers(shape: Any, seed: Any, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
+def _integers(shape: ShapeLike, seed: Any, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
     if (minval is None) != (maxval is None):
         raise ArgumentError(
             f"For integer `dtype` argument {dtype}, argument `minval` and `maxval` must be both None or not None. "

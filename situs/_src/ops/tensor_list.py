@@ -178,7 +178,7 @@ _split_grad.gradient(lambda grad, lengths: [split_rows(grad, lengths)])
 
 @_split_grad.kernel(CPU, GPU)
 def _split_grad_kernel(
-    rows: list[TensorList], lengths: Sequence[int], shape: Sequence[int], *, dtype: DType, device: Any
+    rows: list[TensorList], lengths: Sequence[int], shape: Sequence[int], *, dtype: DType, device: torch.device
 ) -> Any:
     """All parts of a gradient behind one another, with zeros for those that there is none of."""
     found = [rows[0].get(number) for number in range(len(lengths))]
@@ -214,7 +214,7 @@ get_row.host_inputs_are_sizes = False
 
 @get_row.kernel(CPU)
 @get_row.kernel(GPU, dtype=FIXED)
-def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
+def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: torch.device) -> Any:
     given = rows[0]
     if not 0 <= index < given.size:
         raise InvalidArgumentError(f"Trying to access element {index} in a list with {given.size} elements.")
@@ -250,7 +250,9 @@ _get_grad.gradient(lambda grad, index: [row_at(grad, index)])
 
 @_get_grad.kernel(CPU)
 @_get_grad.kernel(GPU, dtype=FIXED)
-def _get_grad_kernel(rows: list[TensorList], index: int, shape: Sequence[int], *, dtype: DType, device: Any) -> Any:
+def _get_grad_kernel(
+    rows: list[TensorList], index: int, shape: Sequence[int], *, dtype: DType, device: torch.device
+) -> Any:
     row = rows[0].get(index)
     if row is None:
         return _zeros(tuple(shape), dtype, device)
@@ -277,7 +279,7 @@ def _concat_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
 
 @concat_rows.kernel(CPU)
 @concat_rows.kernel(GPU, dtype=FIXED)
-def _concat_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
+def _concat_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: torch.device) -> Any:
     given = rows[0].rows()
     if not given:
         return _zeros((0, *least_sizes(row_shape)[1:]), dtype, device)
@@ -319,7 +321,7 @@ def _stack_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
 
 @stack_rows.kernel(CPU)
 @stack_rows.kernel(GPU, dtype=FIXED)
-def _stack_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
+def _stack_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: torch.device) -> Any:
     given = rows[0].rows()
     return _stacked(given, _known_shape(given, row_shape), dtype, device)
 
@@ -337,7 +339,9 @@ _stack_grad.gradient(lambda grad: [from_tensor(grad)])
 
 
 @_stack_grad.kernel(CPU, GPU)
-def _stack_grad_kernel(rows: list[TensorList], shape: Sequence[int], *, dtype: DType, device: Any) -> torch.Tensor:
+def _stack_grad_kernel(
+    rows: list[TensorList], shape: Sequence[int], *, dtype: DType, device: torch.device
+) -> torch.Tensor:
     """All rows of a gradient, as a tensor of the shape of what the list was made of."""
     count, *row_shape = shape
     return _stacked([rows[0].get(number) for number in range(count)], tuple(row_shape), dtype, device)  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.dtype import FLOATING, REAL
 from situs._src.base.errors import ArgumentError, DataLossError
 from situs._src.base.shapes import SCALAR, brackets
+from situs._src.base.typing import ArrayLike
 from situs._src.ops.define import CPU, op
 from situs._src.ops.strings import strings_of
 from situs._src.runtime.eager.bridge import host, place_of
@@ -144,7 +145,7 @@ def _rate(sample_rate: torch.Tensor) -> float:
 
 
 @tensor_summary.kernel(CPU)
-def _tensor_kernel(tag: Array, tensor: Any, serialized_summary_metadata: Array) -> Array:
+def _tensor_kernel(tag: Array, tensor: ArrayLike, serialized_summary_metadata: Array) -> Array:
     summary = new_summary()
     fill_value(summary.value.add(tag=_text(tag)), tensor, serialized_summary_metadata.reshape(-1)[0])
     return _made(summary)

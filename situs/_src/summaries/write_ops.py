@@ -18,6 +18,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ir.graph.node import Operation
 from situs._src.ops.constant import constant, convert_to_tensor
@@ -37,7 +38,7 @@ for _declared in (_write_summary, _write_raw, _flush):
 
 
 @_write_summary.kernel(CPU)
-def _write_kernel(tensor: Any, step: torch.Tensor, *, writer: Any, tag: str, metadata: bytes) -> tuple[()]:
+def _write_kernel(tensor: ArrayLike, step: torch.Tensor, *, writer: Any, tag: str, metadata: bytes) -> tuple[()]:
     summary = new_summary()
     value = summary.value.add(tag=tag)
     fill_value(value, tensor, metadata)
@@ -72,7 +73,7 @@ def _add(writer: Any, step: torch.Tensor, **what: Any) -> None:
 
 
 @export("summary.write", v1=())
-def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
+def write(tag: str, tensor: Any, step: IntLike | None = None, metadata: Any = None, name: str | None = None) -> Tensor:
     """Writes a tensor with the default writer; the functions for scalars, images and so on are made of it.
 
     Args:
@@ -108,7 +109,7 @@ def _write(tag: str, tensor: Any, step: Any, metadata: Any) -> Tensor:
 
 
 @export("summary.experimental.write_raw_pb", v1=())
-def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tensor:
+def write_raw_pb(tensor: ArrayLike, step: Any = None, name: str | None = None) -> Tensor:
     """Writes ``Summary`` messages, given as a tensor of strings, as one event with the default writer."""
     writer = state.writer
     if writer is None:

@@ -14,6 +14,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import DTypeLike
 from situs._src.ops.inner import common
 from situs._src.ops.slices import IndexedSlices
 from situs._src.tracing.type_spec import TypeSpec
@@ -166,8 +167,8 @@ class IndexedSlicesSpec(TypeSpec):
         self,
         shape: Any = None,
         dtype: Any = dt.float32,
-        indices_dtype: Any = dt.int64,
-        dense_shape_dtype: Any = None,
+        indices_dtype: DTypeLike = dt.int64,
+        dense_shape_dtype: DTypeLike | None = None,
         indices_shape: Any = None,
     ) -> None:
         self._shape = TensorShape(shape)

@@ -20,6 +20,7 @@ from situs._src.base.absent import hint
 from situs._src.base.devices.scope import build_into, here
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import AS_IS, export
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph import context
 from situs._src.ir.graph.tensor import show_dimensions
 from situs._src.ops.python_function import runs_at_once
@@ -185,7 +186,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
 
 
 @export(v1="name_scope", as_is=True)
-def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Any:
+def name_scope(name: str | None, default_name: str | None = None, values: ArrayLike | None = None) -> Any:
     """A context that puts a name and a slash before the names of operations of the default graph."""
     if executing_eagerly():
         return context.name_scope(name, default_name)

@@ -9,6 +9,7 @@ from situs._src.base.errors import DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.constant import constant
@@ -105,7 +106,7 @@ def _variables(var_list: Any) -> list[Any]:
     return [_variable(variable) for variable in listed(var_list, "variables")]
 
 
-def _variable(value: Any) -> Any:
+def _variable(value: ArrayLike) -> Any:
     if not hasattr(value, "assign") and not hasattr(value, "initializer"):
         raise DTypeError(f"Expected a tf.Variable, got {shown(value)} of type {type(value).__name__!r}.")
     return value

@@ -26,6 +26,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, DeviceLike, DTypeLike, SessionLike, ShapeLike
 from situs._src.ir.graph.context import current_name_scope, init_scope
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -97,15 +98,15 @@ class Variable(Updatable, metaclass=Created):
         initial_value: Any = None,
         trainable: bool | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: DeviceLike | None = None,
         name: str | None = None,
         variable_def: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         import_scope: Any = None,
         constraint: Callable[[Tensor], Tensor] | None = None,
         synchronization: Any = None,
         aggregation: Any = None,
-        shape: Any = None,
+        shape: ShapeLike | None = None,
     ) -> None:
         for check in on_create:
             check(self)
@@ -290,7 +291,7 @@ class Variable(Updatable, metaclass=Created):
         """What the variable holds when the graph being built runs."""
         return identity(captured_variable(here.graph, self))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Any:
         return self._value_now().__array__(dtype, copy)
 
     def __int__(self) -> int:
@@ -346,23 +347,25 @@ class Variable(Updatable, metaclass=Created):
 
     # Assignment.
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Gives the variable a new value and returns it; with ``read_value=False`` None, in a graph the operation."""
         return self._change(state_ops.assign, value, name, read_value)
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Adds `delta` and returns the variable, as `assign` does."""
         return self._change(state_ops.assign_add, delta, name, read_value)
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtracts `delta` and returns the variable, as `assign` does."""
         return self._change(state_ops.assign_sub, delta, name, read_value)
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: ArrayLike, session: SessionLike | None = None) -> None:
         """Gives the variable a new value; programs of TensorFlow 1 put one into a session this way."""
         self.assign(value)
 
@@ -376,7 +379,7 @@ class Variable(Updatable, metaclass=Created):
             state_ops.count_up_to, (), {"limit": as_int(limit, "limit")}, None
         )
 
-    def _change(self, update: Op, value: Any, name: str | None, read_value: bool = True) -> Any:
+    def _change(self, update: Op, value: ArrayLike, name: str | None, read_value: bool = True) -> Any:
         if here.graph is not None:
             if read_value:
                 return self._update(update, (value,), {}, name)
@@ -431,7 +434,7 @@ class Variable(Updatable, metaclass=Created):
         self._cell.value, self._made_by = new._value, new._made_by
         enter_variable(new._value, new._place.device, self._name)
 
-    def _as_new_value(self, value: Any) -> EagerTensor:
+    def _as_new_value(self, value: ArrayLike) -> EagerTensor:
         if type(value) is EagerTensor and value._place.dtype is self._cell.dtype:
             return value
         if isinstance(value, EagerTensor):
@@ -521,7 +524,7 @@ def _unpickle(kind: type[Variable], value: EagerTensor, facts: dict[str, Any]) -
     return kind(value, **facts)
 
 
-def _placed(value: Any, dtype: dt.DType | None, name: str) -> EagerTensor:
+def _placed(value: ArrayLike, dtype: dt.DType | None, name: str) -> EagerTensor:
     """The first value, on the device that the placement rules give to the variable."""
     value = read(value)
     tensor = value if isinstance(value, EagerTensor) and dtype is None else to_tensor(value, dtype)

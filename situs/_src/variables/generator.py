@@ -23,6 +23,7 @@ from situs._src.base.export import export
 from situs._src.base.mixing import mix, mix_each, unpredictable
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike, ShapeLike
 from situs._src.ir.graph.context import init_scope
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import stateless
@@ -136,7 +137,7 @@ class Generator:
         """Goes on as a generator made with ``from_key_counter(key, counter)`` begins."""
         return self.reset(_key_counter_state(key, counter))
 
-    def skip(self, delta: Any) -> Tensor:
+    def skip(self, delta: ArrayLike) -> Tensor:
         """Leaves out `delta` draws and returns the state before."""
         if self._symbolic:
             return self._run(_skip, delta)  # type: ignore[no-any-return]
@@ -156,30 +157,45 @@ class Generator:
     # Draws.
 
     def normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dt.float32, name: str | None = None
+        self,
+        shape: ShapeLike,
+        mean: ArrayLike = 0.0,
+        stddev: ArrayLike = 1.0,
+        dtype: DTypeLike = dt.float32,
+        name: str | None = None,
     ) -> Tensor:
         """Draws from the normal distribution; the arguments are those of ``tf.random.normal``."""
         return stateless.stateless_normal(shape, self._seed(), mean, stddev, dtype, name)
 
     def truncated_normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dt.float32, name: str | None = None
+        self,
+        shape: ShapeLike,
+        mean: ArrayLike = 0.0,
+        stddev: ArrayLike = 1.0,
+        dtype: DTypeLike = dt.float32,
+        name: str | None = None,
     ) -> Tensor:
         """Draws from the normal distribution without values over two deviations from the mean."""
         return stateless.stateless_truncated_normal(shape, self._seed(), mean, stddev, dtype, name)
 
     def uniform(
-        self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dt.float32, name: str | None = None
+        self,
+        shape: ShapeLike,
+        minval: ArrayLike = 0,
+        maxval: ArrayLike | None = None,
+        dtype: DTypeLike = dt.float32,
+        name: str | None = None,
     ) -> Tensor:
         """Draws from the uniform distribution; the arguments are those of ``tf.random.stateless_uniform``."""
         return stateless.stateless_uniform(shape, self._seed(), minval, maxval, dtype, name)
 
-    def uniform_full_int(self, shape: Any, dtype: Any = dt.uint64, name: str | None = None) -> Tensor:
+    def uniform_full_int(self, shape: ShapeLike, dtype: DTypeLike = dt.uint64, name: str | None = None) -> Tensor:
         """Draws from all integers of a dtype: int32, int64, uint32 or uint64."""
         return stateless.stateless_uniform(shape, self._seed(), None, None, dtype, name)
 
     # More generators.
 
-    def make_seeds(self, count: Any = 1) -> Tensor:
+    def make_seeds(self, count: IntLike = 1) -> Tensor:
         """Makes seeds for stateless ops: a tensor of shape [2, count], a seed in each column."""
         if self._symbolic:
             return self._run(_seeds, count)  # type: ignore[no-any-return]

@@ -17,6 +17,7 @@ from situs._src.base.devices.scope import ROOT, as_request, build_into, device, 
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs._src.base.export import export
 from situs._src.base.tree import listed
+from situs._src.base.typing import SessionLike
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.names import check_is_text
@@ -276,12 +277,12 @@ def get_default_session() -> Any:
     return _stacks.sessions[-1] if _stacks.sessions else None
 
 
-def push_session(session: Any) -> None:
+def push_session(session: SessionLike) -> None:
     """Makes a session the default of this thread."""
     _stacks.sessions.append(session)
 
 
-def pop_session(session: Any, nested: bool = True) -> None:
+def pop_session(session: SessionLike, nested: bool = True) -> None:
     """Takes back what `push_session` did.
 
     Raises:

@@ -21,6 +21,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, AxisLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import as_lone_integer
@@ -85,7 +86,7 @@ _leaky_relu_by_default = dispatch.unary(_leaky_relu)
 
 
 @_leaky_relu.in_place(0)
-def _leaky_relu_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _leaky_relu_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     return partial(functional.leaky_relu, negative_slope=node.attrs["alpha"], inplace=True)
 
 
@@ -126,7 +127,7 @@ def _elu_kernel(x: torch.Tensor) -> torch.Tensor:
 
 
 @find_op("Elu").in_place(0)
-def _elu_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _elu_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     if node.outputs[0].dtype is not dt.float32:
         return partial(functional.elu, inplace=True)
     return lambda x: torch.add(_below_zero(x), x.clamp_(min=0), out=x)

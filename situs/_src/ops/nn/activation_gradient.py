@@ -17,6 +17,7 @@ import torch
 from situs._src.base.dtype import COMPLEX, FLOATING, DTypes
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.compare import less
@@ -76,7 +77,7 @@ _relu_grad = _declare("ReluGrad", "features", _relu_grad_kernel)
 
 
 @_relu_grad.in_place(0, fits=lambda node, place: True)  # both have one shape, or it fails
-def _relu_grad_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _relu_grad_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     def go_back(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
         if gradients.shape != features.shape:
             raise ValueError("shapes differ")  # the shape rule says it better

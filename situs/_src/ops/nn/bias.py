@@ -13,6 +13,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import broadcast_to, reshape
 from situs._src.ops.attribute import as_word
@@ -58,7 +59,7 @@ _bias_add.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)(_bias_add_kernel)
 _bias_add.kernel(CPU, T=WIDE_UNSIGNED)(numpy_kernel(_bias_add_kernel))
 
 
-def _has_bias_for_each(node: Any, place: int) -> bool:
+def _has_bias_for_each(node: Operation, place: int) -> bool:
     """Whether there surely is one bias for each channel; a single one would broadcast where the kernel refuses it."""
     value, bias = node.inputs[0].shape, node.inputs[1].shape
     if value.rank is None or bias.rank != 1:
@@ -68,7 +69,7 @@ def _has_bias_for_each(node: Any, place: int) -> bool:
 
 
 @_bias_add.in_place(0, fits=_has_bias_for_each)
-def _bias_add_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _bias_add_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     if node.attrs["data_format"] != "NCHW":
         return torch.Tensor.add_
     sizes = [-1] + [1] * (len(node.inputs[0].shape) - 2)

@@ -23,6 +23,7 @@ import torch
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs._src.base.shapes import Dim, TensorShape
 from situs._src.base.typing import PaddingLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.attribute import as_int, as_word, plain
 from situs._src.runtime.eager.convert import to_array
@@ -53,7 +54,7 @@ class Slide(NamedTuple):
         return [amount for pair in zip(self.before[::-1], self.after[::-1], strict=True) for amount in pair]
 
 
-def multiplications(node: Any) -> int | None:
+def multiplications(node: Operation) -> int | None:
     """How many multiplications a convolution takes, or its way back: for each result, those of one filter."""
     results, second = node.outputs[0].shape.num_elements(), node.inputs[1].shape
     count = second.num_elements()

@@ -6,11 +6,13 @@ of an LSTM stand in them as input, candidate, forget, output.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, InitializerLike
 from situs._src.keras import activations, initializers
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int
@@ -117,7 +119,7 @@ class BasicRNNCell(LayerRNNCell):
         activation: Any = None,
         reuse: Any = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(num_units, activation, reuse, name=name, dtype=dtype, **kwargs)
@@ -127,7 +129,7 @@ class BasicRNNCell(LayerRNNCell):
         size = self._inputs_size(input_shape) + self._num_units
         self._kernel, self._bias = self._kernel_and_bias("", size, self._num_units, (None, Zeros()))
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: ArrayLike, state: Any) -> Any:
         """One step."""
         output = self._activation(_linear([inputs, state], self._kernel, self._bias))
         return output, output
@@ -153,10 +155,10 @@ class GRUCell(LayerRNNCell):
         num_units: int,
         activation: Any = None,
         reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(num_units, activation, reuse, name=name, dtype=dtype, **kwargs)
@@ -170,7 +172,7 @@ class GRUCell(LayerRNNCell):
         self._gates = self._kernel_and_bias("gates/", size, 2 * units, (kernel, bias or Constant(1.0)))
         self._candidate = self._kernel_and_bias("candidate/", size, units, (kernel, bias or Zeros()))
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: ArrayLike, state: Any) -> Any:
         """One step."""
         reset, kept = split(sigmoid(_linear([inputs, state], *self._gates)), 2, axis=1)
         candidate = self._activation(_linear([inputs, reset * state], *self._candidate))
@@ -214,7 +216,7 @@ class _LSTM(LayerRNNCell):
         """A state of its parts."""
         return LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
 
-    def call(self, inputs: Any, state: Any, lengths: Any = None, at_once: bool = False) -> Any:
+    def call(self, inputs: ArrayLike, state: Any, lengths: ArrayLike | None = None, at_once: bool = False) -> Any:
         """One step, or all of them."""
         if at_once:
             return self._all_steps(inputs, state, lengths)
@@ -284,10 +286,10 @@ class BasicLSTMCell(_LSTM):
         num_units: int,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         reuse: Any = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         options = {"activation": activation, "reuse": reuse, "name": name, "dtype": dtype, **kwargs}
@@ -321,17 +323,17 @@ class LSTMCell(_LSTM):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         num_unit_shards: int | None = None,
         num_proj_shards: int | None = None,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         reuse: Any = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         options = {"activation": activation, "reuse": reuse, "name": name, "dtype": dtype, **kwargs}

@@ -20,6 +20,7 @@ from situs._src.base.nest import assert_same_structure
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import flatten, is_structure, pack_like
+from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ir.graph.context import control_dependencies
 from situs._src.ops.array import identity, transpose
 from situs._src.ops.array import shape as shape_of
@@ -44,10 +45,10 @@ from situs._src.variables.scope import variable_scope
 @builds
 def dynamic_rnn(
     cell: Any,
-    inputs: Any,
-    sequence_length: Any = None,
+    inputs: ArrayLike,
+    sequence_length: ArrayLike | None = None,
     initial_state: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
@@ -104,7 +105,7 @@ def _walk(cell: Any, rows: Any, lengths: Any, state: Any, dtype: Any) -> tuple[A
     return pack_like(zero, outputs), last
 
 
-def _stepped(cell: Any, inputs: Any, state: Any) -> tuple[Any, Any]:
+def _stepped(cell: Any, inputs: ArrayLike, state: Any) -> tuple[Any, Any]:
     """One step, whose state has the form of the one before."""
     output, after = cell(inputs, state)
     assert_same_structure(state, after)
@@ -127,7 +128,7 @@ def _chosen(ended: Any, old: Any, new: Any) -> Tensor:
     return where(ended, old, new)
 
 
-def _steps_first(value: Any, time_major: bool) -> Any:
+def _steps_first(value: ArrayLike, time_major: bool) -> Any:
     tensor = convert_to_tensor(value)
     if tensor.shape.rank is None or tensor.shape.rank < 3 or not tensor.shape[2:].is_fully_defined():
         raise ArgumentError(
@@ -147,7 +148,7 @@ def _batch_of(tensor: Any, axis: int) -> Any:
     return shape_of(tensor)[axis] if known is None else known
 
 
-def _as_lengths(lengths: Any, like: Any) -> Tensor:
+def _as_lengths(lengths: ArrayLike, like: Any) -> Tensor:
     tensor = cast(lengths, dt.int32)
     if tensor.shape.rank not in (None, 1):
         raise ArgumentError(
@@ -176,11 +177,11 @@ def _first_state(cell: Any, given: Any, batch: Any, dtype: Any) -> Any:
 def bidirectional_dynamic_rnn(
     cell_fw: Any,
     cell_bw: Any,
-    inputs: Any,
-    sequence_length: Any = None,
+    inputs: ArrayLike,
+    sequence_length: ArrayLike | None = None,
     initial_state_fw: Any = None,
     initial_state_bw: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
@@ -208,7 +209,7 @@ def bidirectional_dynamic_rnn(
     check_cell(cell_bw, "cell_bw")
     axes = (0, 1) if time_major else (1, 0)
 
-    def turned(value: Any) -> Any:
+    def turned(value: ArrayLike) -> Any:
         leaves = [convert_to_tensor(leaf) for leaf in flatten(value)]
         if sequence_length is None:
             return pack_like(value, [reverse(leaf, [axes[0]]) for leaf in leaves])
@@ -230,10 +231,10 @@ def bidirectional_dynamic_rnn(
 @builds
 def static_rnn(
     cell: Any,
-    inputs: Any,
+    inputs: ArrayLike,
     initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: ArrayLike | None = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
     """Takes a cell through a list of steps, each with operations of its own.
@@ -272,7 +273,7 @@ def static_rnn(
         return outputs, state
 
 
-def _as_steps(inputs: Any) -> Sequence[Any]:
+def _as_steps(inputs: ArrayLike) -> Sequence[Any]:
     if not isinstance(inputs, (list, tuple)):
         hint = " tf.unstack(x, axis=1) makes one of a tensor." if hasattr(inputs, "shape") else ""
         raise DTypeError(f"Argument `inputs` must be a sequence. Received: {shown(inputs)}.{hint}")
@@ -286,11 +287,11 @@ def _as_steps(inputs: Any) -> Sequence[Any]:
 def static_bidirectional_rnn(
     cell_fw: Any,
     cell_bw: Any,
-    inputs: Any,
+    inputs: ArrayLike,
     initial_state_fw: Any = None,
     initial_state_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: ArrayLike | None = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any, Any]:
     """`static_rnn` in both directions; the other arguments are those of `bidirectional_dynamic_rnn`.
@@ -383,7 +384,7 @@ def raw_rnn(
         return pack_like(zero, kept), state, None if loop_state is None else last
 
 
-def _zero_emits(cell: Any, form: Any, batch: Any, dtype: Any) -> Any:
+def _zero_emits(cell: Any, form: Any, batch: Any, dtype: DTypeLike) -> Any:
     """Zeros in the form of what `raw_rnn` keeps of a step."""
     if form is None:
         return zero_tensors(cell.output_size, batch, dtype)
@@ -394,7 +395,12 @@ def _zero_emits(cell: Any, form: Any, batch: Any, dtype: Any) -> Any:
 @export(v1="nn.static_state_saving_rnn")
 @builds
 def static_state_saving_rnn(
-    cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None, scope: Any = None
+    cell: Any,
+    inputs: ArrayLike,
+    state_saver: Any,
+    state_name: Any,
+    sequence_length: ArrayLike | None = None,
+    scope: Any = None,
 ) -> tuple[list[Any], Any]:
     """`static_rnn` that begins with a state which an object keeps, and gives it the last one.
 

@@ -31,7 +31,7 @@ def sequence_loss_by_example(
     targets: list[Any],
     weights: list[Any],
     average_across_timesteps: bool = True,
-    softmax_loss_function: Any = None,
+    softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
     """The cross-entropy of each example, over lists of steps.
@@ -63,7 +63,7 @@ def sequence_loss(
     weights: list[Any],
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
-    softmax_loss_function: Any = None,
+    softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
     """The sum of `sequence_loss_by_example`, divided by the number of examples on demand."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs._src.base.errors import ArgumentError as _ArgumentError
+from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ops.join import concat as _concat
 from situs._src.v1.cells import kinds as _kinds
 from situs._src.v1.cells.base import RNNCell as RNNCell
@@ -45,7 +46,7 @@ class LSTMBlockCell(_kinds.LSTMCell):
         forget_bias: float = 1.0,
         cell_clip: float | None = None,
         use_peephole: bool = False,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         reuse: Any = None,
         name: str = "lstm_cell",
     ) -> None:
@@ -78,11 +79,11 @@ class GRUBlockCellV2(_kinds.GRUCell):
 def stack_bidirectional_dynamic_rnn(
     cells_fw: list[Any],
     cells_bw: list[Any],
-    inputs: Any,
+    inputs: ArrayLike,
     initial_states_fw: list[Any] | None = None,
     initial_states_bw: list[Any] | None = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: ArrayLike | None = None,
     parallel_iterations: int | None = None,
     time_major: bool = False,
     scope: Any = None,

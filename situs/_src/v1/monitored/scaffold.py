@@ -18,6 +18,7 @@ from typing import Any
 
 from situs._src.base.errors import DTypeError, StateError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import FeedDict
 from situs._src.checkpoints.saver import Saver
 from situs._src.ir.graph.context import add_to_collection, get_collection, get_default_graph
 from situs._src.ops.placeholder import group
@@ -62,7 +63,7 @@ class Scaffold:
         summary_op: Any = None,
         saver: Any = None,
         copy_from_scaffold: Scaffold | None = None,
-        local_init_feed_dict: Any = None,
+        local_init_feed_dict: FeedDict | None = None,
     ) -> None:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
             raise DTypeError(f"copy_from_scaffold is not a Scaffold instance: {shown(copy_from_scaffold)}.")

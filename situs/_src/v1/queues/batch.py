@@ -16,6 +16,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.constant import constant, convert_to_tensor
@@ -58,7 +59,7 @@ class _Wish(NamedTuple):
 @export(v1="train.batch")
 def batch(
     tensors: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
@@ -89,8 +90,8 @@ def batch(
 @export(v1="train.maybe_batch")
 def maybe_batch(
     tensors: Any,
-    keep_input: Any,
-    batch_size: Any,
+    keep_input: ArrayLike,
+    batch_size: IntLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
@@ -108,7 +109,7 @@ def maybe_batch(
 @export(v1="train.batch_join")
 def batch_join(
     tensors_list: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     capacity: int = 32,
     enqueue_many: bool = False,
     shapes: Any = None,
@@ -135,8 +136,8 @@ def batch_join(
 @export(v1="train.maybe_batch_join")
 def maybe_batch_join(
     tensors_list: Any,
-    keep_input: Any,
-    batch_size: Any,
+    keep_input: ArrayLike,
+    batch_size: IntLike,
     capacity: int = 32,
     enqueue_many: bool = False,
     shapes: Any = None,
@@ -153,7 +154,7 @@ def maybe_batch_join(
 @export(v1="train.shuffle_batch")
 def shuffle_batch(
     tensors: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
     num_threads: int = 1,
@@ -198,10 +199,10 @@ def shuffle_batch(
 @export(v1="train.maybe_shuffle_batch")
 def maybe_shuffle_batch(
     tensors: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: ArrayLike,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
@@ -221,7 +222,7 @@ def maybe_shuffle_batch(
 @export(v1="train.shuffle_batch_join")
 def shuffle_batch_join(
     tensors_list: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
     seed: int | None = None,
@@ -250,10 +251,10 @@ def shuffle_batch_join(
 @export(v1="train.maybe_shuffle_batch_join")
 def maybe_shuffle_batch_join(
     tensors_list: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: ArrayLike,
     seed: int | None = None,
     enqueue_many: bool = False,
     shapes: Any = None,
@@ -272,7 +273,7 @@ def maybe_shuffle_batch_join(
 # How they are made.
 
 
-def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str | None, what: str) -> Any:
+def _batches(wish: _Wish, sources: Any, threads: int, keep_input: ArrayLike, name: str | None, what: str) -> Any:
     wish = wish.checked()
     lists = [_as_tensors(source, what) for source in _checked_sources(sources)]
     with name_scope(name, what) as scope:
