@@ -161,7 +161,7 @@ def _while_gradient(
     captured: list[Any],
     output: list[Any],
     *,
-    cond: Any,
+    cond: object,
     body: Any,
     _node: Operation,
     _see: See,
@@ -216,7 +216,7 @@ def _reached(body: FunctionGraph, numbers: Sequence[int], grads: Sequence[Any]) 
     return sorted(found)
 
 
-def _saved_gradients(history_grad: Any, number: Any, saved: Tensors, view: View) -> list[Any]:
+def _saved_gradients(history_grad: Any, number: object, saved: Tensors, view: View) -> list[Any]:
     """What flows to the residuals that an iteration saved, one for each; None for what has no gradient."""
     if not saved:
         return []

@@ -213,7 +213,7 @@ class _NodeRecord:
             return self._seen(value)
         return [self._shape(tensor) for tensor in value] if isinstance(value, list) else self._shape(value)
 
-    def _seen(self, value: Any) -> Any:
+    def _seen(self, value: object) -> Any:
         if isinstance(value, (list, tuple)):
             return type(value)(self._seen(item) for item in value)
         return self.see(value) if isinstance(value, SymbolicTensor) else value

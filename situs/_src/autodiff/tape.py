@@ -146,7 +146,7 @@ class GradientTape:
     # Gradients.
 
     def gradient(
-        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
+        self, target: object, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
     ) -> Any:
         """The derivatives of the sum of `target` with respect to each of `sources`.
 
@@ -217,7 +217,7 @@ class GradientTape:
 
     def jacobian(
         self,
-        target: Any,
+        target: object,
         sources: Any,
         unconnected_gradients: Any = "none",
         parallel_iterations: int | None = None,
@@ -236,8 +236,8 @@ class GradientTape:
 
     def batch_jacobian(
         self,
-        target: Any,
-        source: Any,
+        target: object,
+        source: object,
         unconnected_gradients: Any = "none",
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
@@ -269,14 +269,14 @@ class GradientTape:
                 "enabled and with experimental_use_pfor set to False."
             )
 
-    def _looped_rows(self, target: Any, sources: Any, unconnected: Any, kind: Rows) -> Any:
+    def _looped_rows(self, target: object, sources: Any, unconnected: Any, kind: Rows) -> Any:
         """The same in a graph for shapes that are not known yet: a loop over the elements of the target."""
         choice, tape = as_choice(unconnected), self._finished()
         form, wanted = _sources(sources)
         end = _tensor(target)
         connected: list[bool] = []
 
-        def row(number: Any) -> list[Any]:
+        def row(number: object) -> list[Any]:
             made = self._gradients(tape, [target], wanted, [kind.seed(end, number)])
             connected[:] = [grad is not None for grad in made]
             return [filled(g, s, UnconnectedGradients.ZERO) for g, s in zip(made, map(read, wanted), strict=True)]
@@ -289,7 +289,7 @@ class GradientTape:
         ]
         return put_together(form, made)
 
-    def _rows(self, target: Any, sources: Any, unconnected: Any, kind: Rows) -> Any:
+    def _rows(self, target: object, sources: Any, unconnected: Any, kind: Rows) -> Any:
         """The gradients for each of several seeds, put together for each source."""
         choice, tape = as_choice(unconnected), self._finished()
         form, wanted = _sources(sources)
@@ -310,7 +310,7 @@ def _sources(sources: Any) -> tuple[Any, list[Any]]:
     return form, [variable_behind(item) for item in items]
 
 
-def _value(item: Any) -> Variable | Tensor:
+def _value(item: object) -> Variable | Tensor:
     return item if isinstance(item, Variable) else read(item)
 
 
@@ -324,11 +324,11 @@ def _states(items: Sequence[Any], what: str) -> list[Any]:
     return found
 
 
-def _tensor(item: Any) -> Tensor:
+def _tensor(item: object) -> Tensor:
     return convert_to_tensor(read(item))
 
 
-def _key(item: Any, what: str) -> int | None:
+def _key(item: object, what: str) -> int | None:
     """The key of a target or source; None if it has no gradient."""
     if isinstance(item, Variable):
         return item._key

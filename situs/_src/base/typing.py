@@ -58,7 +58,7 @@ class SessionLike(Protocol):
         """The graph."""
         ...
 
-    def run(self, fetches: Any, feed_dict: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: Any = None) -> Any:
         """Computes what is fetched."""
         ...
 

@@ -196,7 +196,7 @@ class Saver:
             self._note(path, prefix, state_file, meta_graph_suffix)
         return path
 
-    def _with_step(self, path: str, step: Any, session: BaseSession | None, given: Any) -> str:
+    def _with_step(self, path: str, step: Any, session: BaseSession | None, given: object) -> str:
         if not path:
             raise ArgumentError("no path specified")
         if step is None:
@@ -267,7 +267,7 @@ class Saver:
     def _put_all(
         self, variables: list[Any], session: BaseSession | None, reader: CheckpointReader, keys: list[str]
     ) -> None:
-        def use(number: int, value: Any) -> None:
+        def use(number: int, value: object) -> None:
             variable = variables[number]
             fits = not self._reshape or isinstance(variable, SessionState)
             put(variable, session, value if fits else reshaped(variable, value))
@@ -391,7 +391,7 @@ def _named(var_list: Mapping[Any, Any]) -> dict[str, Any]:
     return {name: _whole(name, variable) for name, variable in var_list.items()}
 
 
-def _are_parts(value: Any) -> bool:
+def _are_parts(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(getattr(part, "_save_slice_info", None) for part in value)
 
 

@@ -119,7 +119,7 @@ def _as_chances(weights: Any) -> list[float]:
         raise DTypeError(f"The weights of sample_from_datasets() are numbers, got {shown(weights)}.") from None
 
 
-def _check_zipped(form: Any, datasets: Sequence[Any]) -> None:
+def _check_zipped(form: object, datasets: Sequence[Any]) -> None:
     if not datasets:
         raise DTypeError("Must pass at least one dataset to `zip`.")
     if isinstance(form, Form) and form.kind is list:
@@ -167,7 +167,7 @@ class Zip(Node):
         return min((size for size in sizes if size >= 0), default=INFINITE)
 
 
-def _filled(form: Any, specs: Iterator[Spec]) -> Any:
+def _filled(form: object, specs: Iterator[Spec]) -> Any:
     """A form with the forms of elements in the places of its leaves."""
     if form is LEAF:
         return next(specs).form

@@ -141,7 +141,7 @@ class ElementFunction:
         with creating_variables(False, getattr(function, "__name__", "function")):
             return trace(flat, Kind(form, kinds), names, here.graph)
 
-    def _results(self, made: Any) -> list[Any]:
+    def _results(self, made: object) -> list[Any]:
         """What a function returned, flat: its tensors, and those that its datasets depend on. Notes the spec."""
         made = tuple(made) if type(made) is list else made
         if made is None:

@@ -88,7 +88,7 @@ class Mapping(DatasetV2):
         return self._of(Zip([numbers, self._node]))
 
 
-def as_calls(number: Any) -> Number | None:
+def as_calls(number: object) -> Number | None:
     """The number of parallel calls; None for one after the other.
 
     Raises:

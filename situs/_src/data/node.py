@@ -412,7 +412,7 @@ def symbols_of(node: Node) -> list[SymbolicTensor]:
 # Numbers that programs give.
 
 
-def as_number(value: Any, name: str) -> Number:
+def as_number(value: object, name: str) -> Number:
     """An integer, or a scalar of a graph that will be one.
 
     Raises:

@@ -100,7 +100,7 @@ class Optional(CompositeTensor):
         self._of_iterator = of_iterator  # whether the element lies at `where`
 
     @staticmethod
-    def from_value(value: Any) -> Optional:
+    def from_value(value: object) -> Optional:
         """An optional with an element.
 
         Args:
@@ -237,7 +237,7 @@ class OptionalSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return (self.element_spec,)
 
-    def is_subtype_of(self, other: Any) -> bool:
+    def is_subtype_of(self, other: object) -> bool:
         """Whether all optionals of this kind are of the other."""
         return isinstance(other, OptionalSpec) and (other._spec is None or super().is_subtype_of(other))
 

@@ -61,7 +61,7 @@ class _Fields:
             nested = isinstance(kind, type) and issubclass(kind, _Fields)
             object.__setattr__(self, name, kind() if nested else None)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         kind = self._names.get(name)
         if kind is None:
             known = ", ".join(self._names)
@@ -94,7 +94,7 @@ def _merged_value(mine: Any, theirs: Any) -> Any:
     return mine._merged(theirs) if isinstance(mine, _Fields) else theirs
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, _Fields) and value == type(value)())
 
 
@@ -175,7 +175,7 @@ class Options(_Fields):
         "threading": ThreadingOptions,
     }
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__("deterministic" if name == "experimental_deterministic" else name, value)
 
     @property

@@ -70,7 +70,7 @@ class Padding(DatasetV2):
         return self._of(PaddedBatch(self._node, size, drops, sizes, fills))
 
 
-def _sizes(spec: Spec, wanted: Any) -> list[list[Size]]:
+def _sizes(spec: Spec, wanted: object) -> list[list[Size]]:
     """The size of each dimension of each component."""
     if wanted is None:
         for number, leaf in enumerate(spec.leaves):
@@ -83,7 +83,7 @@ def _sizes(spec: Spec, wanted: Any) -> list[list[Size]]:
     return [_size(*each) for each in zip(shapes, spec.leaves, strict=True)]
 
 
-def _size(wanted: Any, leaf: Leaf) -> list[Size]:
+def _size(wanted: object, leaf: Leaf) -> list[Size]:
     shape = TensorShape(_open(wanted))
     if shape.rank is None:
         shape = leaf.shape
@@ -101,11 +101,11 @@ def _incompatible(shape: TensorShape, leaf: Leaf) -> InvalidArgumentError:
     )
 
 
-def _has_none(form: Any) -> bool:
+def _has_none(form: object) -> bool:
     return form is None or (isinstance(form, Form) and any(_has_none(item) for item in form.items))
 
 
-def _open(wanted: Any) -> Any:
+def _open(wanted: object) -> Any:
     """A shape, with None where TensorFlow's programs write -1.
 
     Raises:
@@ -137,7 +137,7 @@ def _fills(spec: Spec, values: Any) -> list[Any]:
     return [_fill(value, leaf.dtype) for value, leaf in zip(each, spec.leaves, strict=True)]
 
 
-def _matched_fills(form: Any, values: Any) -> list[Any]:
+def _matched_fills(form: object, values: Any) -> list[Any]:
     """What to pad each component of a form with; None stands for all below it."""
     if values is None:
         return [None] * leaves_in(form)
@@ -147,14 +147,14 @@ def _matched_fills(form: Any, values: Any) -> list[Any]:
     return [fill for item, part in zip(form.items, parts, strict=True) for fill in _matched_fills(item, part)]
 
 
-def leaves_in(form: Any) -> int:
+def leaves_in(form: object) -> int:
     """How many leaves a form has."""
     if isinstance(form, Form):
         return sum(leaves_in(item) for item in form.items)
     return int(form is LEAF)
 
 
-def _fill(value: Any, dtype: DType) -> Any:
+def _fill(value: object, dtype: DType) -> Any:
     if value is None:
         return b"" if dtype is dt.string else 0
     weak = type(value) in (int, float) and _fits(value, dtype)
@@ -171,7 +171,7 @@ def _fill(value: Any, dtype: DType) -> Any:
     return to_numpy(tensor)[()] if dtype is dt.string else to_numpy(tensor).item()
 
 
-def _fits(value: Any, dtype: DType) -> bool:
+def _fits(value: object, dtype: DType) -> bool:
     """Whether a number of the program's, which has no dtype of its own, may stand for one of this dtype."""
     return dtype.is_floating or (type(value) is int and dtype.is_integer)
 

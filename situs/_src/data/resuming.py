@@ -64,7 +64,7 @@ class Position(NamedTuple):
             raise DataLossError(f"The saved position of an iterator is not what Situs writes: {shown(error)}") from None
 
 
-def _natural(number: Any) -> int:
+def _natural(number: object) -> int:
     if type(number) is not int or not 0 <= number < _LARGEST:
         raise ValueError(f"{shown(number)} is no number that it could have")
     return number

@@ -115,7 +115,7 @@ class _Writer:
     def _spec(self, value: Spec) -> Any:
         return [self.value(value.form), [self.value(leaf) for leaf in value.leaves]]
 
-    def _here(self, value: Any) -> Any:
+    def _here(self, value: object) -> Any:
         return None  # a leaf of a form
 
     def _form(self, value: Form) -> list[object]:
@@ -137,10 +137,10 @@ class _Writer:
             raise NotPlainError(f"a Python function, {value.func!r}")
         return [names[0], {name: self.value(item) for name, item in value.keywords.items()}]
 
-    def _options(self, value: Any) -> Any:
+    def _options(self, value: object) -> Any:
         return [type(value).__name__, {name: self._option(item) for name, item in vars(value).items()}]
 
-    def _option(self, value: Any) -> dict[str, Tensor] | int | Tensor:
+    def _option(self, value: object) -> dict[str, Tensor] | int | Tensor:
         if isinstance(value, _options._Fields):
             return {"options": self._options(value)}
         return int(value) if isinstance(value, int) and not isinstance(value, bool) else self.value(value)
@@ -239,7 +239,7 @@ class _Reader:
         array, dtype = array_from_proto(read_any(base64.b64decode(content), TensorProto))
         return to_tensor(array, dtype, device=host())
 
-    def _dtype(self, content: Any) -> DType:
+    def _dtype(self, content: object) -> DType:
         return as_dtype(content)
 
     def _shape(self, content: Any) -> TensorShape:
@@ -255,7 +255,7 @@ class _Reader:
         form, leaves = content
         return Spec(self.value(form), [self.value(leaf) for leaf in leaves])
 
-    def _here(self, content: Any) -> Any:
+    def _here(self, content: object) -> Any:
         return LEAF
 
     def _form(self, content: Any) -> Form:

@@ -101,13 +101,13 @@ class Sources(DatasetV2):
 _BOUNDS = {1: ("stop",), 2: ("start", "stop"), 3: ("start", "stop", "step")}
 
 
-def components_of(structure: Any) -> tuple[Any, list[Any]]:
+def components_of(structure: object) -> tuple[Any, list[Any]]:
     """The form of an element, and its tensors: values on the host, or tensors of a graph."""
     form, leaves = take_apart_element(structure)
     return form, [_component(leaf) for leaf in leaves]
 
 
-def _component(leaf: Any) -> Any:
+def _component(leaf: object) -> Any:
     """A tensor of a graph where it has to be; else a value, also while a graph is being built."""
     leaf = read(leaf)
     if isinstance(leaf, (DatasetV2, DatasetArray)) or _has_datasets(leaf):
@@ -171,7 +171,7 @@ class Datasets:
         return made
 
 
-def _has_datasets(leaf: Any) -> bool:
+def _has_datasets(leaf: object) -> bool:
     return isinstance(leaf, list) and bool(leaf) and all(isinstance(item, DatasetV2) for item in leaf)
 
 

@@ -53,7 +53,7 @@ __all__ = ["plan", "swap_to_host", "swapped"]
 
 
 @export("memory.plan")
-def plan(fetches: Any, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> MemoryPlan:
+def plan(fetches: object, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> MemoryPlan:
     """Tells how much memory a run will hold on each device at most, and what will hold it, without running.
 
     Args:
@@ -88,13 +88,13 @@ def plan(fetches: Any, feed_dict: FeedDict | None = None, session: SessionLike |
         made.close()
 
 
-def _graph_behind(fetches: Any) -> Graph:
+def _graph_behind(fetches: object) -> Graph:
     """The graph of the first fetch that has one; the default graph if they are all names."""
     graphs = (getattr(leaf, "graph", None) for leaf in flatten(fetches))
     return next((graph for graph in graphs if isinstance(graph, Graph)), get_default_graph())
 
 
-def _in_session(session: BaseSession, fetches: Any, feed_dict: Any) -> MemoryPlan:
+def _in_session(session: BaseSession, fetches: object, feed_dict: Any) -> MemoryPlan:
     session._check_open()
     given = flattened(as_mapping(feed_dict))
     prepared = session._prepare(fetches, given)
@@ -153,7 +153,7 @@ def _fed(tensor: SymbolicTensor, given: Any, device: Device) -> Fed:
     return Fed(tensor, device, TensorShape(value.shape), value if steers else None)
 
 
-def _is_shape(given: Any) -> bool:
+def _is_shape(given: object) -> bool:
     """Whether this is a tuple of sizes. A list is a value."""
     sizes = (int, np.integer, type(None))
     return type(given) is tuple and all(isinstance(size, sizes) and not isinstance(size, bool) for size in given)

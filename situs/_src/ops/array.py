@@ -69,13 +69,13 @@ def as_lone_integer(value: HostValue, what: str) -> int:
     return as_integer(value[0] if isinstance(value, tuple) and len(value) == 1 else value, what)
 
 
-def as_integers(value: Any, what: str) -> tuple[int, ...]:
+def as_integers(value: object, what: str) -> tuple[int, ...]:
     """A vector of integers given on the host; a single one counts as a vector of one."""
     values = value if isinstance(value, tuple) else (value,)
     return tuple(as_integer(each, f"Each entry of {what}") for each in values)
 
 
-def as_attribute(value: Any, what: str) -> int:
+def as_attribute(value: object, what: str) -> int:
     """An integer attribute, from what the program passed for it."""
     if has_dimensions(value):
         raise DTypeError(f"{what} must be a single integer, got {shown(value)}")
@@ -117,7 +117,7 @@ def by_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _view(item: Any, old: torch.dtype, new: torch.dtype) -> Any:
+def _view(item: object, old: torch.dtype, new: torch.dtype) -> Any:
     if isinstance(item, (list, tuple)) and item and isinstance(item[0], torch.Tensor):
         return [_view(each, old, new) for each in item]
     return item.view(new) if isinstance(item, torch.Tensor) and item.dtype is old else item
@@ -548,7 +548,9 @@ def _inverse(perm: Any) -> Tensor | str | tuple[int, ...]:
 
 
 @export("transpose", v1=())
-def transpose(a: Any, perm: AxisLike | None = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:
+def transpose(
+    a: object, perm: AxisLike | None = None, conjugate: bool = False, name: str | None = "transpose"
+) -> Tensor:
     """Returns `a` with its dimensions in another order.
 
     Args:

@@ -37,7 +37,7 @@ from situs._src.runtime.eager.convert import to_array
 _PARTS = frozenset({dt.float32, dt.float64})  # the dtypes that a complex number is made of
 
 
-def dtype_of(value: Any) -> DType:
+def dtype_of(value: object) -> DType:
     """The dtype that `value` has, or would have as a tensor."""
     given = getattr(value, "dtype", None)
     return to_array(value)[1] if given is None else as_dtype(given)

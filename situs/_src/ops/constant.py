@@ -126,7 +126,7 @@ def convert_to_tensor(
     return constant(_cast_in(value, wanted), wanted, name=name or "Const")
 
 
-def _cast_in(value: Any, dtype: DType) -> Any:
+def _cast_in(value: object, dtype: DType) -> Any:
     """Nested lists, with the tensors in them cast."""
     if isinstance(value, (list, tuple)):
         return [_cast_in(item, dtype) for item in value]
@@ -136,7 +136,7 @@ def _cast_in(value: Any, dtype: DType) -> Any:
     return find_op("Cast")(tensor, DstT=dtype)
 
 
-def kept_number(value: Any, dtype: DType) -> Any:
+def kept_number(value: object, dtype: DType) -> Any:
     """In eager code, the tensor that the host keeps of a Python number; anything else as it is.
 
     An op with an input that is a number and steers it, such as a position, is so found among the steps remembered.

@@ -170,7 +170,7 @@ def _match_indices(first: Inner, second: Inner) -> None:
                     inner.graph.results[number] = symbolic(inner.graph, cast(tensor, "int64"))
 
 
-def _index_places(form: Any, numbers: Iterator[int]) -> Iterator[int]:
+def _index_places(form: object, numbers: Iterator[int]) -> Iterator[int]:
     """Which of the leaves of a form are the indices of slices; `numbers` counts the leaves."""
     if form is LEAF:
         next(numbers)

@@ -90,7 +90,7 @@ def _with_tensors(made: Any, depth: int = 0) -> Any:
     return made
 
 
-def _unpacked(made: Any) -> Any:
+def _unpacked(made: object) -> Any:
     return made[0] if isinstance(made, (list, tuple)) and len(made) == 1 else made
 
 

@@ -758,7 +758,7 @@ def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: H
 _unsorted_sizes_of = of_sizes(_unsorted_shape)
 
 
-def _num_segments(value: Any) -> int:
+def _num_segments(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ArgumentError(f"num_segments should be a scalar integer, got {value!r}")
     if value < 0:

@@ -111,22 +111,22 @@ def _count(summarize: int | None, size: int) -> int:
     return size if wanted < 0 else wanted
 
 
-def _values(item: Any) -> np.ndarray[Any, Any]:
+def _values(item: object) -> np.ndarray[Any, Any]:
     return to_numpy(to_tensor(item))
 
 
-def _first_elements(item: Any, summarize: int | None) -> list[str]:
+def _first_elements(item: object, summarize: int | None) -> list[str]:
     """The first elements of a tensor or value as texts."""
     flat = _values(item).ravel()
     shown = flat[: _count(summarize, flat.size)]
     return [str(element) for element in shown] + (["..."] if len(shown) < flat.size else [])
 
 
-def _element_list(item: Any, summarize: int | None) -> str:
+def _element_list(item: object, summarize: int | None) -> str:
     return ", ".join(_first_elements(item, summarize))
 
 
-def _static(value: Any) -> Tensor:
+def _static(value: object) -> Tensor:
     """A tensor to look at the shape and dtype of; Python values need no device for that."""
     value = read(value)
     return value if isinstance(value, Tensor) else to_tensor(value)
@@ -215,11 +215,11 @@ def _known_values(x: ArrayLike, y: ArrayLike) -> tuple[Any, Any] | None:
     return arrays[0], arrays[1]
 
 
-def _title(value: Any) -> str:
+def _title(value: object) -> str:
     return getattr(value, "name", "value") if isinstance(value, SymbolicTensor) else "value"
 
 
-def _shown(item: Any, summarize: int | None) -> str:
+def _shown(item: object, summarize: int | None) -> str:
     if isinstance(item, str):
         return item
     known = constant_value(item) if isinstance(item, SymbolicTensor) else item
@@ -246,7 +246,7 @@ def _differences(holds: Any, left: Any, right: Any, summarize: int | None) -> li
     return lines
 
 
-def _datum(item: Any, summarize: int | None) -> str:
+def _datum(item: object, summarize: int | None) -> str:
     """A value of the program's own data, as a line."""
     if isinstance(item, EagerTensor):
         texts = _first_elements(item, summarize)
@@ -444,7 +444,7 @@ def assert_near_v1(
         return Assert(condition, data, summarize, last)
 
 
-def _tolerance(given: Any, dtype: DType) -> Any:
+def _tolerance(given: object, dtype: DType) -> Any:
     if not dtype.is_floating and not dtype.is_complex:
         raise DTypeError(f"assert_near compares floating-point or complex tensors, got {dtype.name}. Use assert_equal.")
     if given is not None:
@@ -673,7 +673,7 @@ def _listed(values: Any, name: str) -> list[Any]:
         raise DTypeError(f"Expected a list for argument '{name}' not {shown(values)}.") from None
 
 
-def _as_pair(value: Any) -> tuple[Any, Any]:
+def _as_pair(value: object) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ArgumentError(f"Expected pairs of a tensor and its shape, got {shown(value)}.")
     return value[0], value[1]
@@ -684,7 +684,7 @@ def _dereferenced(tensor: ArrayLike) -> Any:
     return tensor.deref() if hasattr(tensor, "deref") else tensor
 
 
-def _assert_shape(tensor: Tensor, wanted: Any, sizes: dict[Any, tuple[Any, str]], message: str | None) -> list[Any]:
+def _assert_shape(tensor: Tensor, wanted: object, sizes: dict[Any, tuple[Any, str]], message: str | None) -> list[Any]:
     """Checks one shape; returns the checks that wait for the graph to run."""
     symbols = _symbols(tensor, wanted, message)
     is_open = bool(symbols) and _is_rest(symbols[0])
@@ -715,7 +715,7 @@ def _last_sizes(tensor: Tensor, count: int) -> list[Any]:
     return [dynamic[i - count] if size is None else size for i, size in enumerate(known)]
 
 
-def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
+def _symbols(tensor: Tensor, wanted: object, message: str | None) -> Sequence[Any]:
     if not isinstance(wanted, Iterable):
         raise ArgumentError(
             f"{_prefix(message)}Tensor {_description(tensor)}.  Specified shape must be an iterable.  "
@@ -744,12 +744,12 @@ def _as_symbol(symbol: Any) -> Hashable | int:
     return symbol
 
 
-def _is_rest(symbol: Any) -> bool:
+def _is_rest(symbol: object) -> bool:
     return symbol is Ellipsis or symbol == "*"
 
 
 def _assert_size(
-    tensor: Tensor, axis: int, symbol: Any, size: IntsLike, sizes: dict[Any, tuple[Any, str]], message: str | None
+    tensor: Tensor, axis: int, symbol: object, size: IntsLike, sizes: dict[Any, tuple[Any, str]], message: str | None
 ) -> Any:
     if isinstance(symbol, int):
         wanted, by = symbol, "Specified explicitly."

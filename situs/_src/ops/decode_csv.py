@@ -108,7 +108,7 @@ def _check_columns(columns: tuple[int, ...], count: int, given: bool) -> None:
         raise ArgumentError(f"Length of select_cols and record_defaults do not match. {len(columns)} and {count}")
 
 
-def _default(value: Any) -> Tensor:
+def _default(value: object) -> Tensor:
     tensor = convert_to_tensor(value)
     if tensor.dtype not in _TYPES:
         names = ", ".join(dtype.name for dtype in _TYPES)

@@ -158,7 +158,7 @@ def _diag_gradient(grad: Tensor, k: HostInput, *, align: str) -> Tensor:
     return diag_part(grad, k=k, align=align)
 
 
-def _padding(value: Any, like: torch.Tensor) -> int | float:
+def _padding(value: object, like: torch.Tensor) -> int | float:
     if isinstance(value, int) or (isinstance(value, float) and not _is_whole(like)):
         return value
     raise DTypeError(f"padding_value must be a number of the diagonal's dtype, got {value!r}")

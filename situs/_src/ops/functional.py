@@ -71,7 +71,7 @@ def map_fn(
         return _mapped(fn, rows, form, wanted)
 
 
-def _mapped(fn: Callable[[Any], Any], rows: Elems, form: Any, wanted: Sequence[tuple[DType, TensorShape]]) -> Any:
+def _mapped(fn: Callable[[Any], Any], rows: Elems, form: object, wanted: Sequence[tuple[DType, TensorShape]]) -> Any:
     def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
         return state, _leaves(fn(row), form)
 
@@ -258,7 +258,7 @@ def _kind(leaf: Any) -> tuple[DType, TensorShape]:
     return as_dtype(leaf), UNKNOWN
 
 
-def _leaves(made: Any, form: Any) -> list[Any]:
+def _leaves(made: object, form: object) -> list[Any]:
     """What a function made, which must have a form.
 
     Raises:

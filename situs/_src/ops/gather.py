@@ -701,7 +701,7 @@ def _one_hot_dtype(on_value: Any, off_value: Any, dtype: DType | None) -> DType:
     return wanted or float32
 
 
-def _dtype_hinted(value: Any, hint: DType | None) -> DType:
+def _dtype_hinted(value: object, hint: DType | None) -> DType:
     """The dtype of a value; a Python number has the one that is hinted at, where it fits there."""
     if isinstance(value, Tensor):
         return value.dtype
@@ -711,7 +711,7 @@ def _dtype_hinted(value: Any, hint: DType | None) -> DType:
     return to_array(value)[1]
 
 
-def _scalar(value: Any, default: int, dtype: DType) -> int | Tensor | np.ndarray[Any, Any]:
+def _scalar(value: object, default: int, dtype: DType) -> int | Tensor | np.ndarray[Any, Any]:
     """A value to fill with, which must fit the dtype; one that is known only later stays a tensor."""
     if value is None and dtype in NUMERIC:
         return default

@@ -61,7 +61,7 @@ def _image(image: ArrayLike) -> Tensor:
     return given
 
 
-def _as_number(value: Any, name: str) -> int | Tensor:
+def _as_number(value: object, name: str) -> int | Tensor:
     """A number of rows or columns: an integer, or a tensor that is not known before its graph runs.
 
     Raises:
@@ -75,7 +75,7 @@ def _as_number(value: Any, name: str) -> int | Tensor:
     return cast(number, dt.int32)
 
 
-def _require(value: Any, holds: Callable[[Any], bool], message: str) -> None:
+def _require(value: object, holds: Callable[[Any], bool], message: str) -> None:
     """Raises unless something holds of numbers that are known already; otherwise the op checks them when it runs."""
     numbers = value if isinstance(value, tuple) else (value,)
     if all(isinstance(number, int) for number in numbers) and not holds(value):
@@ -143,7 +143,7 @@ def _margins(size: IntsLike, target: Any) -> tuple[Any, Any]:
     return maximum(floordiv(size - target, 2), 0), maximum(floordiv(target - size, 2), 0)
 
 
-def _least(size: IntsLike, target: Any) -> int | Tensor:
+def _least(size: IntsLike, target: object) -> int | Tensor:
     return min(size, target) if isinstance(size, int) and isinstance(target, int) else minimum(size, target)
 
 

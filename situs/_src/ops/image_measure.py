@@ -26,7 +26,7 @@ from situs._src.ops.nn.depthwise import depthwise_conv2d
 from situs._src.ops.reduce import reduce_mean, reduce_sum
 
 
-def _both(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+def _both(a: object, b: object) -> tuple[Tensor, Tensor]:
     first, second = convert_to_tensor(a), convert_to_tensor(b)
     for image in (first, second):
         if image.shape.rank is not None and image.shape.rank < 3:

@@ -491,7 +491,7 @@ def getitem(tensor: ArrayLike, key: Any) -> Tensor:
 _quickly = dispatch.recalled(_strided_slice)
 
 
-def _is_plain(key: Any) -> bool:
+def _is_plain(key: object) -> bool:
     """Whether PyTorch takes an index as it is, and means by it what TensorFlow does."""
     dots = 0
     for entry in key if type(key) is tuple else (key,):
@@ -510,14 +510,14 @@ def _is_plain(key: Any) -> bool:
     return dots < 2
 
 
-def is_mask(key: Any) -> bool:
+def is_mask(key: object) -> bool:
     """Whether an index is a mask of booleans."""
     if isinstance(key, Tensor):
         return key.dtype is bool_
     return isinstance(key, bool) or (isinstance(key, (np.ndarray, np.generic)) and key.dtype == np.bool_)
 
 
-def entries(key: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
+def entries(key: object) -> tuple[Any, Any, Any, dict[str, Any]]:
     """The begins, ends and strides of an index, and its masks."""
     found: list[tuple[Any, Any, Any]] = []
     masks = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
@@ -545,7 +545,7 @@ def _end(place: Any) -> Any:
     return place if type(place) is not int or -_BEYOND < place < _BEYOND else _BEYOND if place > 0 else -_BEYOND
 
 
-def _bound(value: Any, default: int | None = None) -> SymbolicTensor | int:
+def _bound(value: object, default: int | None = None) -> SymbolicTensor | int:
     """An integer of an index; a tensor that has no value yet stays one."""
     if type(value) is int:
         return value

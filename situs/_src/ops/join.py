@@ -282,7 +282,7 @@ def stack(values: ArrayLike, axis: int = 0, name: str | None = "stack") -> Tenso
     return _pack(list(values), axis=place, name=name)
 
 
-def _has_no_tensors(value: Any) -> bool:
+def _has_no_tensors(value: object) -> bool:
     """Whether this is a value of Python or NumPy, or a list of nothing else."""
     if isinstance(value, (list, tuple)):
         try:

@@ -134,12 +134,12 @@ class Holders:
         return put_together(self._form, filled)
 
 
-def _is_held(leaf: Any) -> bool:
+def _is_held(leaf: object) -> bool:
     """Whether a loop of eager code keeps something as it is."""
     return is_tensor(leaf) or hasattr(type(leaf), "_with")
 
 
-def _has_flow(leaf: Any) -> bool:
+def _has_flow(leaf: object) -> bool:
     return getattr(leaf, "flow", None) is not None and hasattr(type(leaf), "_with")
 
 
@@ -147,7 +147,7 @@ def _bare(leaf: Any) -> Any:
     return leaf.flow if _has_flow(leaf) else leaf
 
 
-def check_loop(cond: Any, body: Any, loop_vars: Any, parallel_iterations: Any) -> None:
+def check_loop(cond: object, body: Any, loop_vars: Any, parallel_iterations: Any) -> None:
     """Raises unless these are the parts of a loop.
 
     Raises:
@@ -242,7 +242,7 @@ class Loop:
             iterations += 1
         return put_together(self.form, [leaf if _is_held(leaf) else convert_to_tensor(leaf) for leaf in leaves])
 
-    def _leaves(self, returned: Any) -> list[Any]:
+    def _leaves(self, returned: object) -> list[Any]:
         """What the body returned, one value for each loop variable.
 
         Raises:
@@ -328,12 +328,12 @@ class Loop:
         return shapes
 
 
-def as_sequence(returned: Any) -> list[Any] | tuple[Any, ...]:
+def as_sequence(returned: object) -> list[Any] | tuple[Any, ...]:
     """What a body returned, which may be a single value where there is a single loop variable."""
     return returned if isinstance(returned, (list, tuple)) else [returned]
 
 
-def _as_count(maximum: Any) -> Any:
+def _as_count(maximum: object) -> Any:
     """The most iterations: a Python number, or a scalar tensor.
 
     Raises:
@@ -369,7 +369,7 @@ def _shapes_of_slices(wanted: Any) -> IndexedSlices:
     return IndexedSlices(TensorShape([None]) + shape[1:], TensorShape([None]), TensorShape([shape.rank]))
 
 
-def _is_like(form: Any, other: Any) -> bool:
+def _is_like(form: object, other: object) -> bool:
     """Whether two forms are the same, but for lists and tuples."""
     if not isinstance(form, Form) or not isinstance(other, Form):
         return form is other
@@ -387,7 +387,7 @@ def _is_like(form: Any, other: Any) -> bool:
 def _settled(
     graph: Graph,
     functions: tuple[Callable[..., Any], Callable[..., Any]],
-    form: Any,
+    form: object,
     start: list[SymbolicTensor],
     shapes: list[TensorShape],
     settles: bool,

@@ -30,7 +30,7 @@ def finfo(dtype: DTypeLike) -> Any:
 
 
 @export("experimental.numpy.select")
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: object = 0) -> Tensor:
     """The elements of the first of `choicelist` whose condition is true; `default` where none is.
 
     Raises:

@@ -147,14 +147,14 @@ def _specs(features: Any) -> list[_Spec]:
     return [_spec(key, features[key]) for key in sorted(features, key=_name_of)]
 
 
-def _name_of(key: Any) -> str:
+def _name_of(key: object) -> str:
     """The name of a feature in records, for a key of the program."""
     if not isinstance(key, (str, bytes)):
         raise DTypeError(f"The key of a feature is a string, got {shown(key)}.")
     return key if isinstance(key, str) else key.decode(errors="backslashreplace")
 
 
-def _spec(key: Any, feature: Any) -> _Spec:
+def _spec(key: object, feature: Any) -> _Spec:
     if isinstance(feature, VarLenFeature):
         raise UnimplementedError(
             f"Feature {key!r} is a VarLenFeature, which makes a sparse tensor, and there are none. Use "
@@ -272,7 +272,7 @@ def _lists(record: bytes) -> Mapping[str, Any]:
     return found.features.feature  # type: ignore[no-any-return]
 
 
-def _row(found: Any, key: str, dtype: DType, sizes: tuple[int, ...], default: Any) -> Any:
+def _row(found: Any, key: str, dtype: DType, sizes: tuple[int, ...], default: object) -> Any:
     """The values of one feature of one record, flat."""
     count = math.prod(sizes)
     which = None if found is None else found.WhichOneof("kind")

@@ -116,7 +116,7 @@ def _waiting_for(operations: list[Any], name: str | None, device: str) -> Operat
             return no_op(name)
 
 
-def _operation(item: Any) -> Operation:
+def _operation(item: object) -> Operation:
     item = item.op if hasattr(item, "op") else read(item)  # an eager variable, in a tf.function, is read
     if isinstance(item, SymbolicTensor):
         return item.op

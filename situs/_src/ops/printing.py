@@ -91,7 +91,7 @@ def _text_of_strings(x: KernelValue, *, summarize: int, style: str) -> np.ndarra
     return strings.strings_of([text_of(x, summarize, style)], ())
 
 
-def text_of(value: Any, summarize: int, style: str) -> bytes:
+def text_of(value: object, summarize: int, style: str) -> bytes:
     """The value of a tensor as text, for kernels."""
     if not isinstance(value, torch.Tensor):
         return _summary(value, summarize, style, _quoted if style == NEW else _raw).encode("latin-1")
@@ -268,7 +268,7 @@ def _joined_texts(inputs: tuple[Any, ...], sep: str, summarize: int) -> Any:
         return strings.join(pieces)
 
 
-def _pieces(value: Any, summarize: int) -> list[Any]:
+def _pieces(value: object, summarize: int) -> list[Any]:
     """A value as texts and string tensors to be joined."""
     if isinstance(value, str):
         return [value]
@@ -298,7 +298,7 @@ class _Hole:
         return f"\ue000{chr(_FIRST + self.number)}\ue000\ue000"
 
 
-def _with_holes(value: Any, tensors: list[Any]) -> Any:
+def _with_holes(value: object, tensors: list[Any]) -> Any:
     """The structure with its tensors replaced by holes, and taken out into a list."""
     value = read(value)
     if isinstance(value, Tensor):

@@ -237,7 +237,7 @@ def _under_scope(tensors: list[EagerTensor]) -> list[Any]:
     return list(tensors) if here.scope is ROOT else [identity(tensor) for tensor in tensors]
 
 
-def _results(returned: Any, wanted: int, who: str) -> list[Any]:
+def _results(returned: object, wanted: int, who: str) -> list[Any]:
     """What a function returned, as a list of so many values."""
     if not isinstance(returned, (list, tuple)):
         returned = [] if returned is None else [returned]
@@ -247,7 +247,7 @@ def _results(returned: Any, wanted: int, who: str) -> list[Any]:
     return results
 
 
-def _checked_value(number: int, result: Any, wanted: DType, who: str) -> Value:
+def _checked_value(number: int, result: object, wanted: DType, who: str) -> Value:
     try:
         array, found = to_array(np.asarray(read(result)))
     except Exception as error:  # whatever an object of the program raises while it becomes an array
@@ -259,7 +259,7 @@ def _checked_value(number: int, result: Any, wanted: DType, who: str) -> Value:
     return host_to_value(array, found)
 
 
-def _checked_tensor(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
+def _checked_tensor(number: int, result: object, wanted: DType, who: str) -> EagerTensor:
     if not isinstance(result, (np.ndarray, np.generic)) and not is_tensor(result):
         return _as_eager(number, result, wanted, who)  # a Python number has no dtype that could be wrong
     value = _checked_value(number, result, wanted, who)
@@ -296,7 +296,7 @@ def _call_eagerly(
         return [_as_eager(number, *each, who) for number, each in enumerate(zip(results, wanted, strict=True))]
 
 
-def _as_eager(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
+def _as_eager(number: int, result: object, wanted: DType, who: str) -> EagerTensor:
     """A result as a tensor, which stays on the device that it is on."""
     value = read(result)
     if isinstance(value, EagerTensor) and value.dtype is wanted:

@@ -284,7 +284,7 @@ _EAGER_KERNELS: dict[Op, Any] = {
 }
 
 
-def _as_component(value: Any, dtype: DType, name: str) -> Tensor:
+def _as_component(value: object, dtype: DType, name: str) -> Tensor:
     if isinstance(value, (list, tuple)) and not any(map(is_tensor, flatten(value))):
         return constant(value, dtype, name=name)
     return convert_to_tensor(value, dtype, name=name)

@@ -82,7 +82,7 @@ def _check_shared(found: Buffer, kind: str, asked: dict[str, Any]) -> None:
             )
 
 
-def _spelled(value: Any) -> str:
+def _spelled(value: object) -> str:
     if not isinstance(value, tuple):
         return str(value)
     return "[" + ", ".join(v.proto_name if isinstance(v, DType) else brackets(v) for v in value) + "]"

@@ -235,11 +235,11 @@ def shifted(drawn: Tensor, scale: ArrayLike, shift: ArrayLike, name: str | None 
     return drawn if stays else add(drawn, _operand(shift, drawn.dtype), name)
 
 
-def _is_number(value: Any, number: int) -> bool:
+def _is_number(value: object, number: int) -> bool:
     return isinstance(value, (int, float)) and value == number
 
 
-def _operand(value: Any, dtype: DType) -> int | float | Tensor:
+def _operand(value: object, dtype: DType) -> int | float | Tensor:
     return value if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
 
 

@@ -361,7 +361,7 @@ def regex_replace(
     )
 
 
-def _host_text(value: Any) -> Any:
+def _host_text(value: object) -> Any:
     return _decode(value) if isinstance(value, bytes) else value
 
 

@@ -787,7 +787,7 @@ def _strong_kernel(input: Array, *, num_buckets: int, key: tuple[int, ...]) -> t
 
 
 @export("strings.to_hash_bucket_strong", v1=("string_to_hash_bucket_strong", "strings.to_hash_bucket_strong"))
-def to_hash_bucket_strong(input: ArrayLike, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
+def to_hash_bucket_strong(input: ArrayLike, num_buckets: int, key: object, name: str | None = None) -> Tensor:
     """Puts strings into buckets by a hash that nobody can foretell who does not know the key.
 
     Args:

@@ -136,7 +136,7 @@ class TensorArray:
         """Forgets the tensors."""
         self._rows = []
 
-    def grad(self, source: Any, flow: Any = None, name: str | None = None) -> Any:
+    def grad(self, source: object, flow: Any = None, name: str | None = None) -> Any:
         """Raises: gradients go through arrays by themselves.
 
         Raises:
@@ -146,7 +146,7 @@ class TensorArray:
 
     # One by one.
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: Any, value: object, name: str | None = None) -> TensorArray:
         """The array with a tensor in one place.
 
         Args:
@@ -169,7 +169,7 @@ class TensorArray:
         self._cleared.discard(number)
         return self
 
-    def _checked(self, value: Any) -> Tensor:
+    def _checked(self, value: object) -> Tensor:
         row = self._as_tensor(value)
         if row.dtype is not self._known.dtype:
             raise InvalidArgumentError(self._other_dtype(row.dtype))
@@ -255,7 +255,7 @@ class TensorArray:
             return stack([self._row(number) for number in range(len(self._rows))])
         return zeros([0, *tensor_list.least_sizes(known.shape)], known.dtype)
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: object, name: str | None = None) -> TensorArray:
         """The array of the rows of a tensor."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
@@ -275,7 +275,7 @@ class TensorArray:
         """Some of the tensors as one."""
         return gather(self.stack(), indices, name=name)
 
-    def scatter(self, indices: ArrayLike, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: ArrayLike, value: object, name: str | None = None) -> TensorArray:
         """The array with the rows of a tensor in some places.
 
         Args:
@@ -293,7 +293,7 @@ class TensorArray:
             array = array.write(number, row)
         return array
 
-    def split(self, value: Any, lengths: ArrayLike, name: str | None = None) -> TensorArray:
+    def split(self, value: object, lengths: ArrayLike, name: str | None = None) -> TensorArray:
         """The array of parts of a tensor, of so many rows each."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
@@ -349,12 +349,12 @@ class TensorArray:
         return f"<TensorArray dtype={self.dtype.name} element_shape={self.element_shape}>"
 
 
-def _host_number(value: Any, what: str) -> Any:
+def _host_number(value: object, what: str) -> Any:
     """A number for a graph: a tensor as it is."""
     return value if is_tensor(value) else _as_number(value, what)
 
 
-def _as_number(value: Any, what: str) -> int:
+def _as_number(value: object, what: str) -> int:
     try:
         return operator.index(read(value))
     except TypeError:

@@ -179,7 +179,7 @@ def merge(inputs: ArrayLike, collections: Sequence[str] | None = None, name: str
 
 
 @export(v1=("merge_all_summaries", "summary.merge_all"))
-def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
+def merge_all(key: object = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """All summaries of the default graph as one; None if there are none.
 
     Args:
@@ -217,7 +217,7 @@ def _check_building() -> None:
         )
 
 
-def _collected(summary: Tensor, collections: Any, default: Any = (GraphKeys.SUMMARIES,)) -> Tensor:
+def _collected(summary: Tensor, collections: Any, default: object = (GraphKeys.SUMMARIES,)) -> Tensor:
     if here.graph is not None:
         here.graph.add_to_collections(default if collections is None else collections, summary)
     return summary

@@ -176,14 +176,14 @@ def audio(
     return _written(name, "audio", lambda: _sounds(_of_rank(data, 3)[:most], sample_rate), step, description)
 
 
-def _written(name: Any, plugin: str, value: Callable[[], Tensor], step: Any, description: Any) -> Tensor:
+def _written(name: Any, plugin: str, value: Callable[[], Tensor], step: Any, description: object) -> Tensor:
     with summary_scope(name, f"{plugin}_summary") as (tag, _):
         if state.writer is None:
             return constant(False)  # TensorBoard's package is not even loaded
         return write(tag, value, step, _metadata(plugin, description))
 
 
-def _metadata(plugin: str, description: Any) -> bytes:
+def _metadata(plugin: str, description: object) -> bytes:
     if description is not None and not isinstance(description, str):
         raise DTypeError(f"The description of a summary is a string, got {shown(description)}.")
     if plugin != "audio":

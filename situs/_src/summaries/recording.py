@@ -52,7 +52,7 @@ def get_step() -> Any:
 
 @export("summary.record_if", v1=())
 @contextmanager
-def record_if(condition: Any) -> Iterator[None]:
+def record_if(condition: object) -> Iterator[None]:
     """A context in which summaries are written only under a condition.
 
     Args:

@@ -131,7 +131,7 @@ def flush_in_graph(writer: Any) -> list[Tensor]:
         return _flush.many(writer=writer)
 
 
-def _true_after(made: Any) -> Tensor:
+def _true_after(made: object) -> Tensor:
     """True; in a graph, once the operation has run."""
     if here.graph is None or not isinstance(made, Operation):
         return constant(True)
@@ -141,7 +141,7 @@ def _true_after(made: Any) -> Tensor:
     return done
 
 
-def _as_tag(tag: Any) -> str:
+def _as_tag(tag: object) -> str:
     if not isinstance(tag, str):
         raise DTypeError(f"The tag of a summary is a string, got {shown(tag)}.")
     return tag

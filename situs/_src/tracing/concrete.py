@@ -64,7 +64,7 @@ class FunctionState(State):
         """What functions hold under a name; made on first use."""
         return _shared.resource(name, make)
 
-    def next_draw(self, key: Any) -> int:
+    def next_draw(self, key: object) -> int:
         """How often a random operation has drawn since the seed was set."""
         restarts = seeds.eager.restarts
         if restarts != self._restarts:

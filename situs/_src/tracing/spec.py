@@ -21,7 +21,7 @@ from situs._src.tracing.type_spec import TypeSpec
 
 
 @export("type_spec_from_value")
-def type_spec_from_value(value: Any) -> Any:
+def type_spec_from_value(value: object) -> Any:
     """The spec of a value: its own, if it says one, else the kind of the tensor.
 
     Raises:
@@ -97,7 +97,7 @@ class TensorSpec(TypeSpec):
     def _component_specs(self) -> TensorSpec:
         return self
 
-    def _to_components(self, value: Any) -> Any:
+    def _to_components(self, value: object) -> Any:
         return value
 
     def _from_components(self, components: Any) -> Any:
@@ -202,7 +202,7 @@ class IndexedSlicesSpec(TypeSpec):
         dense = None if sizes is None else TensorSpec([self._shape.rank], sizes)
         return IndexedSlices(TensorSpec(rows, values), TensorSpec(self._indices_shape, indices), dense)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Whether slices, or all slices of a kind, may be of this kind."""
         other = self.from_value(spec_or_value) if isinstance(spec_or_value, IndexedSlices) else spec_or_value
         return (
@@ -216,7 +216,7 @@ class IndexedSlicesSpec(TypeSpec):
         return self._shape, *self._dtypes, self._indices_shape
 
 
-def _checked(other: Any) -> TensorSpec:
+def _checked(other: object) -> TensorSpec:
     if not isinstance(other, TensorSpec):
         raise DTypeError(f"Expected a tf.TensorSpec, got {shown(other)} of type {type(other).__name__!r}.")
     return other

@@ -56,7 +56,7 @@ class TypeSpec:
 
     # Comparing.
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Whether a value, or every value of a kind, may be of this kind."""
         other = _spec_or_none(spec_or_value)
         return type(other) is type(self) and _merged(self._serialize(), other._serialize(), _compatible) is not _NOTHING
@@ -76,7 +76,7 @@ class TypeSpec:
                 return None
         return type(self)(*parts)
 
-    def most_specific_compatible_type(self, other: Any) -> Any:
+    def most_specific_compatible_type(self, other: object) -> Any:
         """The narrowest kind that this and another one are of.
 
         Raises:
@@ -141,7 +141,7 @@ class Described(CompositeTensor):
 _NOTHING: Any = object()
 
 
-def _merged(one: Any, other: Any, merge: Callable[[Any, Any], Any]) -> Any:
+def _merged(one: object, other: object, merge: Callable[[Any, Any], Any]) -> Any:
     """What two structures have in common; `_NOTHING` if they differ in more than shapes and specs."""
     parts, others = named_parts(one), named_parts(other)
     if parts is None or others is None:
@@ -166,5 +166,5 @@ def _compatible(one: Any, other: Any) -> Any:
     return one if comparable and one.is_compatible_with(other) else _NOTHING
 
 
-def _spec_or_none(value: Any) -> Any:
+def _spec_or_none(value: object) -> Any:
     return value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)

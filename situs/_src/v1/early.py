@@ -36,7 +36,7 @@ def scalar_summary(
 @export(v1="histogram_summary")
 @builds
 def histogram_summary(
-    tag: Any, values: ArrayLike, collections: Sequence[str] | None = None, name: str | None = None
+    tag: object, values: ArrayLike, collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:
     """``tf.summary.histogram``."""
     return graph_summaries.histogram(_tag(tag), values, collections)
@@ -45,7 +45,11 @@ def histogram_summary(
 @export(v1="image_summary")
 @builds
 def image_summary(
-    tag: Any, tensor: ArrayLike, max_images: int = 3, collections: Sequence[str] | None = None, name: str | None = None
+    tag: object,
+    tensor: ArrayLike,
+    max_images: int = 3,
+    collections: Sequence[str] | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """``tf.summary.image``."""
     return graph_summaries.image(_tag(tag), tensor, max_images, collections)

@@ -30,7 +30,7 @@ _builds = True
 
 
 @export(v1="enable_eager_execution", as_is=True)
-def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+def enable_eager_execution(config: object = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Lets the ops of this dialect run at once; to be called before anything is built.
 
     Args:
@@ -155,7 +155,7 @@ def call_through(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Ma
         build_into(*before)
 
 
-def through(value: Any) -> Any:
+def through(value: object) -> Any:
     """A function as programs of TensorFlow 1 call it; everything else as it is."""
     if not isinstance(value, FunctionType) or value in AS_IS:
         return value

@@ -53,7 +53,7 @@ class Reduction:
         return cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS
 
     @classmethod
-    def validate(cls, key: Any) -> None:
+    def validate(cls, key: object) -> None:
         """Refuses what is not one of them.
 
         Raises:

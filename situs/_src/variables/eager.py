@@ -487,7 +487,7 @@ class VariableHandle:
         return f"<VariableHandle of '{self.variable.name}' on {self.device}>"
 
 
-def variable_behind(item: Any) -> Any:
+def variable_behind(item: object) -> Any:
     """The variable, or its state, that something stands for which has the handle of one; else the thing itself."""
     if isinstance(item, (Variable, Tensor)):
         return item

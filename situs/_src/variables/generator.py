@@ -96,7 +96,7 @@ class Generator:
         return cls(state=state, alg=alg)
 
     @classmethod
-    def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Generator:
+    def from_key_counter(cls, key: object, counter: Any, alg: Any) -> Generator:
         """A generator with this key that has made ``counter[0]`` draws."""
         return cls(state=_key_counter_state(key, counter), alg=alg)
 
@@ -133,7 +133,7 @@ class Generator:
         """Goes on as a generator made with ``from_seed(seed)`` begins."""
         return self.reset(_seed_state(seed))
 
-    def reset_from_key_counter(self, key: Any, counter: Any) -> Any:
+    def reset_from_key_counter(self, key: object, counter: Any) -> Any:
         """Goes on as a generator made with ``from_key_counter(key, counter)`` begins."""
         return self.reset(_key_counter_state(key, counter))
 
@@ -320,7 +320,7 @@ def _seed_state(seed: Any) -> Tensor | tuple[int, int, int]:
     return 0, 0, mix((6, as_seed(plain(seed, "seed"))))
 
 
-def _key_counter_state(key: Any, counter: Any) -> Any:
+def _key_counter_state(key: object, counter: Any) -> Any:
     key, counter = read(key), read(counter)
     if isinstance(key, SymbolicTensor) or isinstance(counter, SymbolicTensor):
         first = counter[0] if isinstance(counter, SymbolicTensor) else plain(counter, "counter")[0]

@@ -31,7 +31,7 @@ from situs._src.runtime.eager.tensor import EagerTensor
 _sources: dict[int, tuple[Callable[[], Any], Any, Any]] = {}  # by tensor: a reference to it, its variable, the index
 
 
-def part_of(variable: Any, key: Any) -> Tensor:
+def part_of(variable: Any, key: object) -> Tensor:
     """Returns ``variable[key]``, a tensor that can be assigned to unless the key is a mask."""
     part = getitem(variable, key)
     if type(key) is int or not is_mask(key):
@@ -62,7 +62,7 @@ def _assign(tensor: Tensor) -> Any:
 Tensor.assign = property(_assign)  # type: ignore[attr-defined]
 
 
-def _assign_part(variable: Any, key: Any, value: ArrayLike, name: str | None = None) -> Any:
+def _assign_part(variable: Any, key: object, value: ArrayLike, name: str | None = None) -> Any:
     """Puts a value in the place of a part of a variable, and returns what assignments return."""
     begin, end, strides, masks = entries(key)
     return variable._update(assign_part, (begin, end, strides, value), masks, name)

@@ -434,7 +434,7 @@ def _name(tensor: Any) -> str:
     return tensor.name  # type: ignore[no-any-return]
 
 
-def _is_function(value: Any) -> bool:
+def _is_function(value: object) -> bool:
     return callable(value) and not isinstance(value, (Tensor, RefVariable, Variable))
 
 

@@ -245,25 +245,25 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
 
 
 @export(v1="add_to_collection", as_is=True)
-def add_to_collection(name: Any, value: Any) -> None:
+def add_to_collection(name: Any, value: object) -> None:
     """Appends a value to a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 @export(v1="add_to_collections", as_is=True)
-def add_to_collections(names: Any, value: Any) -> None:
+def add_to_collections(names: Any, value: object) -> None:
     """Appends a value to several collections of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 @export(v1="get_collection", as_is=True)
-def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+def get_collection(key: object, scope: str | None = None) -> list[Any]:
     """A copy of a collection of the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
 @export(v1="get_collection_ref", as_is=True)
-def get_collection_ref(key: Any) -> list[Any]:
+def get_collection_ref(key: object) -> list[Any]:
     """A collection of the default graph itself."""
     return get_default_graph().get_collection_ref(key)
 
@@ -318,6 +318,6 @@ def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:
     return found
 
 
-def as_graph_element(obj: Any) -> SymbolicTensor | Operation:
+def as_graph_element(obj: object) -> SymbolicTensor | Operation:
     """The tensor or operation of the default graph that `obj` is, names or stands for."""
     return get_default_graph().as_graph_element(obj)  # type: ignore[no-any-return]

@@ -139,7 +139,7 @@ def _attention_gradient(
 @export("nn.dot_product_attention")
 def dot_product_attention(
     query: ArrayLike,
-    key: Any,
+    key: object,
     value: ArrayLike,
     bias: ArrayLike | None = None,
     mask: ArrayLike | None = None,

@@ -64,12 +64,12 @@ def multiplications(node: Operation) -> int | None:
 # What the program passed.
 
 
-def rank_of(value: Any) -> int | None:
+def rank_of(value: object) -> int | None:
     """The rank of a tensor, or of anything that can become one; None if it is unknown."""
     return shape_of(value).rank
 
 
-def shape_of(value: Any) -> TensorShape:
+def shape_of(value: object) -> TensorShape:
     """The shape of a tensor, or of anything that can become one, as far as it is known."""
     shape = getattr(value, "shape", None)
     return TensorShape(to_array(value)[0].shape if shape is None else shape)
@@ -93,7 +93,7 @@ def format_of(data_format: str | None, n: int) -> str:
     )
 
 
-def vector(value: Any, n: int, data_format: str, name: str) -> tuple[int, ...]:
+def vector(value: object, n: int, data_format: str, name: str) -> tuple[int, ...]:
     """Strides, dilations or window sizes as one entry per dimension of the input.
 
     Args:
@@ -117,7 +117,7 @@ def vector(value: Any, n: int, data_format: str, name: str) -> tuple[int, ...]:
     return (1, 1, *entries) if data_format[1] == "C" else (1, *entries, 1)
 
 
-def _entries(value: Any, name: str) -> tuple[int, ...]:
+def _entries(value: object, name: str) -> tuple[int, ...]:
     if value is None:
         return (1,)
     if type(value) is int:

@@ -80,7 +80,7 @@ class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if key in self._seen:
             return
 
-        def let_go(gone: Any) -> None:
+        def let_go(gone: object) -> None:
             self._held -= size
             self._seen.pop(key, None)
 
@@ -129,7 +129,7 @@ def _without_elements(value: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=_NOWHERE)
 
 
-def _tensors(item: Any) -> Iterator[torch.Tensor]:
+def _tensors(item: object) -> Iterator[torch.Tensor]:
     """Every tensor in nested lists, tuples and dictionaries."""
     if isinstance(item, torch.Tensor):
         yield item
@@ -140,7 +140,7 @@ def _tensors(item: Any) -> Iterator[torch.Tensor]:
         yield from _tensors(list(item.values()))
 
 
-def _mapped(item: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+def _mapped(item: object, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     if isinstance(item, torch.Tensor):
         return function(item)
     if isinstance(item, (list, tuple)):

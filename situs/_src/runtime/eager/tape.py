@@ -153,7 +153,7 @@ def _tensors(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[An
     return inputs if _are_tensors(op, inputs) else bind(op, inputs, op.complete_attrs(attrs)).inputs
 
 
-def _read(item: Any) -> list[Tensor] | Tensor:
+def _read(item: object) -> list[Tensor] | Tensor:
     return [read(each) for each in item] if type(item) is list else read(item)
 
 

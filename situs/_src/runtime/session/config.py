@@ -41,7 +41,7 @@ class SessionConfig:
     adds_shapes: bool
 
 
-def read_config(config: Any) -> SessionConfig:
+def read_config(config: object) -> SessionConfig:
     """Applies a ``ConfigProto`` to the process as far as it can be, and gives the session its part.
 
     Raises:

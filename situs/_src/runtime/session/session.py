@@ -113,7 +113,7 @@ class BaseSession:
 
     # Running.
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Computes what is fetched, and nothing that it does not need.
 
         Args:
@@ -137,7 +137,7 @@ class BaseSession:
         values = prepared.values(feed_dict.values()) if feed_dict else ()
         return self._run(prepared, values, state, options, run_metadata)
 
-    def _find(self, fetches: Any, feed_dict: Mapping[Any, Any]) -> Prepared | None:
+    def _find(self, fetches: object, feed_dict: Mapping[Any, Any]) -> Prepared | None:
         """What was prepared for these fetches and feeds before; None if there is nothing."""
         kind = type(fetches)
         try:
@@ -147,7 +147,7 @@ class BaseSession:
             return None
         return None if self._graph.restricted else found  # what may be fed and fetched is asked anew
 
-    def _prepare(self, structure: Any, feed_dict: Mapping[Any, Any]) -> Prepared:
+    def _prepare(self, structure: object, feed_dict: Mapping[Any, Any]) -> Prepared:
         if not len(self._graph):
             raise StateError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = feed_tensors(self._graph, feed_dict)
@@ -200,7 +200,7 @@ class BaseSession:
         return made  # type: ignore[no-any-return]
 
     def make_callable(
-        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+        self, fetches: object, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
         """A function that runs the same fetches each time, given the values of `feed_list` in order.
 
@@ -222,7 +222,7 @@ class BaseSession:
 
         return call
 
-    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> PartialRun:
+    def partial_run_setup(self, fetches: object, feeds: Any = None) -> PartialRun:
         """Begins a run in parts: what may be fetched and fed in `partial_run`, once each."""
         self._check_open()
         wanted = Fetches(self._graph, fetches)
@@ -231,7 +231,7 @@ class BaseSession:
         announced = feed_tensors(self._graph, as_list(feeds, "feeds"))
         return PartialRun(self._engine, Run(self._state), wanted.elements, announced)
 
-    def partial_run(self, handle: PartialRun, fetches: Any, feed_dict: Any = None) -> Any:
+    def partial_run(self, handle: PartialRun, fetches: object, feed_dict: Any = None) -> Any:
         """Goes on with a run in parts: operations that ran in an earlier part do not run again."""
         self._check_open()
         if not isinstance(handle, PartialRun):
@@ -358,7 +358,7 @@ class InteractiveSession(BaseSession):
             self._explicit = None
 
 
-def _for_a_prompt(config: Any) -> Any:
+def _for_a_prompt(config: object) -> Any:
     """The options of an interactive session; the program's own message is left as it is."""
     from situs._src.base.proto.config import ConfigProto  # here, because it loads protobuf
 
@@ -373,7 +373,7 @@ def _for_a_prompt(config: Any) -> Any:
     return chosen
 
 
-def _check_target(target: Any) -> None:
+def _check_target(target: object) -> None:
     if not isinstance(target, (str, bytes)):
         raise DTypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
     if target not in ("", "local", b"", b"local"):
@@ -382,7 +382,7 @@ def _check_target(target: Any) -> None:
         )
 
 
-def as_list(given: Any, name: str) -> Sequence[Any]:
+def as_list(given: object, name: str) -> Sequence[Any]:
     """What was given as several things: none for None, one for a single tensor or name.
 
     Raises:
@@ -403,7 +403,7 @@ def _check_fetchable(tensors: Sequence[SymbolicTensor]) -> None:
             raise ArgumentError(f"{tensor!r} stands for something the session holds, and has no value to fetch.")
 
 
-def _checked(value: Any, kind: type, name: str) -> Any:
+def _checked(value: object, kind: type, name: str) -> Any:
     if value is not None and not isinstance(value, kind):
         raise DTypeError(f'Argument `{name}` must be a tf.{kind.__name__}, but got "{type(value).__name__}"')
     return value

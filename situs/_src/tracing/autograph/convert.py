@@ -80,7 +80,7 @@ def is_converted(function: Any) -> bool:
 
 
 @export("autograph.to_graph", v1=())
-def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Any:
+def to_graph(entity: object, recursive: bool = True, experimental_optional_features: Any = None) -> Any:
     """The converted function; unlike in `convert`, not to be able to convert is an error.
 
     Raises:
@@ -96,7 +96,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
 
 
 @export("autograph.to_code", v1=())
-def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+def to_code(entity: object, recursive: bool = True, experimental_optional_features: Any = None) -> str:
     """The source of the converted function.
 
     Raises:

@@ -162,7 +162,7 @@ def _as_lengths(lengths: ArrayLike, like: Any) -> Tensor:
     return identity(tensor, name="sequence_length")
 
 
-def _first_state(cell: Any, given: Any, batch: Any, dtype: Any) -> Any:
+def _first_state(cell: Any, given: object, batch: Any, dtype: Any) -> Any:
     if given is not None:
         return pack_like(given, [convert_to_tensor(leaf) for leaf in flatten(given)])
     if dtype is None:
@@ -384,7 +384,7 @@ def raw_rnn(
         return pack_like(zero, kept), state, None if loop_state is None else last
 
 
-def _zero_emits(cell: Any, form: Any, batch: Any, dtype: DTypeLike) -> Any:
+def _zero_emits(cell: Any, form: object, batch: Any, dtype: DTypeLike) -> Any:
     """Zeros in the form of what `raw_rnn` keeps of a step."""
     if form is None:
         return zero_tensors(cell.output_size, batch, dtype)

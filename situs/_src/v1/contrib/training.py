@@ -50,7 +50,7 @@ class HParams:
             del self._values[name]
             object.__delattr__(self, name)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """A setting, or `default` if there is none of the name."""
         return self._values.get(key, default)
 

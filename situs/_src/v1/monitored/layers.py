@@ -32,7 +32,7 @@ class HookedSession:
         self._hooks = hooks
         self._should_stop = False
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """The values of `fetches`; the hooks get those of theirs."""
         if self._should_stop:
             raise StateError("Run called even after should_stop requested.")

@@ -72,7 +72,7 @@ class Scaffold:
         as_saver(saver)
         source = copy_from_scaffold
 
-        def chosen(given: Any, attribute: str) -> Any:
+        def chosen(given: object, attribute: str) -> Any:
             return getattr(source, attribute) if given is None and source is not None else given
 
         self._init_fn = chosen(init_fn, "_init_fn")
@@ -189,7 +189,7 @@ class Scaffold:
             return group(local_variables_initializer(), tables_initializer())
 
 
-def _found(given: Any, name: str, key: str, make: Callable[[], Any]) -> Any:
+def _found(given: object, name: str, key: str, make: Callable[[], Any]) -> Any:
     return Scaffold.get_or_default(name, key, make) if given is None else given
 
 

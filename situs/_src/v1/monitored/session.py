@@ -88,7 +88,7 @@ class _BaseMonitoredSession:
     # Running.
 
     def run(
-        self, fetches: Any, feed_dict: FeedDict | None = None, options: Any = None, run_metadata: Any = None
+        self, fetches: object, feed_dict: FeedDict | None = None, options: Any = None, run_metadata: Any = None
     ) -> Any:
         """Runs as ``Session.run`` does, together with what the hooks ask for.
 

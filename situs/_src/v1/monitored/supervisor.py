@@ -459,7 +459,7 @@ class Supervisor:
     SummaryComputed = summary_computed
 
 
-def _chosen(given: Any, key: str, make: Callable[[], Any]) -> Any:
+def _chosen(given: object, key: str, make: Callable[[], Any]) -> Any:
     """What was given; else the first of a collection of the default graph; else a new one, which is collected."""
     if given is not Supervisor.USE_DEFAULT:
         return given

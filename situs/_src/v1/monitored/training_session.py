@@ -100,7 +100,7 @@ def _period(steps: Any, secs: Any, default: tuple[int | None, float | None]) -> 
     return _positive(steps), _positive(secs)
 
 
-def _positive(number: Any) -> Any:
+def _positive(number: object) -> Any:
     """A number above zero; None for those that mean never."""
     if number is USE_DEFAULT or number is None:
         return None

@@ -313,7 +313,7 @@ def _sorted_keys(source: dict[Any, Any]) -> list[Any]:
         raise DTypeError(f"The keys of a dictionary of tensors must be comparable, got {list(source)}.") from None
 
 
-def _as_tensors(source: Any, what: str) -> list[Any]:
+def _as_tensors(source: object, what: str) -> list[Any]:
     if isinstance(source, dict):
         listed = [source[key] for key in _sorted_keys(source)]
     elif is_tensor(source) or not isinstance(source, (list, tuple)):
