@@ -183,7 +183,7 @@ class Checkpoint(Trackable):
         self._now_or_beside(write_and_note, options)
         return path
 
-    def write(self, file_prefix: PathLike, options: CheckpointOptions | None = None) -> Any:
+    def write(self, file_prefix: PathLike, options: CheckpointOptions | None = None) -> Tensor | str:
         """Saves everything under a name as it is, and tells nobody.
 
         In a ``tf.function`` this is an operation: each run writes the values that the variables have then.
@@ -304,7 +304,7 @@ class CheckpointV1(Checkpoint):
 
     def write(  # type: ignore[override]
         self, file_prefix: PathLike, session: Any = None, options: CheckpointOptions | None = None
-    ) -> Any:
+    ) -> Tensor | str:
         """Saves everything under a name as it is, and tells nobody.
 
         Args:

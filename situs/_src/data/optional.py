@@ -241,7 +241,7 @@ class OptionalSpec(TypeSpec):
         """Whether all optionals of this kind are of the other."""
         return isinstance(other, OptionalSpec) and (other._spec is None or super().is_subtype_of(other))
 
-    def most_specific_common_supertype(self, others: Any) -> Any:
+    def most_specific_common_supertype(self, others: Any) -> OptionalSpec | TypeSpec | None:
         """The narrowest kind that all of these are of; one that is not known yet is that of the others."""
         known = [spec for spec in (self, *others) if not isinstance(spec, OptionalSpec) or spec._spec is not None]
         if len(known) <= 1:

@@ -88,7 +88,7 @@ class GFile:
     def __iter__(self) -> Iterator[Any]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> str | bytes:
         line = self.readline()
         if not line:
             raise StopIteration

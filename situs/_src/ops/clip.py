@@ -24,7 +24,9 @@ from situs._src.ops.slices import IndexedSlices
 
 
 @export("clip_by_norm")
-def clip_by_norm(t: ArrayLike, clip_norm: ArrayLike, axes: AxisLike | None = None, name: str | None = None) -> Any:
+def clip_by_norm(
+    t: ArrayLike, clip_norm: ArrayLike, axes: AxisLike | None = None, name: str | None = None
+) -> IndexedSlices | Tensor:
     """Scales a tensor down to a Euclidean norm; one that is within it stays as it is.
 
     Args:
@@ -84,7 +86,7 @@ def clip_by_global_norm(
         return [None if t is None else _scaled(t, scale) for t in tensors], norm
 
 
-def _scaled(t: ArrayLike, scale: Tensor) -> Any:
+def _scaled(t: ArrayLike, scale: Tensor) -> IndexedSlices | Tensor:
     values = convert_to_tensor(values_of(t))
     return _like(t, multiply(values, cast(scale, values.dtype)))
 

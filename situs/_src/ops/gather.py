@@ -441,7 +441,7 @@ def _select_v2_strings(condition: torch.Tensor, t: KernelValue, e: KernelValue) 
 
 @_select.kernel(CPU)
 @_select.kernel(GPU, T=FIXED)
-def _select_kernel(condition: torch.Tensor, t: Any, e: Any) -> Any:
+def _select_kernel(condition: torch.Tensor, t: Any, e: Any) -> np.ndarray[Any, Any] | torch.Tensor:
     _select_shape(TensorShape(condition.shape), TensorShape(t.shape), TensorShape(e.shape))
     if condition.ndim == 1:
         condition = condition.reshape([-1, *[1] * (t.ndim - 1)])
@@ -638,7 +638,7 @@ def _one_hot_strings(
     off_value: HostValue,
     axis: int,
     T: DType,  # noqa: N803
-) -> Any:
+) -> np.ndarray[Any, Any]:
     _check_scalars(on_value, off_value)
     on, off = to_array(on_value)[0], to_array(off_value)[0]
     return _select_v2_strings(_is_hot(indices, depth, axis), on, off)

@@ -402,7 +402,7 @@ def _known_size(value: Tensor, axis: AxisLike) -> int | None:
 
 @_split.kernel(CPU, lower=_known_split)
 @_split.kernel(GPU, T=FIXED, lower=_known_split)
-def _split_kernel(axis: HostValue, value: KernelValue, num_split: int) -> Any:
+def _split_kernel(axis: HostValue, value: KernelValue, num_split: int) -> list[Any] | tuple[torch.Tensor, ...]:
     place = _split_axis(axis, value.ndim)
     part, left = divmod(value.shape[place], num_split)
     if left:
@@ -412,7 +412,9 @@ def _split_kernel(axis: HostValue, value: KernelValue, num_split: int) -> Any:
 
 @_split_v.kernel(CPU, lower=_known_split_v)
 @_split_v.kernel(GPU, T=FIXED, lower=_known_split_v)
-def _split_v_kernel(value: KernelValue, size_splits: HostValue, axis: HostValue, num_split: int) -> Any:
+def _split_v_kernel(
+    value: KernelValue, size_splits: HostValue, axis: HostValue, num_split: int
+) -> list[Any] | tuple[torch.Tensor, ...]:
     place = _split_axis(axis, value.ndim, takes_a_list=True)
     return _cut(value, _split_sizes(value.shape[place], size_splits, num_split), place)
 
@@ -675,7 +677,7 @@ def _pad_v2_kernel(input: torch.Tensor, paddings: HostValue, constant_values: to
 
 
 @_pad.kernel(CPU, T=STRING)
-def _pad_strings(input: KernelValue, paddings: HostValue) -> Any:
+def _pad_strings(input: KernelValue, paddings: HostValue) -> np.ndarray[Any, Any]:
     return _pad_v2_strings(input, paddings, np.array(b"", object))
 
 

@@ -124,7 +124,7 @@ def parse_example(
 @export(v1=("parse_single_example", "io.parse_single_example"))
 def parse_single_example_v1(
     serialized: ArrayLike, features: ArrayLike, name: str | None = None, example_names: ArrayLike | None = None
-) -> Any:
+) -> dict[Any, Any]:
     """The features of one record, with TensorFlow 1's order of arguments."""
     return parse_single_example(serialized, features, example_names, name)
 
@@ -132,7 +132,7 @@ def parse_single_example_v1(
 @export(v1=("parse_example", "io.parse_example"))
 def parse_example_v1(
     serialized: ArrayLike, features: ArrayLike, name: str | None = None, example_names: ArrayLike | None = None
-) -> Any:
+) -> dict[Any, Any]:
     """The features of records, with TensorFlow 1's order of arguments."""
     return parse_example(serialized, features, example_names, name)
 

@@ -51,7 +51,9 @@ def _place(rank: int, axis: Any) -> int:
 
 
 @unique.kernel(CPU)
-def _unique_kernel(x: KernelValue, axis: HostValue, *, out_idx: DType) -> Any:
+def _unique_kernel(
+    x: KernelValue, axis: HostValue, *, out_idx: DType
+) -> tuple[torch.Tensor | np.ndarray[Any, Any], torch.Tensor]:
     return _unique_with_counts_kernel(x, axis, out_idx=out_idx)[:2]
 
 

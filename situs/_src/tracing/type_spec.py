@@ -76,7 +76,7 @@ class TypeSpec:
                 return None
         return type(self)(*parts)
 
-    def most_specific_compatible_type(self, other: object) -> Any:
+    def most_specific_compatible_type(self, other: object) -> TypeSpec:
         """The narrowest kind that this and another one are of.
 
         Raises:

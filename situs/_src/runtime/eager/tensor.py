@@ -78,7 +78,7 @@ class EagerTensor(Tensor):
 
     # Its value.
 
-    def numpy(self) -> Any:
+    def numpy(self) -> np.ndarray[Any, Any]:
         """A copy of the value as a NumPy array; a NumPy scalar, or bytes, for a scalar."""
         return to_client(self._value)
 

@@ -224,7 +224,9 @@ class _LSTM(LayerRNNCell):
         entering, candidate, kept, leaving = split(_linear([inputs, h], self._kernel, self._bias), 4, axis=1)
         return self._output(c, entering, candidate, kept + self._forget_bias, leaving)
 
-    def _output(self, c: Any, entering: Any, candidate: Any, kept: Any, leaving: Any) -> Any:
+    def _output(
+        self, c: Any, entering: Any, candidate: Any, kept: Any, leaving: Any
+    ) -> tuple[Any | Tensor, LSTMStateTuple | Tensor]:
         """The output and the next state, of the gates before their functions."""
         carried = c * sigmoid(kept) + sigmoid(entering) * self._activation(candidate)
         output = self._activation(carried) * sigmoid(leaving)
@@ -238,7 +240,7 @@ class _LSTM(LayerRNNCell):
         kind = type(self)
         return kind.call is _LSTM.call and kind.__call__ is LayerRNNCell.__call__ and not self._is_special()
 
-    def _all_steps(self, rows: Any, state: Any, lengths: Any) -> Any:
+    def _all_steps(self, rows: Any, state: Any, lengths: Any) -> tuple[Tensor, LSTMStateTuple | Tensor]:
         """All steps as one op. Steps after an example's end keep what is carried, and let nothing out."""
         c, h = self.parted(state)
         size, units = rows.shape[2], self._num_units

@@ -128,7 +128,7 @@ def _chosen(ended: Any, old: Any, new: Any) -> Tensor:
     return where(ended, old, new)
 
 
-def _steps_first(value: ArrayLike, time_major: bool) -> Any:
+def _steps_first(value: ArrayLike, time_major: bool) -> Tensor:
     tensor = convert_to_tensor(value)
     if tensor.shape.rank is None or tensor.shape.rank < 3 or not tensor.shape[2:].is_fully_defined():
         raise ArgumentError(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from situs._src.base.errors import ArgumentError as _ArgumentError
+from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.context import name_scope as _name_scope
 from situs._src.ops.array import reshape as _reshape
@@ -29,7 +30,7 @@ def sequence_loss(
     average_across_batch: bool = True,
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The cross-entropy of sequences of classes, weighed.
 
     Args:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -190,7 +190,7 @@ class Supervisor:
         return self._init_op
 
     @property
-    def init_feed_dict(self) -> Any:
+    def init_feed_dict(self) -> Mapping[Any, Any] | None:
         """What is fed to `init_op`."""
         return self._init_feed_dict
 
