@@ -60,7 +60,9 @@ class GraphCall:
         self._state = state
         self._inputs = [*graph.arguments, *graph.captures.values()]
         self._variables = [variable for variable in captured_in(graph) if has_gradient(variable.dtype)]
-        self._held = _held_in(graph)
+        # The constants of a graph that are tensors of eager code, which a tape may watch.
+        values = {node.outputs[0]: node.attrs.get("value") for node in graph.get_operations() if node.type == "Const"}
+        self._held = {t: v for t, v in values.items() if isinstance(v, EagerTensor) and has_gradient(v.dtype)}
         self._backwards: dict[Any, _Backward] = {}
         self._engines: dict[Any, Engine] = {}
         self._programs: dict[Any, Any] = {}
@@ -171,12 +173,6 @@ class GraphCall:
                 self.graph, process.devices(), soft=options.current.soft, pool=pool, fixed=fixed
             )
         return self._engines[key]
-
-
-def _held_in(graph: FunctionGraph) -> dict[SymbolicTensor, EagerTensor]:
-    """The constants of a graph that are tensors of eager code, which a tape may watch."""
-    values = {node.outputs[0]: node.attrs.get("value") for node in graph.get_operations() if node.type == "Const"}
-    return {t: v for t, v in values.items() if isinstance(v, EagerTensor) and has_gradient(v.dtype)}
 
 
 class _BackwardGraph(FunctionGraph):

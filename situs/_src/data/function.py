@@ -247,7 +247,12 @@ def _captured_value(tensor: SymbolicTensor, binding: Binding) -> Any:
         return cell
     if binding.state is None:
         raise InvalidArgumentError(f"The dataset uses the variable {variable.name!r}, and is iterated in no session.")
-    return binding.state.cell(variable.attrs["shared_name"], _not_there(variable.name))
+    name = variable.name
+
+    def refuse() -> Cell:
+        raise InvalidArgumentError(f"The dataset uses the variable {name!r}, which has not been initialized.")
+
+    return binding.state.cell(variable.attrs["shared_name"], refuse)
 
 
 def _root(tensor: SymbolicTensor) -> SymbolicTensor:
@@ -258,13 +263,6 @@ def _root(tensor: SymbolicTensor) -> SymbolicTensor:
             break
         tensor = outside[0]
     return tensor
-
-
-def _not_there(name: str) -> Callable[[], Cell]:
-    def refuse() -> Cell:
-        raise InvalidArgumentError(f"The dataset uses the variable {name!r}, which has not been initialized.")
-
-    return refuse
 
 
 class _Borrowed(State):

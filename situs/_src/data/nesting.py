@@ -81,17 +81,13 @@ class Nesting(DatasetV2):
         return function
 
 
-def _inner_spec(function: ElementFunction) -> Any:
-    leaf = function.spec.leaves[0]
-    assert isinstance(leaf, DatasetSpec)
-    return leaf.spec
-
-
 class _Flattened(Computed):
     """The elements of the datasets that a function returns."""
 
     def __init__(self, input: Node, function: ElementFunction, *depends_on: Any) -> None:
-        super().__init__(input, function, _inner_spec(function), *depends_on)
+        leaf = function.spec.leaves[0]
+        assert isinstance(leaf, DatasetSpec)
+        super().__init__(input, function, leaf.spec, *depends_on)
         self.where = function.returned[0].where if function.returned else None
 
     def _open(self, binding: Binding) -> Callable[[Any], Any]:

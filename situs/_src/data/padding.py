@@ -65,7 +65,10 @@ class Padding(DatasetV2):
         if _has_none(spec.form):
             raise DTypeError(f"`padded_batch` pads tensors; there is None in the elements here, {spec.structure!r}.")
         sizes = _sizes(spec, padded_shapes)
-        fills = _fills(spec, padding_values)
+        # What to pad each component with.
+        alone = padding_values is None or not isinstance(padding_values, (tuple, Mapping))
+        each = [padding_values] * len(spec.leaves) if alone else _matched_fills(spec.form, padding_values)
+        fills = [_fill(value, leaf.dtype) for value, leaf in zip(each, spec.leaves, strict=True)]
         size, drops = as_number(batch_size, "batch_size"), as_bool(drop_remainder, "drop_remainder")
         return self._of(PaddedBatch(self._node, size, drops, sizes, fills))
 
@@ -128,13 +131,6 @@ def _open(wanted: object) -> Any:
     if isinstance(value, (TensorShape, type(None))) or not hasattr(value, "__iter__"):
         return value
     return [None if size == -1 else size for size in value]
-
-
-def _fills(spec: Spec, values: Any) -> list[Any]:
-    """What to pad each component with."""
-    alone = values is None or not isinstance(values, (tuple, Mapping))
-    each = [values] * len(spec.leaves) if alone else _matched_fills(spec.form, values)
-    return [_fill(value, leaf.dtype) for value, leaf in zip(each, spec.leaves, strict=True)]
 
 
 def _matched_fills(form: object, values: Any) -> list[Any]:

@@ -40,7 +40,6 @@ from situs._src.runtime.eager.bridge import host
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.execute import decide
 from situs._src.runtime.eager.tensor import EagerTensor
-from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run.offload import Moved, moved
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.swap import switch
@@ -98,7 +97,9 @@ def _in_session(session: BaseSession, fetches: object, feed_dict: Any) -> Memory
     session._check_open()
     given = flattened(as_mapping(feed_dict))
     prepared = session._prepare(fetches, given)
-    missing = _unfed(prepared.program.plan)
+    # The placeholders that a run would miss.
+    made = prepared.program.plan
+    missing = [c.node.outputs[0] for c in made.calls if c.node is not None and c.node.type == "Placeholder"]
     if missing:
         given = {**given, **{tensor: tensor.shape for tensor in missing}}
         prepared = session._prepare(fetches, given)
@@ -106,11 +107,6 @@ def _in_session(session: BaseSession, fetches: object, feed_dict: Any) -> Memory
     program = prepared.program
     constants, cells = session._engine.constants, session._state._cells
     return _planned(program, fed, constants, cells)
-
-
-def _unfed(made: Plan) -> list[SymbolicTensor]:
-    """The placeholders that a run would miss."""
-    return [c.node.outputs[0] for c in made.calls if c.node is not None and c.node.type == "Placeholder"]
 
 
 def _of_function(function: ConcreteFunction, feed_dict: Any) -> MemoryPlan:

@@ -154,21 +154,17 @@ def _constant_of_tensor(value: Tensor, wanted: DType | None, shape: Any) -> Tens
             f"Use tf.cast(tensor, {wanted!r})."
         )
     if shape is None or value.shape == TensorShape(shape):
-        return _identity_here(value)
+        # The tensor on the device that a constant of its dtype would be made on.
+        if isinstance(value, SymbolicTensor):
+            return value
+        assert isinstance(value, EagerTensor)
+        if here.graph is not None:
+            return symbolic_constant(here.graph, value, value.dtype)
+        return copy_to(value, _constant_place(value.dtype, "Const")[0].device)
     if isinstance(value, SymbolicTensor):
         raise DTypeError(f"tf.constant takes values, not the symbolic {value!r}. Use tf.reshape or tf.fill.")
     assert isinstance(value, EagerTensor)
     return constant(value.numpy(), value.dtype, shape)
-
-
-def _identity_here(value: Tensor) -> Tensor:
-    """The tensor on the device that a constant of its dtype would be made on."""
-    if isinstance(value, SymbolicTensor):
-        return value
-    assert isinstance(value, EagerTensor)
-    if here.graph is not None:
-        return symbolic_constant(here.graph, value, value.dtype)
-    return copy_to(value, _constant_place(value.dtype, "Const")[0].device)
 
 
 def _constant_place(dtype: DType, name: str) -> tuple[Place, Assignment]:

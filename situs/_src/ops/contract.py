@@ -254,7 +254,10 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: ArrayLike, name: str | None = "T
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     if a.shape.rank is None or b.shape.rank is None or not is_plain(axes):
         with Composed(name, "Tensordot") as last:
-            return _tensordot_later(a, b, axes, last)
+            axes_a, axes_b = _axes_later(axes, rank(a), rank(b))
+            rows, kept_a = _as_matrix(a, axes_a, contracted_last=True)
+            columns, kept_b = _as_matrix(b, axes_b, contracted_last=False)
+            return reshape(matmul(rows, columns), concat([kept_a, kept_b], 0), last)
     axes = tuple(plain(each, "axes") for each in axes) if isinstance(axes, (list, tuple)) else plain(axes, "axes")
     pairs = _axis_pairs(axes, a.shape.rank, b.shape.rank)
     return _einsum([a, b], equation=_tensordot_equation(a.shape.rank, b.shape.rank, pairs), name=name)
@@ -301,13 +304,6 @@ def _positions(axes: ArrayLike, rank: int) -> list[int]:
 
 
 # The same where the ranks or the axes are not known before the graph runs: a product of matrices.
-
-
-def _tensordot_later(a: Tensor, b: Tensor, axes: ArrayLike, name: str | None) -> Tensor:
-    axes_a, axes_b = _axes_later(axes, rank(a), rank(b))
-    rows, kept_a = _as_matrix(a, axes_a, contracted_last=True)
-    columns, kept_b = _as_matrix(b, axes_b, contracted_last=False)
-    return reshape(matmul(rows, columns), concat([kept_a, kept_b], 0), name)
 
 
 def _axes_later(axes: ArrayLike, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tensor]:

@@ -91,15 +91,11 @@ def _scan_kernel(scan: Scan, start: float) -> Callable[..., torch.Tensor]:
         dim = _scan_axis(axis, x.ndim)
         result = scan(x.flip(dim) if reverse else x, dim)
         if exclusive and x.numel():
-            result = _shifted(result, dim, start)
+            first = torch.full_like(result.narrow(dim, 0, 1), start)
+            result = torch.cat([first, result.narrow(dim, 0, result.shape[dim] - 1)], dim)
         return result.flip(dim) if reverse else result
 
     return kernel
-
-
-def _shifted(x: torch.Tensor, dim: int, start: float) -> torch.Tensor:
-    first = torch.full_like(x.narrow(dim, 0, 1), start)
-    return torch.cat([first, x.narrow(dim, 0, x.shape[dim] - 1)], dim)
 
 
 def _scan_by_numpy(function: Callable[..., Any]) -> Scan:

@@ -49,10 +49,6 @@ def _length(rows: int, columns: int, k: int) -> int:
     return min(rows + min(k, 0), columns - max(k, 0))
 
 
-def _longest(rows: int, columns: int, low: int, high: int) -> int:
-    return min(rows + min(high, 0), columns - max(low, 0))
-
-
 def _check_band(rows: int, columns: int, low: int, high: int) -> None:
     for word, k in (("lower", low), ("upper", high)):
         if k != 0 and not -rows < k < columns:
@@ -214,7 +210,7 @@ def _diag_part_shape(input: TensorShape, k: HostValue, padding_value: HostValue,
     if rows is None or columns is None:
         return input[:-2] + several + [None]
     _check_band(rows, columns, low, high)
-    return input[:-2] + several + [_longest(rows, columns, low, high)]
+    return input[:-2] + several + [min(rows + min(high, 0), columns - max(low, 0))]
 
 
 @_diag_part.kernel(CPU, GPU)

@@ -119,21 +119,17 @@ def _of_channels(pixels: Array, channels: int) -> Array:
     alpha = pixels[:, :, -1:] if have in (2, 4) else full
     colors = pixels[:, :, :3] if have > 2 else pixels[:, :, :1]
     if channels == 1:
-        return _gray(colors)
+        if colors.shape[2] == 1:
+            return colors
+        even = (colors == colors[:, :, :1]).all(2, keepdims=True)
+        mixed = (colors.astype(np.int64) @ _GRAY + 16384 * (colors.dtype.itemsize - 1)) >> 15
+        return np.where(even, colors[:, :, :1], mixed[:, :, None]).astype(colors.dtype)
     if colors.shape[2] == 1:
         colors = np.repeat(colors, 3, axis=2)
     return colors if channels == 3 else np.concatenate([colors, alpha], axis=2)
 
 
 _GRAY = np.array([9797, 19234, 3737])  # parts of 32768, as libpng takes them
-
-
-def _gray(colors: Array) -> Array:
-    if colors.shape[2] == 1:
-        return colors
-    even = (colors == colors[:, :, :1]).all(2, keepdims=True)
-    mixed = (colors.astype(np.int64) @ _GRAY + 16384 * (colors.dtype.itemsize - 1)) >> 15
-    return np.where(even, colors[:, :, :1], mixed[:, :, None]).astype(colors.dtype)
 
 
 def _of_dtype(pixels: Array, dtype: DType) -> Array:

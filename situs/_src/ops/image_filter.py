@@ -96,23 +96,20 @@ def _bicubic(before: int, after: int, align_corners: bool, half_pixel_centers: b
     return _normalised(weights) if half_pixel_centers else weights
 
 
-def _area(before: int, after: int, align_corners: bool) -> Array:
-    scale = (before - 1) / (after - 1) if align_corners and after > 1 else before / after
-    start = (np.arange(after) * scale)[:, None]
-    weights = np.zeros((after, before))
-    for pixel in range(before + int(np.ceil(scale)) + 1):  # what lies behind the last pixel counts as it
-        part = np.clip(np.minimum(pixel + 1, start + scale) - np.maximum(pixel, start), 0, None)
-        weights[:, min(pixel, before - 1)] += part[:, 0]
-    return weights / scale
-
-
 @lru_cache(maxsize=64)
 def _weights(before: int, after: int, where: torch.device, kind: str, **ways: bool) -> torch.Tensor:
     """The weights of the pixels along an axis, in each of the new ones."""
     if kind == "bicubic":
         made = _bicubic(before, after, ways["align_corners"], ways["half_pixel_centers"])
     elif kind == "area":
-        made = _area(before, after, ways["align_corners"])
+        align_corners = ways["align_corners"]
+        scale = (before - 1) / (after - 1) if align_corners and after > 1 else before / after
+        start = (np.arange(after) * scale)[:, None]
+        weights = np.zeros((after, before))
+        for pixel in range(before + int(np.ceil(scale)) + 1):  # what lies behind the last pixel counts as it
+            part = np.clip(np.minimum(pixel + 1, start + scale) - np.maximum(pixel, start), 0, None)
+            weights[:, min(pixel, before - 1)] += part[:, 0]
+        made = weights / scale
     else:
         made = _by_distance(before, after, kind, ways["antialias"])
     return torch.from_numpy(made.astype(np.float32)).to(where)

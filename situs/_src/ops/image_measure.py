@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -89,7 +88,10 @@ def ssim(
         channels = x.shape[-1]
         if channels is None:
             raise ArgumentError("ssim needs images whose number of channels is known.")
-        window = constant(np.repeat(_gaussian(filter_size, filter_sigma)[:, :, None, None], channels, 2), dt.float32)
+        # The weights of a window, which fall from its middle and sum to 1.
+        places = np.square(np.arange(filter_size, dtype=np.float64) - (filter_size - 1) / 2)
+        falling = np.exp(-0.5 * (places[:, None] + places) / (filter_sigma * filter_sigma))
+        window = constant(np.repeat((falling / falling.sum())[:, :, None, None], channels, 2), dt.float32)
 
         def around(values: Tensor) -> Tensor:
             batch = reshape(values, concat([[-1], shape_of(values)[-3:]], 0))
@@ -103,13 +105,6 @@ def ssim(
         both, each = around(x * y) * 2.0, around(square(x) + square(y))
         alike = brightness * ((both - product + second) / (each - squares + second))
         return reduce_mean(alike, -1) if return_index_map else reduce_mean(reduce_mean(alike, [-3, -2]), -1)
-
-
-def _gaussian(size: int, sigma: float) -> Any:
-    """The weights of a window, which fall from its middle and sum to 1."""
-    places = np.square(np.arange(size, dtype=np.float64) - (size - 1) / 2)
-    falling = np.exp(-0.5 * (places[:, None] + places) / (sigma * sigma))
-    return falling / falling.sum()
 
 
 @export("image.total_variation")

@@ -195,7 +195,9 @@ def _matmul_kernel(
         except RuntimeError:
             if b.ndim == 2:
                 raise
-    return _batched(a, b)
+    if a.ndim < 2 or b.ndim < 2:
+        raise ValueError("matmul takes matrices")  # the shape rule says it better
+    return torch.matmul(a, b)
 
 
 def _add_product(
@@ -222,12 +224,6 @@ def _turned(x: torch.Tensor, adjoint: bool) -> torch.Tensor:
     if x.ndim < 2:
         raise ValueError("matmul takes matrices")  # the shape rule says it better
     return x.mH if adjoint else x.mT
-
-
-def _batched(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    if a.ndim < 2 or b.ndim < 2:
-        raise ValueError("matmul takes matrices")  # the shape rule says it better
-    return torch.matmul(a, b)
 
 
 @_matmul.gradient

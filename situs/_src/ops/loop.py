@@ -401,7 +401,8 @@ def _settled(
         kinds = list(zip(dtypes, shapes, strict=True))
         test = Inner(graph, functions[0], kinds, form)
         test.finish()
-        _check_test(test)
+        if test.form is not LEAF or not test.kinds[0][0].is_bool:
+            raise DTypeError(f"The condition of a while_loop() must return a boolean scalar, got {test.made!r}.")
         step = Inner(graph, functions[1], kinds, form)
         step.finish(dtypes)
         _check_dtypes(start, step)
@@ -411,11 +412,6 @@ def _settled(
         if not settles:
             raise _changed(start, shapes, step)
         shapes = kept
-
-
-def _check_test(test: Inner) -> None:
-    if test.form is not LEAF or not test.kinds[0][0].is_bool:
-        raise DTypeError(f"The condition of a while_loop() must return a boolean scalar, got {test.made!r}.")
 
 
 def _check_dtypes(start: Sequence[SymbolicTensor], step: Inner) -> None:

@@ -103,7 +103,10 @@ def text_of(value: object, summarize: int, style: str) -> bytes:
 
 def _summary(array: Any, summarize: int, style: str, element: Callable[[Any], str]) -> str:
     if style == OLD:
-        return _old_summary(array, summarize, element)
+        # The first `summarize` elements; rows in brackets, but none around the whole.
+        limit = array.size if summarize < 0 else min(summarize, array.size)
+        text = _rows(np.atleast_1d(array), limit, element, outermost=True)
+        return text + ("..." if array.size > limit else "")
     return _bracketed(array, array.size if summarize < 0 else min(summarize, array.size), element)
 
 
@@ -116,13 +119,6 @@ def _bracketed(array: Any, ends: int, element: Callable[[Any], str], depth: int 
     last = [_bracketed(item, ends, element, depth + 1) for item in array[max(ends, len(array) - ends) :]]
     middle = ["..."] if len(array) > 2 * ends else []
     return "[" + gap.join(first) + "".join(gap + text for text in middle + last) + "]"
-
-
-def _old_summary(array: Any, summarize: int, element: Callable[[Any], str]) -> str:
-    """The first `summarize` elements; rows in brackets, but none around the whole."""
-    limit = array.size if summarize < 0 else min(summarize, array.size)
-    text = _rows(np.atleast_1d(array), limit, element, outermost=True)
-    return text + ("..." if array.size > limit else "")
 
 
 def _rows(array: Any, limit: int, element: Callable[[Any], str], outermost: bool = False) -> str:

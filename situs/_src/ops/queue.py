@@ -231,10 +231,15 @@ def _make(
     """The handle of a new queue: a tensor of the graph being built, or a buffer."""
     if not form.dtypes:
         raise ArgumentError("A queue needs at least one dtype: its elements have at least one component.")
+    number = as_int(capacity, "capacity")
+    if number > dt.int32.max:
+        raise ArgumentError(
+            f"The capacity of a queue is at most {dt.int32.max}, or negative for any number; got {number}."
+        )
     given = {
         "component_types": tuple(form.dtypes),
         "shapes": tuple(form.shapes or ()),
-        "capacity": _as_capacity(capacity),
+        "capacity": number,
         **(special or {}),
     }
     if here.graph is None:
@@ -242,15 +247,6 @@ def _make(
     unique = here.graph.claim_name(op_def, name)
     shared = "" if shared_name is None else as_word(shared_name, "shared_name")
     return add_queue(here.graph, op_def, {**given, "shared_name": shared, "node_name": unique}, f"{unique}/")
-
-
-def _as_capacity(capacity: Any) -> int:
-    number = as_int(capacity, "capacity")
-    if number > dt.int32.max:
-        raise ArgumentError(
-            f"The capacity of a queue is at most {dt.int32.max}, or negative for any number; got {number}."
-        )
-    return number
 
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]

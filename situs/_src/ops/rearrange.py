@@ -512,7 +512,14 @@ def required_space_to_batch_paddings(
     """
     with Composed(name, "required_space_to_batch_paddings"):
         if not is_plain([input_shape, block_shape, base_paddings]):
-            return _required_paddings_later(input_shape, block_shape, base_paddings)
+            # The same in a graph, where a size is not known before it runs.
+            sizes, blocks = convert_to_tensor(input_shape, "int32"), convert_to_tensor(block_shape, "int32")
+            low = high = zeros_like(blocks)
+            if base_paddings is not None:
+                base = convert_to_tensor(base_paddings, "int32")
+                low, high = base[:, 0], base[:, 1]
+            end = floormod(negative(add(add(sizes, low), high)), blocks)
+            return stack([low, add(high, end)], 1, "paddings"), stack([zeros_like(end), end], 1, "crops")
         paddings, crops = _required_paddings(input_shape, block_shape, base_paddings)
         if here.graph is None:
             return to_tensor(paddings, int32), to_tensor(crops, int32)
@@ -531,14 +538,3 @@ def _required_paddings(
     ends = [-(size + low + high) % block for size, block, (low, high) in zip(sizes, blocks, pairs, strict=True)]
     paddings = [[low, high + end] for (low, high), end in zip(pairs, ends, strict=True)]
     return paddings, [[0, end] for end in ends]
-
-
-def _required_paddings_later(input_shape: Any, block_shape: Any, base_paddings: Any) -> tuple[Tensor, Tensor]:
-    """The same in a graph, where a size is not known before it runs."""
-    sizes, blocks = convert_to_tensor(input_shape, "int32"), convert_to_tensor(block_shape, "int32")
-    low = high = zeros_like(blocks)
-    if base_paddings is not None:
-        base = convert_to_tensor(base_paddings, "int32")
-        low, high = base[:, 0], base[:, 1]
-    end = floormod(negative(add(add(sizes, low), high)), blocks)
-    return stack([low, add(high, end)], 1, "paddings"), stack([zeros_like(end), end], 1, "crops")

@@ -140,16 +140,12 @@ def _public(declared: Op, doc: str) -> ReduceFunction:
 
 def _reduced_shape(input: TensorShape, axis: HostValue, *, keep_dims: bool) -> TensorShape:
     if input.rank is None or axis is None:
-        return _shape_by_rank(input, axis, keep_dims)
+        # What is known while the rank or the axes are not.
+        if not keep_dims:
+            return SCALAR if axis == EVERY_AXIS else UNKNOWN
+        return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
     axes = reduction_axes(axis, input.rank)
     return TensorShape(1 if i in axes else dim for i, dim in enumerate(input) if keep_dims or i not in axes)
-
-
-def _shape_by_rank(input: TensorShape, axis: HostValue, keep_dims: bool) -> TensorShape:
-    """What is known while the rank or the axes are not."""
-    if not keep_dims:
-        return SCALAR if axis == EVERY_AXIS else UNKNOWN
-    return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
 
 
 def _kernel(reduce: Reduce, whole: Callable[[torch.Tensor], torch.Tensor] | None = None) -> Callable[..., torch.Tensor]:

@@ -70,12 +70,6 @@ def _as_array(value: torch.Tensor) -> np.ndarray[Any, Any]:
     return (value.view(torch.int16) if value.dtype is torch.bfloat16 else value.resolve_conj()).numpy()
 
 
-def _last_of_each(rows: torch.Tensor, count: int) -> torch.Tensor:
-    """For each of `count` rows, the place of the last index that names it, or -1."""
-    order = torch.arange(len(rows), device=rows.device)
-    return rows.new_full((count,), -1).scatter_reduce_(0, rows, order, "amax")
-
-
 def _replace(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
     output.index_copy_(0, rows, updates)
 
@@ -454,7 +448,10 @@ def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
     rows = torch.cat([each.reshape(-1) for each in indices]).to(torch.int64)
     if bool((rows < 0).any()):
         raise ArgumentError(f"indices must not be negative, got {int(rows.min())}")
-    last = _last_of_each(rows, int(rows.max()) + 1 if len(rows) else 0)
+    # For each of `count` rows, the place of the last index that names it, or -1.
+    count = int(rows.max()) + 1 if len(rows) else 0
+    order = torch.arange(len(rows), device=rows.device)
+    last = rows.new_full((count,), -1).scatter_reduce_(0, rows, order, "amax")
     inner = data[0].shape[indices[0].ndim :]
     parts = [part.reshape([index.numel(), *inner]) for index, part in zip(indices, data, strict=True)]
     if not isinstance(parts[0], torch.Tensor):

@@ -107,7 +107,12 @@ def _as_string_kernel(
     if scientific and shortest:
         raise ArgumentError("Cannot select both scientific and shortest notation")
     if not (input.is_floating_point() or input.is_complex()):
-        _check_whole_number_format(input, precision, scientific or shortest)
+        notation = scientific or shortest
+        kind = str(input.dtype).removeprefix("torch.")
+        if notation:
+            raise ArgumentError(f"scientific and shortest format not supported for datatype {kind}")
+        if precision >= 0:
+            raise ArgumentError(f"precision not supported for datatype {kind}")
     if input.dtype is torch.bool:
         return strings_of((b"true" if item else b"false" for item in input.ravel().tolist()), input.shape)
     letter = "e" if scientific else "g" if shortest else "f"
@@ -125,14 +130,6 @@ def _check_fill(fill: str) -> None:
 def _check_lengths(precision: int, width: int) -> None:
     if max(precision, width) > LONGEST:
         raise ArgumentError(f"precision {precision} and width {width} must not be more than {LONGEST}.")
-
-
-def _check_whole_number_format(input: torch.Tensor, precision: int, notation: bool) -> None:
-    kind = str(input.dtype).removeprefix("torch.")
-    if notation:
-        raise ArgumentError(f"scientific and shortest format not supported for datatype {kind}")
-    if precision >= 0:
-        raise ArgumentError(f"precision not supported for datatype {kind}")
 
 
 def _number_texts(input: torch.Tensor, fill: str, width: str, kind: str) -> list[bytes]:

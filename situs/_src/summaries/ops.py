@@ -98,20 +98,17 @@ def _histogram_kernel(tag: Array, values: torch.Tensor) -> Array:
 
 @image_summary.kernel(CPU)
 def _image_kernel(tag: Array, tensor: torch.Tensor, *, max_images: int) -> Array:
-    _check_pictures(tuple(tensor.shape))
+    shape = tuple(tensor.shape)
+    if len(shape) != 4 or shape[3] not in (1, 3, 4):
+        raise ArgumentError(f"Tensor must be 4-D with last dim 1, 3, or 4, not {brackets(shape)}")
+    if 0 in shape[1:]:
+        raise ArgumentError(f"input tensor must have non-zero dims. Found: {brackets(shape)}.")
     summary, images = new_summary(), to_numpy_value(tensor[:max_images])
     for number, image in enumerate(images):
         value = summary.value.add(tag=_numbered(f"{_text(tag)}/image", number, max_images))
         value.image.height, value.image.width, value.image.colorspace = image.shape
         value.image.encoded_image_string = encode_png(image if image.dtype == np.uint8 else as_pixels(image))
     return _made(summary)
-
-
-def _check_pictures(shape: tuple[int, ...]) -> None:
-    if len(shape) != 4 or shape[3] not in (1, 3, 4):
-        raise ArgumentError(f"Tensor must be 4-D with last dim 1, 3, or 4, not {brackets(shape)}")
-    if 0 in shape[1:]:
-        raise ArgumentError(f"input tensor must have non-zero dims. Found: {brackets(shape)}.")
 
 
 def _numbered(tag: str, number: int, most: int) -> str:

@@ -97,7 +97,9 @@ def _write(tag: str, tensor: Any, step: Any, metadata: Any) -> Tensor:
     writer = state.writer
     if writer is None:
         return constant(False)
-    attrs: dict[str, Any] = {"writer": writer, "tag": _as_tag(tag), "metadata": _as_bytes(metadata)}
+    if not isinstance(tag, str):
+        raise DTypeError(f"The tag of a summary is a string, got {shown(tag)}.")
+    attrs: dict[str, Any] = {"writer": writer, "tag": tag, "metadata": _as_bytes(metadata)}
 
     def record() -> Tensor:
         number = step_or_default(step)
@@ -139,12 +141,6 @@ def _true_after(made: object) -> Tensor:
         done = constant(True)
     here.graph.add_to_collection(_WRITTEN, done)
     return done
-
-
-def _as_tag(tag: object) -> str:
-    if not isinstance(tag, str):
-        raise DTypeError(f"The tag of a summary is a string, got {shown(tag)}.")
-    return tag
 
 
 def _as_bytes(metadata: Any) -> bytes:

@@ -58,7 +58,7 @@ class TypeSpec:
 
     def is_compatible_with(self, spec_or_value: object) -> bool:
         """Whether a value, or every value of a kind, may be of this kind."""
-        other = _spec_or_none(spec_or_value)
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
         return type(other) is type(self) and _merged(self._serialize(), other._serialize(), _compatible) is not _NOTHING
 
     def is_subtype_of(self, other: Any) -> bool:
@@ -164,7 +164,3 @@ def _supertype(one: Any, other: Any) -> Any:
 def _compatible(one: Any, other: Any) -> Any:
     comparable = isinstance(other, TensorShape if isinstance(one, TensorShape) else TypeSpec)
     return one if comparable and one.is_compatible_with(other) else _NOTHING
-
-
-def _spec_or_none(value: object) -> Any:
-    return value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)

@@ -65,10 +65,6 @@ def _field_of(value: object) -> str | None:
         return "f" if _same(float(value), _shortest(_to_single(float(value)))) else None
     if isinstance(value, str):
         return "s" if _encodes(value) else None
-    return _field_of_object(value)
-
-
-def _field_of_object(value: object) -> str | None:
     for kind, field in ((bytes, "s"), (DType, "type"), (TensorShape, "shape"), (np.ndarray, "tensor")):
         if isinstance(value, kind):
             return field

@@ -138,17 +138,13 @@ def _mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
         return _cropped(y, fit.starts, laid)
     wide = x.float() if x.dtype.itemsize == 2 else x  # avg_pool3d knows no 16-bit floats on the CPU
     if fit is None or any(window > size for window, size in zip(windows, sizes, strict=True)):
-        return _mean_by_counting(wide, windows, laid).to(x.dtype)
+        # For windows larger than the input, which avg_pool3d refuses even where padding makes up for it.
+        pool = functional.avg_pool3d if len(windows) == 3 else functional.avg_pool2d
+        both = (functional.pad(each, laid.amounts()) for each in (wide, torch.ones_like(wide[:1, :1])))
+        sums, counts = (pool(each, windows, laid.strides, divisor_override=1) for each in both)
+        return (sums / counts).to(x.dtype)
     y = functional.avg_pool3d(wide, windows, laid.strides, fit.margins, fit.beyond, count_include_pad=False)
     return _cropped(y, fit.starts, laid).to(x.dtype)
-
-
-def _mean_by_counting(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
-    """For windows larger than the input, which avg_pool3d refuses even where padding makes up for it."""
-    pool = functional.avg_pool3d if len(windows) == 3 else functional.avg_pool2d
-    both = (functional.pad(each, laid.amounts()) for each in (x, torch.ones_like(x[:1, :1])))
-    sums, counts = (pool(each, windows, laid.strides, divisor_override=1) for each in both)
-    return sums / counts
 
 
 def _dilated_mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:

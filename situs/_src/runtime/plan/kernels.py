@@ -97,7 +97,7 @@ def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, boo
     if kernel.takes_run:
         if "where" in inspect.signature(function).parameters:
             bound["where"] = assignment.device
-        return _with_run(function, bound), True
+        return (lambda run, *values: function(*values, run=run, **bound)), True
     return (partial(function, **bound) if bound else function), False
 
 
@@ -110,10 +110,6 @@ def _counted(function: Function, node: Operation, assignment: Assignment) -> Fun
     if account is None or assignment.kernel.host_output or not (account.enters_all or node.op_def.updates):
         return function
     return counted(function, assignment.device, node.type, node.made_at, node.op_def.stateful)
-
-
-def _with_run(function: Function, bound: dict[str, Any]) -> Function:
-    return lambda run, *values: function(*values, run=run, **bound)
 
 
 def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Function:

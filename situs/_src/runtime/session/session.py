@@ -62,7 +62,12 @@ class BaseSession:
     """What all sessions do."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        _check_target(target)
+        if not isinstance(target, (str, bytes)):
+            raise DTypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
+        if target not in ("", "local", b"", b"local"):
+            raise UnimplementedError(
+                f"Sessions run on the devices of this process; there is no server to connect to at {target!r}."
+            )
         if graph is not None and not isinstance(graph, Graph):
             raise DTypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
         self._graph = context.get_default_graph() if graph is None else graph
@@ -371,15 +376,6 @@ def _for_a_prompt(config: object) -> Any:
         chosen.CopyFrom(config)
     chosen.graph_options.place_pruned_graph = True
     return chosen
-
-
-def _check_target(target: object) -> None:
-    if not isinstance(target, (str, bytes)):
-        raise DTypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
-    if target not in ("", "local", b"", b"local"):
-        raise UnimplementedError(
-            f"Sessions run on the devices of this process; there is no server to connect to at {target!r}."
-        )
 
 
 def as_list(given: object, name: str) -> Sequence[Any]:

@@ -280,20 +280,16 @@ def _batches(wish: _Wish, sources: Any, threads: int, keep_input: ArrayLike, nam
         keep = _checked_keep(keep_input, wish.enqueue_many)
         queue = _queue(wish, _dtypes(lists), _shapes(lists, wish))
         operations = [_enqueue(queue, tensors, keep, wish.enqueue_many) for tensors in lists]
-        add_queue_runner(QueueRunner(queue, operations * _as_threads(threads)))
+        number = as_int(threads, "num_threads")
+        if not 1 <= number <= MOST_THREADS:
+            raise ArgumentError(f"A queue is filled by 1 to {MOST_THREADS} threads, got num_threads={number}.")
+        add_queue_runner(QueueRunner(queue, operations * number))
         summarize_filling(queue, wish.capacity, 0 if wish.shuffling is None else wish.shuffling.least)
         dequeue = queue.dequeue_up_to if wish.smaller else queue.dequeue_many
         made = dequeue(wish.batch_size, name=scope)
     if not isinstance(sources[0], dict):
         return made
     return dict(zip(_sorted_keys(sources[0]), made if isinstance(made, list) else [made], strict=True))
-
-
-def _as_threads(threads: Any) -> int:
-    number = as_int(threads, "num_threads")
-    if not 1 <= number <= MOST_THREADS:
-        raise ArgumentError(f"A queue is filled by 1 to {MOST_THREADS} threads, got num_threads={number}.")
-    return number
 
 
 def _checked_sources(sources: Any) -> Sequence[Any]:
