@@ -7,7 +7,6 @@ Two inputs have one dtype and broadcast as in NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -118,22 +117,6 @@ def _within_width(shift: torch.Tensor) -> torch.Tensor:
     return shift.clamp(0, 8 * shift.element_size() - 1)
 
 
-def _left_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.bitwise_left_shift(x, _within_width(y))
-
-
-def _right_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.bitwise_right_shift(x, _within_width(y))
-
-
-def _wide_left_shift(x: Any, y: Any) -> Any:
-    return np.left_shift(x, np.clip(y, 0, 8 * y.itemsize - 1))
-
-
-def _wide_right_shift(x: Any, y: Any) -> Any:
-    return np.right_shift(x, np.clip(y, 0, 8 * y.itemsize - 1))
-
-
 bitwise_and = export("bitwise.bitwise_and")(
     binary("BitwiseAnd", torch.bitwise_and, INTEGER, "Returns the bits set in x and in y.", wide=np.bitwise_and)
 )
@@ -147,8 +130,20 @@ bitwise_invert = export("bitwise.invert")(
     unary("Invert", torch.bitwise_not, INTEGER, "Returns the bits not set in x.", wide=np.invert)
 )
 left_shift = export("bitwise.left_shift")(
-    binary("LeftShift", _left_shift, INTEGER, "Shifts the bits of x up by y places.", wide=_wide_left_shift)
+    binary(
+        "LeftShift",
+        lambda x, y: torch.bitwise_left_shift(x, _within_width(y)),
+        INTEGER,
+        "Shifts the bits of x up by y places.",
+        wide=lambda x, y: np.left_shift(x, np.clip(y, 0, 8 * y.itemsize - 1)),
+    )
 )
 right_shift = export("bitwise.right_shift")(
-    binary("RightShift", _right_shift, INTEGER, "Shifts the bits of x down by y places.", wide=_wide_right_shift)
+    binary(
+        "RightShift",
+        lambda x, y: torch.bitwise_right_shift(x, _within_width(y)),
+        INTEGER,
+        "Shifts the bits of x down by y places.",
+        wide=lambda x, y: np.right_shift(x, np.clip(y, 0, 8 * y.itemsize - 1)),
+    )
 )

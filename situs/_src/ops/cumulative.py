@@ -106,18 +106,10 @@ def _scan_by_numpy(function: Callable[..., Any]) -> Scan:
     return scan
 
 
-def _running_sum(x: torch.Tensor, dim: int) -> torch.Tensor:
-    return torch.cumsum(x, dim, dtype=x.dtype)
-
-
-def _running_product(x: torch.Tensor, dim: int) -> torch.Tensor:
-    return torch.cumprod(x, dim, dtype=x.dtype)
-
-
 cumsum = export("cumsum", "math.cumsum")(
     _scan(
         "Cumsum",
-        _running_sum,
+        lambda x, dim: torch.cumsum(x, dim, dtype=x.dtype),
         0,
         NUMERIC,
         "Sums up along `axis`; `exclusive` leaves each element out of its own sum, `reverse` starts from the end.",
@@ -127,7 +119,7 @@ cumsum = export("cumsum", "math.cumsum")(
 cumprod = export("math.cumprod", v1=("cumprod", "math.cumprod"))(
     _scan(
         "Cumprod",
-        _running_product,
+        lambda x, dim: torch.cumprod(x, dim, dtype=x.dtype),
         1,
         NUMERIC,
         "Multiplies along `axis`; `exclusive` leaves an element out of its own product, `reverse` starts from the end.",

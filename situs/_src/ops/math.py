@@ -251,15 +251,11 @@ def _div_no_nan_on_host(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return x / y if has_no_zero(y) else _div_no_nan_kernel(x, y)
 
 
-def _mul_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return (x * y).masked_fill_(y == 0, 0)
-
-
 _div_no_nan = binary("DivNoNan", _div_no_nan_kernel, ANALYTIC, "Returns x / y, and 0 where y is 0.")
 multiply_no_nan = export("math.multiply_no_nan")(
     binary(
         "MulNoNan",
-        _mul_no_nan_kernel,
+        lambda x, y: (x * y).masked_fill_(y == 0, 0),
         ANALYTIC,
         "Returns x * y, and 0 where y is 0 whatever x is.",
         node="multiply_no_nan",
@@ -326,10 +322,6 @@ def _integer_truncatediv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.floor_divide(x - torch.fmod(x, y), y)
 
 
-def _floor_mod(x: ArrayLike, y: ArrayLike) -> Any:
-    return x - _wide_div(x, y) * y
-
-
 _float_truncatediv = functools.partial(torch.div, rounding_mode="trunc")
 _wide_div = _refusing_zero(np.floor_divide)
 _wide_mod = _refusing_zero(np.remainder)
@@ -373,7 +365,7 @@ find_op("FloorMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.rema
 find_op("FloorDiv").kernel(CPU, T=NATIVE_INTEGER)(
     numpy_kernel(_wide_div)
 )  # NumPy divides by one number without division
-find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(numpy_kernel(_floor_mod))
+find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(numpy_kernel(lambda x, y: x - _wide_div(x, y) * y))
 find_op("TruncateDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(_integer_truncatediv))
 find_op("TruncateMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.fmod))
 find_op("FloorDiv").stops_gradients()
@@ -546,18 +538,6 @@ def _by_result(
     return function
 
 
-def _sqrt_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
-    return (dy * 0.5).div_(y).masked_fill_(dy == 0, 0)
-
-
-def _rsqrt_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
-    return (dy * -0.5).mul_(y * y * y).masked_fill_(dy == 0, 0)
-
-
-def _reciprocal_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
-    return (y * y).mul_(dy).neg_().masked_fill_(dy == 0, 0)
-
-
 def _sigmoid_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
     return dy * y * (1 - y) if y.is_complex() else _sigmoid_backward(dy, y)
 
@@ -580,10 +560,20 @@ _sigmoid_of_reals = _in_script(lambda y, dy: _sigmoid_backward(dy, y), "torch.op
 _tanh_of_reals = _in_script(lambda y, dy: _tanh_backward(dy, y), "torch.ops.aten.tanh_backward({1}, {0})")
 
 _sqrt_grad: BinaryFunction = _by_result(
-    "SqrtGrad", _sqrt_grad_kernel, lambda y, dy: multiply(_real_div(_sqrt_grad(y, dy), y), -1.0)
+    "SqrtGrad",
+    lambda y, dy: (dy * 0.5).div_(y).masked_fill_(dy == 0, 0),
+    lambda y, dy: multiply(_real_div(_sqrt_grad(y, dy), y), -1.0),
 )
-_rsqrt_grad = _by_result("RsqrtGrad", _rsqrt_grad_kernel, lambda y, dy: multiply(multiply(square(y), dy), -1.5))
-_reciprocal_grad = _by_result("ReciprocalGrad", _reciprocal_grad_kernel, lambda y, dy: multiply(multiply(y, dy), -2.0))
+_rsqrt_grad = _by_result(
+    "RsqrtGrad",
+    lambda y, dy: (dy * -0.5).mul_(y * y * y).masked_fill_(dy == 0, 0),
+    lambda y, dy: multiply(multiply(square(y), dy), -1.5),
+)
+_reciprocal_grad = _by_result(
+    "ReciprocalGrad",
+    lambda y, dy: (y * y).mul_(dy).neg_().masked_fill_(dy == 0, 0),
+    lambda y, dy: multiply(multiply(y, dy), -2.0),
+)
 _sigmoid_grad = _by_result(
     "SigmoidGrad", _sigmoid_grad_kernel, lambda y, dy: multiply(dy, subtract(1.0, add(y, y))), _sigmoid_of_reals
 )
@@ -703,18 +693,6 @@ def angle(input: ArrayLike, name: str | None = None) -> Tensor:
 # Exponentials and logarithms.
 
 
-def _xlogy_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return _zero_where(x, x * torch.log(y))
-
-
-def _xlog1py_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return _zero_where(x, x * torch.log1p(y))
-
-
-def _xdivy_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return _zero_where(x, x / y)
-
-
 def _zero_where(x: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
     """What was made of x and more, and 0 where x is; on the host, to look for zeros costs less than to fill them in."""
     return made if x.device.type == "cpu" and has_no_zero(x) else made.masked_fill_(x == 0, 0)
@@ -734,13 +712,23 @@ sigmoid = export("sigmoid", "math.sigmoid", "nn.sigmoid")(
     unary("Sigmoid", torch.sigmoid, ANALYTIC, "Computes 1 / (1 + exp(-x)), element-wise.")
 )
 xlogy = export("math.xlogy")(
-    binary("Xlogy", _xlogy_kernel, ANALYTIC, "Computes x * log(y), and 0 where x is 0 whatever y is.")
+    binary(
+        "Xlogy",
+        lambda x, y: _zero_where(x, x * torch.log(y)),
+        ANALYTIC,
+        "Computes x * log(y), and 0 where x is 0 whatever y is.",
+    )
 )
 xlog1py = export("math.xlog1py")(
-    binary("Xlog1py", _xlog1py_kernel, ANALYTIC, "Computes x * log1p(y), and 0 where x is 0 whatever y is.")
+    binary(
+        "Xlog1py",
+        lambda x, y: _zero_where(x, x * torch.log1p(y)),
+        ANALYTIC,
+        "Computes x * log1p(y), and 0 where x is 0 whatever y is.",
+    )
 )
 xdivy = export("math.xdivy")(
-    binary("Xdivy", _xdivy_kernel, ANALYTIC, "Computes x / y, and 0 where x is 0 whatever y is.")
+    binary("Xdivy", lambda x, y: _zero_where(x, x / y), ANALYTIC, "Computes x / y, and 0 where x is 0 whatever y is.")
 )
 
 find_op("Exp").gradient(lambda grad, y: times(grad, y))

@@ -94,12 +94,15 @@ def _priority_buffer(name: str, capacity: int, form: Form) -> Buffer:
     return PriorityBuffer(name, capacity, form, lambda element: int(element[0]))
 
 
-def _shuffle_buffer(name: str, capacity: int, form: Form, *, min_after_dequeue: int, seed2: int) -> Buffer:
-    return ShuffleBuffer(name, capacity, form, min_after_dequeue, seed2)
-
-
 fifo_queue = _queue_op("FIFOQueueV2", Buffer)
-random_shuffle_queue = _queue_op("RandomShuffleQueueV2", _shuffle_buffer, min_after_dequeue=0, seed2=0)
+random_shuffle_queue = _queue_op(
+    "RandomShuffleQueueV2",
+    lambda name, capacity, form, *, min_after_dequeue, seed2: ShuffleBuffer(
+        name, capacity, form, min_after_dequeue, seed2
+    ),
+    min_after_dequeue=0,
+    seed2=0,
+)
 padding_fifo_queue = _queue_op("PaddingFIFOQueueV2", PaddingBuffer)
 priority_queue = _queue_op("PriorityQueueV2", _priority_buffer)
 

@@ -175,10 +175,6 @@ def _sum(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
     return torch.sum(x, axes[0] if len(axes) == 1 else axes, keep, dtype=x.dtype)
 
 
-def _whole_sum(x: torch.Tensor) -> torch.Tensor:
-    return torch.sum(x, dtype=x.dtype)
-
-
 def _whole_mean(x: torch.Tensor) -> torch.Tensor:
     return torch.mean(x) if x.dtype.is_floating_point or x.dtype.is_complex else _mean(x, tuple(range(x.ndim)), False)
 
@@ -228,14 +224,6 @@ def _min(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
     return torch.amin(x, axes, keep)
 
 
-def _wide_max(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
-    return np.max(x, axis, keepdims=keepdims, initial=0)
-
-
-def _wide_min(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
-    return np.min(x, axis, keepdims=keepdims, initial=np.iinfo(x.dtype).max)
-
-
 def _euclidean_norm(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
     if x.dtype.is_floating_point or x.dtype.is_complex:
         norm: torch.Tensor = torch.linalg.vector_norm(x, 2, axes, keep)
@@ -265,7 +253,15 @@ _MANY_BOOLS = 1024
 
 _OF_SIZES: Traits = frozenset({FRESH, FOLDABLE, SIZE_ARITHMETIC})
 reduce_sum = export("reduce_sum", "math.reduce_sum", v1=())(
-    _reduction("Sum", _sum, NUMERIC, "Sums the elements along `axis`.", np.sum, _whole_sum, _OF_SIZES)
+    _reduction(
+        "Sum",
+        _sum,
+        NUMERIC,
+        "Sums the elements along `axis`.",
+        np.sum,
+        lambda x: torch.sum(x, dtype=x.dtype),
+        _OF_SIZES,
+    )
 )
 reduce_mean = export("reduce_mean", "math.reduce_mean", v1=())(
     _reduction("Mean", _mean, NUMERIC, "Averages the elements along `axis`.", _wide_mean, _whole_mean)
@@ -279,7 +275,7 @@ reduce_max = export("reduce_max", "math.reduce_max", v1=())(
         _max,
         REAL,
         "Finds the largest elements along `axis`; NaN if there is one.",
-        _wide_max,
+        lambda x, axis, keepdims: np.max(x, axis, keepdims=keepdims, initial=0),
         _whole_max,
         _OF_SIZES,
     )
@@ -290,7 +286,7 @@ reduce_min = export("reduce_min", "math.reduce_min", v1=())(
         _min,
         REAL,
         "Finds the smallest elements along `axis`; NaN if there is one.",
-        _wide_min,
+        lambda x, axis, keepdims: np.min(x, axis, keepdims=keepdims, initial=np.iinfo(x.dtype).max),
         _whole_min,
         _OF_SIZES,
     )
@@ -554,21 +550,15 @@ def _arg_axis(dimension: Any, shape: Any) -> int:
     return dimension % rank
 
 
-def _argmax(x: torch.Tensor, axis: int) -> torch.Tensor:
-    return torch.argmax(_replace_nan(x, -math.inf), axis)
-
-
-def _argmin(x: torch.Tensor, axis: int) -> torch.Tensor:
-    return torch.argmin(_replace_nan(x, math.inf), axis)
-
-
 def _replace_nan(x: torch.Tensor, value: float) -> torch.Tensor:
     """TensorFlow passes over NaN; PyTorch would find it first."""
     return torch.nan_to_num(x, value, math.inf, -math.inf) if x.dtype.is_floating_point else x
 
 
-_argmax_op = _arg_reduction("ArgMax", _argmax, np.argmax, INDEX | {dt.int16, dt.uint16})
-_argmin_op = _arg_reduction("ArgMin", _argmin, np.argmin, INDEX)
+_argmax_op = _arg_reduction(
+    "ArgMax", lambda x, axis: torch.argmax(_replace_nan(x, -math.inf), axis), np.argmax, INDEX | {dt.int16, dt.uint16}
+)
+_argmin_op = _arg_reduction("ArgMin", lambda x, axis: torch.argmin(_replace_nan(x, math.inf), axis), np.argmin, INDEX)
 
 
 @export("argmax", "math.argmax", v1=())

@@ -193,11 +193,13 @@ def crelu_v1(features: ArrayLike, name: str | None = None, axis: int = -1) -> Te
 # Soft steps.
 
 
-def _softplus_kernel(features: torch.Tensor) -> torch.Tensor:
-    return functional.softplus(features, threshold=SOFTPLUS_THRESHOLD)
-
-
-_softplus = unary("Softplus", _softplus_kernel, FLOATING, "", gradient=lambda grad, x: softplus_grad(grad, x))
+_softplus = unary(
+    "Softplus",
+    lambda features: functional.softplus(features, threshold=SOFTPLUS_THRESHOLD),
+    FLOATING,
+    "",
+    gradient=lambda grad, x: softplus_grad(grad, x),
+)
 _softsign = unary("Softsign", functional.softsign, FLOATING, "", gradient=lambda grad, x: softsign_grad(grad, x))
 _log_sigmoid = unary(
     "LogSigmoid",
