@@ -161,7 +161,7 @@ def _infer_missing(dims: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, 
 
 @_reshape.kernel(CPU)
 @_reshape.kernel(GPU, T=FIXED)
-def _reshape_kernel(tensor: Any, shape: Any) -> Any:
+def _reshape_kernel(tensor: KernelValue, shape: Any) -> KernelValue:
     sizes = shape if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)) else as_sizes(shape)
     if 0 in sizes and -1 in sizes:
         sizes = _infer_missing(tuple(tensor.shape), sizes)

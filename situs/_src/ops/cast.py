@@ -78,7 +78,7 @@ def _cast_from_string(x: KernelValue, *, DstT: DType, Truncate: bool) -> KernelV
 
 
 @_cast.kernel(CPU, SrcT=FIXED, DstT=STRING)
-def _cast_to_string(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
+def _cast_to_string(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> KernelValue:  # noqa: N803
     source = str(x.dtype).removeprefix("torch.")
     raise UnimplementedError(f"Cast {source} to string is not supported; tf.strings.as_string prints numbers.")
 

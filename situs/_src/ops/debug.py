@@ -23,6 +23,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, IntLike, IntsLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import CHECK, VIEW
 from situs._src.ops import array
@@ -257,7 +258,7 @@ def _datum(item: object, summarize: int | None) -> str:
 Comparison = Callable[..., Any]
 
 
-def _nothing_to_check(name: str | None) -> Any:
+def _nothing_to_check(name: str | None) -> Operation | None:
     """What an assertion returns that a tensor equals itself, of which nothing is looked at, as in TensorFlow."""
     return None if here.graph is None else no_op(name)
 
@@ -638,7 +639,7 @@ def assert_shapes(
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Operation | None:
     """Raises unless tensors have shapes that fit each other.
 
     Sizes that are not known yet, in a graph, are checked by the operation that is returned.
@@ -771,7 +772,9 @@ def _assert_size(
 
 
 @export("debugging.assert_type", v1=("assert_type", "debugging.assert_type"))
-def assert_type(tensor: ArrayLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
+def assert_type(
+    tensor: ArrayLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
+) -> Operation | None:
     """Raises ``TypeError`` unless a tensor has this dtype."""
     wanted, found = as_dtype(tf_type), _static(tensor).dtype
     if found is not wanted:
@@ -781,7 +784,7 @@ def assert_type(tensor: ArrayLike, tf_type: DTypeLike, message: str | None = Non
 
 
 @export("debugging.assert_integer", v1=("assert_integer", "debugging.assert_integer"))
-def assert_integer(x: ArrayLike, message: str | None = None, name: str | None = None) -> Any:
+def assert_integer(x: ArrayLike, message: str | None = None, name: str | None = None) -> Operation | None:
     """Raises ``TypeError`` unless a tensor holds integers."""
     found = _static(x).dtype
     if not found.is_integer:

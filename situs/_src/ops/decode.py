@@ -21,7 +21,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, IntLike
 from situs._src.ops.array import as_attribute
 from situs._src.ops.attribute import as_bool
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.ops.spelling import renamed
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
@@ -47,7 +47,7 @@ def _padded_shape(input_bytes: TensorShape, *, little_endian: bool, fixed_length
 
 
 @_decode.kernel(CPU)
-def _decode_kernel(bytes: Any, *, out_type: DType, little_endian: bool) -> torch.Tensor:
+def _decode_kernel(bytes: KernelValue, *, out_type: DType, little_endian: bool) -> torch.Tensor:
     items = bytes.ravel().tolist()
     size = len(items[0]) if items else 0
     for number, item in enumerate(items):

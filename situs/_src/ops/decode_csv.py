@@ -26,7 +26,7 @@ from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.signature import ANY, Arg
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.constant import convert_to_tensor
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.ops.strings import strings_of
 from situs._src.runtime.eager.bridge import Value, host, place_of
 from situs._src.runtime.eager.convert import host_to_value
@@ -141,7 +141,7 @@ def _add(
 
 @_op.kernel(CPU)
 def _kernel(
-    records: Any,
+    records: KernelValue,
     record_defaults: list[Value],
     *,
     OUT_TYPE: Sequence[DType],  # noqa: N803 - TensorFlow's name

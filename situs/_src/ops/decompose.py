@@ -27,7 +27,7 @@ from situs._src.ops.cast import cast, complex_dtype, dtype_of, real
 from situs._src.ops.compare import greater, greater_equal
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.control import cond
-from situs._src.ops.define import CPU, GPU, all_finite, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, all_finite, of_sizes, op
 from situs._src.ops.diagonal import diag_part, eye
 from situs._src.ops.linalg import batch_shape, matmul
 from situs._src.ops.math import add, log, maximum, multiply, reciprocal_no_nan
@@ -696,7 +696,7 @@ _exponential.shape(_square_shape)
 
 
 @_exponential.kernel(CPU, GPU)
-def _exponential_kernel(input: torch.Tensor) -> Any:
+def _exponential_kernel(input: torch.Tensor) -> KernelValue:
     _check_square(input)
     return torch.linalg.matrix_exp(input) if input.numel() else input
 

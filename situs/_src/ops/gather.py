@@ -289,7 +289,7 @@ def _gather_nd_gpu(params: torch.Tensor, indices: torch.Tensor, batch_dims: int)
 
 
 @_gather_nd.kernel(CPU, Tparams=STRING)
-def _gather_nd_strings(params: KernelValue, indices: torch.Tensor, batch_dims: int) -> Any:
+def _gather_nd_strings(params: KernelValue, indices: torch.Tensor, batch_dims: int) -> KernelValue:
     wanted = _with_batch(params, indices, batch_dims)
     rows = linear_indices(wanted, params.shape, "param shape")
     table = params.reshape([-1, *params.shape[wanted.shape[-1] :]])

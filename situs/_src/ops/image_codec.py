@@ -240,7 +240,7 @@ def _crop_shape(contents: TensorShape, crop_window: HostValue, *, channels: int,
 
 
 @_crop.kernel(CPU)
-def _crop_kernel(contents: Any, crop_window: Any, *, channels: int, **options: Any) -> torch.Tensor:
+def _crop_kernel(contents: KernelValue, crop_window: Any, *, channels: int, **options: Any) -> torch.Tensor:
     pixels = _decoded(_bytes_of(contents), channels, dt.uint8, **options)
     if len(crop_window) != 4:
         raise InvalidArgumentError(f"crop_window must have four elements: y, x, height, width; got {crop_window}.")
@@ -487,7 +487,7 @@ _PNG_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
 
 @_encode_png.kernel(CPU)
-def _encode_png_kernel(image: torch.Tensor, *, compression: int) -> Any:
+def _encode_png_kernel(image: torch.Tensor, *, compression: int) -> KernelValue:
     _encode_png_shape(TensorShape(image.shape), compression=compression)
     pixels = image.numpy()
     count = pixels.shape[-1]

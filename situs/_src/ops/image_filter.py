@@ -139,7 +139,7 @@ def _positive(size: IntsLike) -> tuple[int, ...]:
 
 
 @filtered.kernel(CPU, GPU)
-def _filtered_kernel(images: torch.Tensor, size: Any, **ways: Any) -> torch.Tensor:
+def _filtered_kernel(images: torch.Tensor, size: tuple[int, ...], **ways: Any) -> torch.Tensor:
     _filtered_shape(TensorShape(images.shape), size)
     if not (images.shape[1] and images.shape[2]):
         raise ArgumentError(f"input image must be of non-zero size, got shape {brackets(list(images.shape))}")
@@ -153,7 +153,7 @@ _filtered_grad.shape(lambda grads, original_size, **ways: TensorShape(original_s
 
 
 @_filtered_grad.kernel(CPU, GPU)
-def _filtered_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: Any) -> torch.Tensor:
+def _filtered_grad_kernel(grads: torch.Tensor, original_size: tuple[int, ...], **ways: Any) -> torch.Tensor:
     rows = _weights(original_size[1], grads.shape[1], grads.device, **ways)
     columns = _weights(original_size[2], grads.shape[2], grads.device, **ways)
     return torch.einsum("yh,xw,byxc->bhwc", rows, columns, grads).contiguous()

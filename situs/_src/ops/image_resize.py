@@ -77,7 +77,7 @@ _bilinear.shape(_resized_shape)
 
 
 @_bilinear.kernel(CPU, GPU)
-def _bilinear_kernel(images: torch.Tensor, size: Any, **ways: bool) -> torch.Tensor:
+def _bilinear_kernel(images: torch.Tensor, size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     _check(images, size)
     values = images.to(torch.float32)
     return _between(_between(values, 2, size[1], ways), 1, size[0], ways)
@@ -117,7 +117,7 @@ _bilinear_grad.shape(lambda grads, original_size, **ways: TensorShape(original_s
 
 
 @_bilinear_grad.kernel(CPU, GPU)
-def _bilinear_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: bool) -> torch.Tensor:
+def _bilinear_grad_kernel(grads: torch.Tensor, original_size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     rows = _gathered(grads, 1, original_size[1], ways)
     return _gathered(rows, 2, original_size[2], ways)
 
@@ -156,7 +156,7 @@ _nearest.shape(_resized_shape)
 
 
 @_nearest.kernel(CPU, GPU)
-def _nearest_kernel(images: torch.Tensor, size: Any, **ways: bool) -> torch.Tensor:
+def _nearest_kernel(images: torch.Tensor, size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     _check(images, size)
     for axis, after in ((1, size[0]), (2, size[1])):
         images = images.index_select(axis, _closest(images.shape[axis], after, ways).to(images.device))
@@ -175,7 +175,7 @@ _nearest_grad.shape(lambda grads, original_size, **ways: TensorShape(original_si
 
 
 @_nearest_grad.kernel(CPU, GPU)
-def _nearest_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: bool) -> torch.Tensor:
+def _nearest_grad_kernel(grads: torch.Tensor, original_size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     for axis in (1, 2):
         size = original_size[axis]
         places = _closest(size, grads.shape[axis], ways).to(grads.device)

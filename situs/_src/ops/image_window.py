@@ -68,7 +68,9 @@ def _patches_shape(images: TensorShape, *, ksizes: Any, strides: Any, rates: Any
 
 
 @_patches.kernel(CPU, GPU)
-def _patches_kernel(images: torch.Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str) -> torch.Tensor:
+def _patches_kernel(
+    images: torch.Tensor, *, ksizes: tuple[int, ...], strides: tuple[int, ...], rates: tuple[int, ...], padding: str
+) -> torch.Tensor:
     batch, high, wide, channels = images.shape
     windows = _Windows((high, wide), ksizes, strides, rates, padding)
     shape = (batch, *windows.counts, channels * ksizes[0] * ksizes[1])
@@ -86,7 +88,13 @@ _patches_grad.shape(lambda grads, original_size, **attrs: TensorShape(original_s
 
 @_patches_grad.kernel(CPU, GPU)
 def _patches_grad_kernel(
-    grads: torch.Tensor, original_size: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str
+    grads: torch.Tensor,
+    original_size: tuple[int, ...],
+    *,
+    ksizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    rates: tuple[int, ...],
+    padding: str,
 ) -> torch.Tensor:
     batch, high, wide, channels = original_size
     if not grads.numel():

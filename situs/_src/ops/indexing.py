@@ -261,7 +261,7 @@ def _as_tuple(bounds: Any) -> tuple[Any, ...]:
 @_strided_slice.kernel(CPU, lower=_known_slice)
 @_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_known_slice)
 def _strided_slice_kernel(
-    input: torch.Tensor, begin: Any, end: HostValue = None, strides: HostValue = None, **masks: int
+    input: torch.Tensor, begin: tuple[int, ...], end: HostValue = None, strides: HostValue = None, **masks: int
 ) -> torch.Tensor:
     if end is None:  # `begin` is a whole index, as Python writes it and PyTorch takes it: see `getitem`
         return input[begin]
@@ -328,7 +328,12 @@ _strided_slice_grad.shape(lambda shape, begin, end, strides, dy, **masks: Tensor
 
 @_strided_slice_grad.kernel(CPU, GPU)
 def _strided_slice_grad_kernel(
-    shape: Any, begin: Any, end: Any, strides: Any, dy: torch.Tensor, **masks: int
+    shape: tuple[int, ...],
+    begin: tuple[int, ...],
+    end: tuple[int, ...],
+    strides: tuple[int, ...],
+    dy: torch.Tensor,
+    **masks: int,
 ) -> torch.Tensor:
     return put_part(dy.new_zeros(shape), begin, end, strides, dy, **masks)  # type: ignore[no-any-return]
 

@@ -682,7 +682,7 @@ def _pad_strings(input: KernelValue, paddings: HostValue) -> np.ndarray[Any, Any
 
 
 @_pad_v2.kernel(CPU, T=STRING)
-def _pad_v2_strings(input: Any, paddings: Any, constant_values: Any) -> np.ndarray[Any, Any]:
+def _pad_v2_strings(input: KernelValue, paddings: Any, constant_values: Any) -> np.ndarray[Any, Any]:
     pairs = _pairs(paddings, input.ndim)
     output = np.empty([size + low + high for size, (low, high) in zip(input.shape, pairs, strict=True)], object)
     output[...] = constant_values.item()

@@ -68,7 +68,13 @@ split_v_grad.shape(lambda grads, shape, size_splits, axis, *, given, num_split: 
 
 @split_v_grad.kernel(CPU, GPU)
 def _split_v_grad_kernel(
-    grads: list[torch.Tensor], shape: Any, size_splits: Any, axis: Any, *, given: tuple[int, ...], num_split: int
+    grads: list[torch.Tensor],
+    shape: tuple[int, ...],
+    size_splits: Any,
+    axis: Any,
+    *,
+    given: tuple[int, ...],
+    num_split: int,
 ) -> torch.Tensor:
     whole, place = grads[0].new_zeros(shape), as_integer(axis, "axis")
     rest = whole.shape[place] - sum(size for size in size_splits if size >= 0)
@@ -93,7 +99,7 @@ tile_grad.shape(lambda input, multiples, shape: TensorShape(shape))
 
 
 @tile_grad.kernel(CPU, GPU)
-def _tile_grad_kernel(input: torch.Tensor, multiples: Any, shape: Any) -> torch.Tensor:
+def _tile_grad_kernel(input: torch.Tensor, multiples: tuple[int, ...], shape: tuple[int, ...]) -> torch.Tensor:
     cut = [size for pair in zip(multiples, shape, strict=True) for size in pair]
     return input.reshape(cut).sum(list(range(0, len(cut), 2))) if cut else input
 
@@ -108,7 +114,7 @@ repeat_grad.shape(lambda input, repeats, axis, shape: TensorShape(shape))
 
 
 @repeat_grad.kernel(CPU, GPU)
-def _repeat_grad_kernel(input: torch.Tensor, repeats: Any, axis: Any, shape: Any) -> torch.Tensor:
+def _repeat_grad_kernel(input: torch.Tensor, repeats: Any, axis: Any, shape: tuple[int, ...]) -> torch.Tensor:
     place, counts = as_integer(axis, "axis") % input.ndim, repeats if isinstance(repeats, tuple) else (repeats,)
     if len(counts) == 1:
         return input.reshape([*shape[: place + 1], counts[0], *shape[place + 1 :]]).sum(place + 1)

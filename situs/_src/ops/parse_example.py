@@ -34,7 +34,7 @@ from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.signature import ANY, Arg
 from situs._src.ops.array import reshape
 from situs._src.ops.constant import constant, convert_to_tensor
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.ops.strings import strings_of
 from situs._src.runtime.eager.bridge import Value, host, place_of
 from situs._src.runtime.eager.convert import host_to_value
@@ -244,7 +244,7 @@ _op.stops_gradients()
 
 @_op.kernel(CPU)
 def _kernel(
-    serialized: Any,
+    serialized: KernelValue,
     dense_defaults: list[Value],
     *,
     dense_keys: Sequence[str],

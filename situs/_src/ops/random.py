@@ -387,7 +387,7 @@ def _crop_shape(image: TensorShape, size: HostValue, *, seed: int) -> TensorShap
 
 
 @_crop.kernel(CPU, GPU)
-def _crop_kernel(image: torch.Tensor, size: Any, *, seed: int) -> torch.Tensor:
+def _crop_kernel(image: torch.Tensor, size: tuple[int, ...], *, seed: int) -> torch.Tensor:
     _crop_shape(TensorShape(image.shape), size, seed=seed)
     source = generator(seed, torch.device("cpu"))  # offsets are needed on the host
     for axis, (have, want) in enumerate(zip(image.shape, size, strict=True)):

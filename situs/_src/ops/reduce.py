@@ -327,7 +327,9 @@ def _spread_shape(x: TensorShape, shape: Any, axis: HostValue, *, keep_dims: boo
 
 
 @_spread.kernel(CPU, GPU)
-def _spread_kernel(x: torch.Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool = False) -> torch.Tensor:
+def _spread_kernel(
+    x: torch.Tensor, shape: tuple[int, ...], axis: Any, keep_dims: bool = False, mean: bool = False
+) -> torch.Tensor:
     axes = reduction_axes(axis, len(shape))
     kept = x if axis == EVERY_AXIS else _with_axes(x, axes, len(shape), keep_dims)  # a scalar fits any place
     return (kept / _count(shape, axes) if mean and 0 not in shape else kept).expand(shape)
@@ -455,7 +457,7 @@ def _fold_kernel(x: torch.Tensor, axis: HostValue) -> torch.Tensor:
 
 
 @_unfold.kernel(CPU, GPU)
-def _unfold_kernel(x: torch.Tensor, shape: Any, axis: Any) -> torch.Tensor:
+def _unfold_kernel(x: torch.Tensor, shape: tuple[int, ...], axis: Any) -> torch.Tensor:
     axes = reduction_axes(axis, len(shape))
     sizes = [shape[i] for i in axes] + [size for i, size in enumerate(shape) if i not in axes]
     return x.reshape(sizes).movedim(tuple(range(len(axes))), axes)

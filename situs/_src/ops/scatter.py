@@ -115,7 +115,7 @@ def _check_updates(indices: TensorShape, updates: TensorShape, output: TensorSha
 _checked_updates = of_sizes(_check_updates)
 
 
-def _check_values(indices: torch.Tensor, updates: Any, shape: Any) -> None:
+def _check_values(indices: torch.Tensor, updates: KernelValue, shape: tuple[int, ...]) -> None:
     _checked_updates(indices.shape, updates.shape, tuple(shape))
 
 
@@ -170,7 +170,7 @@ def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: HostVal
 
 
 @_scatter_nd.kernel(CPU, T=STRING)
-def _scatter_nd_strings(indices: torch.Tensor, updates: KernelValue, shape: HostValue) -> Any:
+def _scatter_nd_strings(indices: torch.Tensor, updates: KernelValue, shape: HostValue) -> KernelValue:
     output = np.full(as_sizes(shape), b"", object)
     return _strings(output, indices, updates, operator.add)
 
@@ -179,7 +179,9 @@ _scatter_nd.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_cpu))
 _scatter_nd.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_gpu))
 
 
-def _strings(output: Any, indices: torch.Tensor, updates: KernelValue, combine: Callable[[Any, Any], Any]) -> Any:
+def _strings(
+    output: KernelValue, indices: torch.Tensor, updates: KernelValue, combine: Callable[[Any, Any], Any]
+) -> KernelValue:
     _check_values(indices, updates, output.shape)
     rows = linear_indices(indices, output.shape, "shape").tolist()
     depth = indices.shape[-1]
@@ -260,7 +262,7 @@ _scatter_max = _tensor_scatter("TensorScatterMax", _largest, _largest, REAL, sig
 
 
 @_scatter_update.kernel(CPU, T=STRING)
-def _scatter_update_strings(tensor: Any, indices: torch.Tensor, updates: Any) -> Any:
+def _scatter_update_strings(tensor: Any, indices: torch.Tensor, updates: Any) -> KernelValue:
     return _strings(tensor.copy(), indices, updates, lambda old, new: new)
 
 
@@ -503,7 +505,11 @@ def _partition_grad_shape(
 
 @_partition_grad.kernel(CPU, GPU)
 def _partition_grad_kernel(
-    grads: list[torch.Tensor], partitions: torch.Tensor, shape: Any, given: tuple[int, ...], num_partitions: int
+    grads: list[torch.Tensor],
+    partitions: torch.Tensor,
+    shape: tuple[int, ...],
+    given: tuple[int, ...],
+    num_partitions: int,
 ) -> torch.Tensor:
     flat = partitions.reshape(-1).to(torch.int64)
     places = flat.argsort(stable=True).split_with_sizes(torch.bincount(flat, minlength=num_partitions).tolist())

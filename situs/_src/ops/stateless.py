@@ -127,7 +127,7 @@ _uniform_int.shape(drawn_shape)
 
 @_uniform_int.kernel(CPU, GPU)
 def _uniform_int_kernel(
-    shape: HostValue, seed: Any, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
+    shape: HostValue, seed: HostValue, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
 ) -> torch.Tensor:
     random.check_int_bounds(minval, maxval, dtype)
     return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, _source(seed, device))
@@ -205,7 +205,9 @@ _multinomial.shape(categories_shape)
 
 
 @_multinomial.kernel(CPU, GPU)
-def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, seed: Any, *, output_dtype: DType) -> torch.Tensor:
+def _multinomial_kernel(
+    logits: torch.Tensor, num_samples: Any, seed: HostValue, *, output_dtype: DType
+) -> torch.Tensor:
     categories_sizes(logits.shape, num_samples=num_samples)
     return random.draw_categories(logits, num_samples, output_dtype, _source(seed, logits.device))
 

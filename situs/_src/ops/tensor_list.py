@@ -72,7 +72,7 @@ set_row.shape(lambda rows, index, row, *, resizes: SCALAR)
 
 @set_row.kernel(CPU)
 @set_row.kernel(GPU, dtype=FIXED)
-def _set_kernel(rows: list[TensorList], index: int, row: Any, *, resizes: bool) -> TensorList:
+def _set_kernel(rows: list[TensorList], index: int, row: KernelValue, *, resizes: bool) -> TensorList:
     if not 0 <= index < len(rows[0]) and not (index >= 0 and resizes):
         raise InvalidArgumentError(f"Trying to modify element {index} in a list with {len(rows[0])} elements.")
     return rows[0].with_row(index, row)
@@ -179,7 +179,7 @@ _split_grad.gradient(lambda grad, lengths: [split_rows(grad, lengths)])
 @_split_grad.kernel(CPU, GPU)
 def _split_grad_kernel(
     rows: list[TensorList], lengths: Sequence[int], shape: Sequence[int], *, dtype: DType, device: torch.device
-) -> Any:
+) -> KernelValue:
     """All parts of a gradient behind one another, with zeros for those that there is none of."""
     found = [rows[0].get(number) for number in range(len(lengths))]
     pairs = zip(found, lengths, strict=True)

@@ -45,7 +45,7 @@ def _bias_add_shape(value: TensorShape, bias: TensorShape, *, data_format: str) 
     return value
 
 
-def _bias_add_kernel(value: KernelValue, bias: Any, data_format: str = "NHWC") -> Any:
+def _bias_add_kernel(value: KernelValue, bias: KernelValue, data_format: str = "NHWC") -> KernelValue:
     """Works on PyTorch's tensors and on NumPy's arrays alike."""
     if bias.ndim != 1 or value.ndim < 2:
         raise ValueError("wrong rank")  # the shape rule says it better

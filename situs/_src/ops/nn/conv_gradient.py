@@ -53,7 +53,13 @@ def _filter_shape(
 
 
 def _filter_kernel(
-    n: int, input: torch.Tensor, filter_sizes: Any, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+    n: int,
+    input: torch.Tensor,
+    filter_sizes: tuple[int, ...],
+    out_backprop: torch.Tensor,
+    *,
+    data_format: str,
+    **window: Any,
 ) -> torch.Tensor:
     *windows, depth, results = filter_sizes
     x, y = (channels_first(each, n, data_format) for each in (input, out_backprop))

@@ -122,7 +122,7 @@ def _check_fits(input: TensorShape, filter: TensorShape, out_backprop: TensorSha
 
 @_of_input.kernel(CPU, GPU)
 def _of_input_kernel(
-    input_sizes: Any, filter: torch.Tensor, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+    input_sizes: tuple[int, ...], filter: torch.Tensor, out_backprop: torch.Tensor, *, data_format: str, **window: Any
 ) -> torch.Tensor:
     shapes = TensorShape(input_sizes), TensorShape(filter.shape), TensorShape(out_backprop.shape)
     _check_fits(*shapes, data_format=data_format, **window)
@@ -165,7 +165,7 @@ def _of_filter_shape(input: TensorShape, filter_sizes: Any, out_backprop: Tensor
 
 @_of_filter.kernel(CPU, GPU)
 def _of_filter_kernel(
-    input: torch.Tensor, filter_sizes: Any, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+    input: torch.Tensor, filter_sizes: tuple[int, ...], out_backprop: torch.Tensor, *, data_format: str, **window: Any
 ) -> torch.Tensor:
     shapes = TensorShape(input.shape), TensorShape(filter_sizes), TensorShape(out_backprop.shape)
     _check_fits(*shapes, data_format=data_format, **window)

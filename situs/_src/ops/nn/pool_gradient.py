@@ -37,7 +37,7 @@ def _input_shape(input_sizes: Any, *rest: Any, **attrs: Any) -> TensorShape:
     return UNKNOWN if input_sizes is None else TensorShape(input_sizes)
 
 
-def _memory_for(input_sizes: Any, grad: torch.Tensor, n: int, data_format: str) -> torch.Tensor:
+def _memory_for(input_sizes: tuple[int, ...], grad: torch.Tensor, n: int, data_format: str) -> torch.Tensor:
     """Memory for the gradient of the input, as PyTorch sees it."""
     return channels_first(grad.new_empty(tuple(input_sizes)), n, data_format)
 
@@ -52,7 +52,7 @@ def _as_laid_out(x: torch.Tensor, n: int, data_format: str) -> torch.Tensor:
 
 def _max_grad_kernel(
     n: int,
-    input_sizes: Any,
+    input_sizes: tuple[int, ...],
     maxima: torch.Tensor,
     grad: torch.Tensor,
     places: torch.Tensor,
@@ -117,7 +117,7 @@ for _n, _name in MAX_POOL.items():
 
 
 def _avg_grad_kernel(
-    n: int, input_sizes: Any, grad: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any
+    n: int, input_sizes: tuple[int, ...], grad: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any
 ) -> torch.Tensor:
     if 0 in input_sizes or not grad.numel():
         return grad.new_zeros(tuple(input_sizes))
@@ -218,7 +218,7 @@ _argmax_pick.shape(_pick_shape)
 
 @_argmax_grad.kernel(CPU, GPU)
 def _argmax_grad_kernel(
-    input_sizes: Any, grad: torch.Tensor, argmax: torch.Tensor, *, include_batch_in_index: bool
+    input_sizes: tuple[int, ...], grad: torch.Tensor, argmax: torch.Tensor, *, include_batch_in_index: bool
 ) -> torch.Tensor:
     made = grad.new_zeros(tuple(input_sizes))
     if made.numel():
