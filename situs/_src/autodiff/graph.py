@@ -41,15 +41,15 @@ Key = Callable[[Any], int]
 
 @export("gradients")
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: object,
+    xs: object,
+    grad_ys: object = None,
     name: str = "gradients",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = "none",
+    aggregation_method: object = None,
+    stop_gradients: object = None,
+    unconnected_gradients: object = "none",
 ) -> list[Any]:
     """Adds operations that compute the derivatives of the sum of `ys` with respect to each of `xs`.
 
@@ -101,7 +101,7 @@ def _tensors(values: Any) -> list[SymbolicTensor]:
     return [] if values is None else [convert_to_tensor(read(value)) for value in flatten(values)]  # type: ignore[misc]
 
 
-def _flat_or_none(grad_ys: Any, count: int) -> list[Any]:
+def _flat_or_none(grad_ys: object, count: int) -> list[Any]:
     if grad_ys is None:
         return [None] * count
     found = list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
@@ -117,7 +117,7 @@ def _graph_of(tensors: Sequence[Any]) -> Graph | None:
     return next((tensor.graph for tensor in tensors if isinstance(tensor, SymbolicTensor)), None)
 
 
-def _of_graph(tensor: Any) -> SymbolicTensor:
+def _of_graph(tensor: object) -> SymbolicTensor:
     if not isinstance(tensor, SymbolicTensor):
         raise ArgumentError(f"`stop_gradients` are tensors of the graph, got {shown(tensor)}.")
     return tensor
@@ -148,7 +148,7 @@ class Origins:
         self._reads = reads
         self._outside: dict[int, dict[int, SymbolicTensor]] = {}  # by graph, and tensor inside
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: object) -> Any:
         """The tensor furthest out that a tensor stands for; for a constant that is an eager tensor, this."""
         while isinstance(tensor, SymbolicTensor):
             node = tensor.op
@@ -164,7 +164,7 @@ class Origins:
             tensor = further
         return tensor
 
-    def key(self, tensor: Any) -> int:
+    def key(self, tensor: object) -> int:
         """What is the same for all tensors that stand for one."""
         return id(self(tensor))
 
@@ -225,7 +225,7 @@ class _NodeRecord:
 
 
 def _keys(node: Operation, key: Key) -> Keys:
-    def known(tensor: Any) -> int | None:
+    def known(tensor: object) -> int | None:
         return key(tensor) if isinstance(tensor, SymbolicTensor) and has_gradient(tensor.dtype) else None
 
     pairs = zip(node.op_def.inputs, node.args, strict=True)

@@ -15,12 +15,12 @@ from situs._src.ops.join import stack
 
 @export("hessians")
 def hessians(
-    ys: Any,
-    xs: Any,
+    ys: object,
+    xs: object,
     name: str = "hessians",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
+    aggregation_method: object = None,
 ) -> list[Any]:
     """Adds operations that compute the second derivatives of the sum of `ys` with respect to each of `xs`.
 

@@ -28,6 +28,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, StateError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import flatten, put_together, take_apart
+from situs._src.base.typing import IntLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.constant import convert_to_tensor, ones_like
 from situs._src.ops.constant import range as range_op
@@ -91,7 +92,7 @@ class GradientTape:
         self._in_graphs.stop()
         self._recording = False
 
-    def watch(self, tensor: Any) -> None:
+    def watch(self, tensor: object) -> None:
         """Records from now on what is made of a tensor, or of several."""
         for item in map(variable_behind, flatten(tensor)):
             if not is_tensor(item):
@@ -146,7 +147,7 @@ class GradientTape:
     # Gradients.
 
     def gradient(
-        self, target: object, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
+        self, target: object, sources: object, output_gradients: Any = None, unconnected_gradients: object = "none"
     ) -> Any:
         """The derivatives of the sum of `target` with respect to each of `sources`.
 
@@ -218,8 +219,8 @@ class GradientTape:
     def jacobian(
         self,
         target: object,
-        sources: Any,
-        unconnected_gradients: Any = "none",
+        sources: object,
+        unconnected_gradients: object = "none",
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
@@ -238,7 +239,7 @@ class GradientTape:
         self,
         target: object,
         source: object,
-        unconnected_gradients: Any = "none",
+        unconnected_gradients: object = "none",
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
@@ -269,7 +270,7 @@ class GradientTape:
                 "enabled and with experimental_use_pfor set to False."
             )
 
-    def _looped_rows(self, target: object, sources: Any, unconnected: Any, kind: Rows) -> Any:
+    def _looped_rows(self, target: object, sources: object, unconnected: object, kind: Rows) -> Any:
         """The same in a graph for shapes that are not known yet: a loop over the elements of the target."""
         choice, tape = as_choice(unconnected), self._finished()
         form, wanted = _sources(sources)
@@ -289,7 +290,7 @@ class GradientTape:
         ]
         return put_together(form, made)
 
-    def _rows(self, target: object, sources: Any, unconnected: Any, kind: Rows) -> Any:
+    def _rows(self, target: object, sources: object, unconnected: object, kind: Rows) -> Any:
         """The gradients for each of several seeds, put together for each source."""
         choice, tape = as_choice(unconnected), self._finished()
         form, wanted = _sources(sources)
@@ -304,7 +305,7 @@ class GradientTape:
         return put_together(form, made)
 
 
-def _sources(sources: Any) -> tuple[Any, list[Any]]:
+def _sources(sources: object) -> tuple[Any, list[Any]]:
     """The form of the sources, and the sources themselves; what only stands for a variable counts as that."""
     form, items = take_apart(sources)
     return form, [variable_behind(item) for item in items]
@@ -342,5 +343,5 @@ def _key(item: object, what: str) -> int | None:
     return key_of(item)
 
 
-def _as_seed(seed: Any, target: Any) -> Any:
+def _as_seed(seed: IntLike, target: Any) -> Any:
     return seed if hasattr(seed, "indices") else convert_to_tensor(read(seed), target.dtype)

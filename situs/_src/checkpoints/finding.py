@@ -109,7 +109,7 @@ def load_variable(ckpt_dir_or_file: PathLike, name: str) -> Any:
 
 @export(v1="train.remove_checkpoint")
 def remove_checkpoint(
-    checkpoint_prefix: PathLike, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
+    checkpoint_prefix: PathLike, checkpoint_format_version: object = None, meta_graph_suffix: str = "meta"
 ) -> None:
     """Deletes the files of a checkpoint; nothing if there is none.
 

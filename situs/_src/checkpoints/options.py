@@ -97,7 +97,7 @@ def _parameters(callback: Callable[..., Any]) -> int:
     return len(inspect.signature(callback).parameters)
 
 
-def as_options(options: Any) -> CheckpointOptions:
+def as_options(options: object) -> CheckpointOptions:
     """The options that a program gave; those that nobody asked for, if it gave none.
 
     Raises:

@@ -99,7 +99,7 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Any = None,
+        var_list: Sequence[Any] | Mapping[str, Any] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
@@ -401,7 +401,7 @@ def _whole(name: str, variable: Any) -> Any:
     return Parts(name, found.parts) if isinstance(found, Parts) else found
 
 
-def _unnamed(var_list: Any) -> dict[str, Any]:
+def _unnamed(var_list: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(var_list, (str, bytes)) or is_saveable(var_list) or not isinstance(var_list, Iterable):
         raise DTypeError(f"var_list is a list or a dictionary of variables, got {shown(var_list)}.")
     found: dict[str, Any] = {}

@@ -41,7 +41,7 @@ from situs._src.runtime.run.state import Run
 class Consuming(DatasetV2):
     """What becomes of a whole dataset."""
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
+    def reduce(self, initial_state: object, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """Goes through the elements with a state: ``state = reduce_func(state, element)`` for each.
 
         Args:

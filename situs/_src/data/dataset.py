@@ -115,7 +115,7 @@ class TextLineDataset(Dataset):
     def __init__(
         self,
         filenames: ArrayLike,
-        compression_type: Any = None,
+        compression_type: ArrayLike | None = None,
         buffer_size: IntLike | None = None,
         num_parallel_reads: IntLike | None = None,
         name: str | None = None,
@@ -139,7 +139,7 @@ class TFRecordDataset(Dataset):
     def __init__(
         self,
         filenames: ArrayLike,
-        compression_type: Any = None,
+        compression_type: ArrayLike | None = None,
         buffer_size: IntLike | None = None,
         num_parallel_reads: IntLike | None = None,
         name: str | None = None,
@@ -169,7 +169,7 @@ class FixedLengthRecordDataset(Dataset):
         header_bytes: IntLike | None = None,
         footer_bytes: IntLike | None = None,
         buffer_size: IntLike | None = None,
-        compression_type: Any = None,
+        compression_type: ArrayLike | None = None,
         num_parallel_reads: IntLike | None = None,
         name: str | None = None,
     ) -> None:

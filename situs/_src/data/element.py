@@ -181,7 +181,7 @@ def spec_of(structure: object) -> Spec:
     return Spec(form, [TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, TensorSpec) else leaf for leaf in leaves])
 
 
-def spec_from(types: Any, shapes: Any) -> Spec:
+def spec_from(types: object, shapes: object) -> Spec:
     """The spec for a structure of dtypes, and one of shapes like it; None for shapes that are unknown.
 
     Raises:

@@ -41,8 +41,8 @@ class Generating(DatasetV2):
     def from_generator(
         cls,
         generator: Any,
-        output_types: Any = None,
-        output_shapes: Any = None,
+        output_types: object = None,
+        output_shapes: object = None,
         args: object = None,
         output_signature: Any = None,
         name: str | None = None,
@@ -72,7 +72,7 @@ def _arguments(args: object) -> Tensors | None:
     return Tensors(*components_of(given)) if given else None
 
 
-def _signature(types: Any, shapes: Any, signature: Any) -> Spec:
+def _signature(types: object, shapes: object, signature: Any) -> Spec:
     if signature is not None:
         for name, value in (("output_types", types), ("output_shapes", shapes)):
             if value is not None:

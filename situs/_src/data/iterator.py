@@ -280,7 +280,7 @@ class IteratorSpec(TypeSpec):
     def _to_components(self, value: IteratorBase) -> Any:
         return value._as_tensor()
 
-    def _from_components(self, components: Any) -> IteratorBase:
+    def _from_components(self, components: object) -> IteratorBase:
         if isinstance(components, EagerTensor) and isinstance(components._value, Lent):
             return components._value.iterator
         return FunctionIterator(components, self._spec, self._where, self._make_dataset)

@@ -192,7 +192,7 @@ def _make_kernel(other_arguments: list[Value], iterator: Handle, *, dataset: Nod
 
 
 @get_next.kernel(CPU, GPU)
-def _get_next_kernel(iterator: Handle, *, output_types: Any, run: Run, where: Device) -> list[Value]:
+def _get_next_kernel(iterator: Handle, *, output_types: object, run: Run, where: Device) -> list[Value]:
     cursor = iterator.cursor
     element = cursor.pull(run)
     if element is None:

@@ -70,7 +70,7 @@ class Mapping(DatasetV2):
             )
         return function
 
-    def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Self:
+    def scan(self, initial_state: object, scan_func: Callable[..., Any], name: str | None = None) -> Self:
         """Goes through the elements with a state: ``state, output = scan_func(state, element)`` for each.
 
         Args:

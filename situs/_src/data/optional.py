@@ -119,7 +119,7 @@ class Optional(CompositeTensor):
             return Optional(spec, ops.add(graph, _from_value, inputs, {}, [(dt.variant, SCALAR)], None).outputs[0])
 
     @staticmethod
-    def empty(element_spec: Any) -> Optional:
+    def empty(element_spec: object) -> Optional:
         """An optional without an element.
 
         Args:
@@ -180,7 +180,7 @@ class Optional(CompositeTensor):
         return self.element_spec
 
     @_element_spec.setter
-    def _element_spec(self, element_spec: Any) -> None:
+    def _element_spec(self, element_spec: object) -> None:
         self._spec = None if element_spec is None else spec_of(element_spec)
 
     @property
@@ -231,7 +231,7 @@ class OptionalSpec(TypeSpec):
     def _to_components(self, value: Optional) -> Any:
         return value._tensor
 
-    def _from_components(self, components: Any) -> Optional:
+    def _from_components(self, components: object) -> Optional:
         return Optional(self._spec, components, *self._like_value)
 
     def _serialize(self) -> tuple[Any, ...]:
@@ -315,7 +315,7 @@ def _has_value_kernel(optional: Held) -> torch.Tensor:
 
 
 @_get_value.kernel(CPU, GPU)
-def _get_value_kernel(optional: Held, *, output_types: Any, run: Run, where: Device) -> list[Value]:
+def _get_value_kernel(optional: Held, *, output_types: object, run: Run, where: Device) -> list[Value]:
     if optional.element is None:
         raise InvalidArgumentError(_EMPTY)
     if len(set(optional.devices)) == 1:

@@ -188,7 +188,7 @@ class Options(_Fields):
         """Whether parallel stages keep the order of the elements where nothing else is said."""
         return getattr(self, "deterministic", None) is not False
 
-    def merge(self, options: Any) -> Options:
+    def merge(self, options: object) -> Options:
         """These options, with those that another has set in their place."""
         if not isinstance(options, Options):
             raise ArgumentError(f"Options are merged with tf.data.Options, got {options!r}.")
@@ -205,7 +205,7 @@ class Optioned(DatasetV2):
         """The options of the dataset: its own, and those of what it is made of."""
         return options_of(self._node)
 
-    def with_options(self, options: Any, name: str | None = None) -> Self:
+    def with_options(self, options: object, name: str | None = None) -> Self:
         """The same dataset, with options for the whole of it."""
         if not isinstance(options, Options):
             raise DTypeError(f"with_options() takes tf.data.Options, got {options!r}.")

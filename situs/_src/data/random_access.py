@@ -37,7 +37,7 @@ _at.shape(lambda index, other_arguments, *, dataset: [UNKNOWN] * len(dataset.spe
 
 
 @export("data.experimental.at")
-def at(dataset: Any, index: Any) -> Any:
+def at(dataset: Any, index: object) -> Any:
     """The element of a dataset with a number, made without those before it.
 
     Args:
@@ -61,7 +61,7 @@ def at(dataset: Any, index: Any) -> Any:
     return presenter(node.spec, node.where, dataset._of)(node.at(Binding(), as_int(read(index), "index")))
 
 
-def _added(node: Node, index: Any) -> list[Any]:
+def _added(node: Node, index: object) -> list[Any]:
     graph = here.graph
     assert graph is not None
     with building(graph):

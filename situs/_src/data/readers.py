@@ -320,7 +320,7 @@ class ReaderBase:
         """Refused."""
         raise UnimplementedError("Readers do not write their state down here. tf.data has datasets that resume.")
 
-    def restore_state(self, state: Any, name: str | None = None) -> Any:
+    def restore_state(self, state: object, name: str | None = None) -> Any:
         """Refused."""
         raise UnimplementedError("Readers do not write their state down here. tf.data has datasets that resume.")
 

@@ -75,7 +75,7 @@ _PIECE = 2**20  # bytes
 
 
 @export(v1=("io.tf_record_iterator", "python_io.tf_record_iterator"))
-def tf_record_iterator(path: PathLike, options: Any = None) -> TFRecordIterator:
+def tf_record_iterator(path: PathLike, options: object = None) -> TFRecordIterator:
     """An iterator over the records of a file, as bytes.
 
     Args:

@@ -70,7 +70,7 @@ def _natural(number: object) -> int:
     return number
 
 
-def position_of(cursor: Cursor, node: Node, policy: Any = None) -> Position:
+def position_of(cursor: Cursor, node: Node, policy: object = None) -> Position:
     """Where an iteration is.
 
     Args:
@@ -134,7 +134,7 @@ def check_fits(node: Node, position: Position) -> None:
 # What can be done again.
 
 
-def check_repeatable(node: Node, policy: Any = None) -> None:
+def check_repeatable(node: Node, policy: object = None) -> None:
     """Raises unless the elements of a dataset depend on nothing else, or the program says that it does not matter.
 
     Raises:

@@ -34,7 +34,7 @@ class Selecting(DatasetV2):
         """The elements after the first `count`; none if it is -1."""
         return self._of(Skip(self._node, as_number(count, "count")))
 
-    def shard(self, num_shards: IntLike, index: Any, name: str | None = None) -> Self:
+    def shard(self, num_shards: IntLike, index: object, name: str | None = None) -> Self:
         """Every element whose number gives `index` when divided by `num_shards`: a part for one of many workers."""
         return self._of(Shard(self._node, as_number(num_shards, "num_shards"), as_number(index, "index")))
 

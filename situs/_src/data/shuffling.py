@@ -28,7 +28,7 @@ class Shuffling(DatasetV2):
     def shuffle(
         self,
         buffer_size: IntLike,
-        seed: Any = None,
+        seed: IntLike | None = None,
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Self:

@@ -47,12 +47,12 @@ class Sources(DatasetV2):
     """The ways to make a dataset of what is in memory."""
 
     @classmethod
-    def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:
+    def from_tensors(cls, tensors: object, name: str | None = None) -> Self:
         """A dataset of one element: these tensors."""
         return cls._of(Tensors(*components_of(tensors)))
 
     @classmethod
-    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
+    def from_tensor_slices(cls, tensors: object, name: str | None = None) -> Self:
         """A dataset with an element for each row of the tensors, which must have as many.
 
         Args:

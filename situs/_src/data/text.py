@@ -177,7 +177,7 @@ def names_node(filenames: Any, what: str) -> Node:
     return tensors if tensors.spec.leaves[0].shape.rank == 0 else Slices(*components)
 
 
-def _as_texts(names: Any) -> Any:
+def _as_texts(names: object) -> Any:
     """Names of files, with strings in the place of paths."""
     if isinstance(names, (list, tuple)):
         if not names:
@@ -186,7 +186,7 @@ def _as_texts(names: Any) -> Any:
     return _as_text(names)
 
 
-def _as_text(names: Any) -> Any:
+def _as_text(names: object) -> Any:
     return os.fspath(names) if isinstance(names, os.PathLike) else names
 
 

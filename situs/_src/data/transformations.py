@@ -163,13 +163,13 @@ def parallel_interleave(
 
 
 @export("data.experimental.scan")
-def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transform:
+def scan(initial_state: object, scan_func: Callable[..., Any]) -> Transform:
     """A transformation by a function with a state; see ``Dataset.scan``."""
     return _method("scan", initial_state, scan_func)
 
 
 @export("data.experimental.shuffle_and_repeat")
-def shuffle_and_repeat(buffer_size: IntLike, count: IntLike | None = None, seed: Any = None) -> Transform:
+def shuffle_and_repeat(buffer_size: IntLike, count: IntLike | None = None, seed: IntLike | None = None) -> Transform:
     """A transformation that shuffles and repeats."""
     shuffling = _method("shuffle", buffer_size, seed)
     return lambda dataset: shuffling(dataset).repeat(count)

@@ -178,7 +178,7 @@ _reshaped_quickly = dispatch.recalled(_reshape)
 
 
 @export("reshape", v1=("reshape", "manip.reshape"))
-def reshape(tensor: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
+def reshape(tensor: ArrayLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Returns the elements of `tensor` in another shape.
 
     Args:

@@ -128,7 +128,7 @@ def case(
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
-    loop_vars: Any,
+    loop_vars: object,
     shape_invariants: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,

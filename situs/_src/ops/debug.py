@@ -634,7 +634,7 @@ def assert_scalar_v1(tensor: ArrayLike, name: str | None = None, message: str | 
 
 @export("debugging.assert_shapes")
 def assert_shapes(
-    shapes: Any,
+    shapes: object,
     data: ArrayLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
@@ -794,7 +794,7 @@ def assert_integer(x: ArrayLike, message: str | None = None, name: str | None = 
 
 
 @export("debugging.assert_same_float_dtype", v1=("assert_same_float_dtype", "debugging.assert_same_float_dtype"))
-def assert_same_float_dtype(tensors: Any = None, dtype: DTypeLike | None = None) -> DType:
+def assert_same_float_dtype(tensors: object = None, dtype: DTypeLike | None = None) -> DType:
     """Returns the floating-point dtype that all tensors have, and `dtype` if it is given.
 
     Raises:

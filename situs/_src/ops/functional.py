@@ -72,7 +72,7 @@ def map_fn(
 
 
 def _mapped(fn: Callable[[Any], Any], rows: Elems, form: object, wanted: Sequence[tuple[DType, TensorShape]]) -> Any:
-    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
+    def body(state: object, row: object) -> tuple[Any, list[Any]]:
         return state, _leaves(fn(row), form)
 
     walk = Walk(rows, body, wanted)
@@ -163,7 +163,7 @@ def _folded(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, revers
     state = _first(rows, initializer, reverse)
     form, _ = take_apart(state)
 
-    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
+    def body(state: object, row: object) -> tuple[Any, list[Any]]:
         return put_together(form, _leaves(fn(state, row), form)), []
 
     return Walk(rows, body, reverse=reverse).run(state, skip_first=initializer is None)[0]
@@ -210,7 +210,7 @@ def _scanned(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, rever
     form, first = take_apart(state)
     wanted = [(tensor.dtype, UNKNOWN) for tensor in first]
 
-    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
+    def body(state: object, row: object) -> tuple[Any, list[Any]]:
         made = _leaves(fn(state, row), form)
         return put_together(form, made), made
 

@@ -185,7 +185,7 @@ def _gather_gradient(
 def gather(
     params: Any,
     indices: ArrayLike,
-    validate_indices: Any = None,
+    validate_indices: bool | None = None,
     axis: AxisLike | None = None,
     batch_dims: int = 0,
     name: str | None = None,
@@ -208,7 +208,7 @@ def gather(
 def gather_v1(
     params: ArrayLike,
     indices: ArrayLike,
-    validate_indices: Any = None,
+    validate_indices: bool | None = None,
     name: str | None = None,
     axis: AxisLike | None = None,
     batch_dims: int = 0,
@@ -314,7 +314,7 @@ def _gather_nd_gradient(grad: Tensor, params_shape: SizesOf, indices: Tensor, *,
     return gather_nd_grad(grad, indices, params_shape, batch_dims=batch_dims), None
 
 
-def check_bad_indices_policy(policy: Any) -> None:
+def check_bad_indices_policy(policy: object) -> None:
     """Refuses a policy other than the default: an error on the CPU, nothing done on a GPU."""
     if as_word(policy, "bad_indices_policy") not in ("", "DEFAULT"):
         raise UnimplementedError(f"The only bad_indices_policy is 'DEFAULT', got {policy!r}.")

@@ -340,7 +340,7 @@ def decode_jpeg(
     return _jpeg(contents, channels=_as_channels(channels, (0, 1, 3, 4)), **options, name=name)
 
 
-def _jpeg_options(ratio: Any, upscales: Any, recovers: Any, fraction: Any, method: Any) -> dict[str, Any]:
+def _jpeg_options(ratio: Any, upscales: Any, recovers: Any, fraction: Any, method: str | int) -> dict[str, Any]:
     if as_int(ratio, "ratio") not in (1, 2, 4, 8):
         raise InvalidArgumentError(f"ratio must be 1, 2, 4, or 8, got {ratio}")
     if method not in ("", "INTEGER_FAST", "INTEGER_ACCURATE"):

@@ -282,7 +282,7 @@ _OPS = {"bilinear": _bilinear, "nearest": _nearest}
 def resize(
     images: ArrayLike,
     size: IntsLike,
-    method: Any = ResizeMethod.BILINEAR,
+    method: str | int = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
     name: str | None = None,
@@ -311,7 +311,7 @@ def resize(
 def resize_images(
     images: ArrayLike,
     size: IntsLike,
-    method: Any = ResizeMethodV1.BILINEAR,
+    method: str | int = ResizeMethodV1.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
@@ -342,7 +342,7 @@ _SMOOTH = {"bilinear": "triangle", "bicubic": "keyscubic"}  # what TensorFlow ta
 
 
 def _resized(
-    images: Tensor, size: IntsLike, method: Any, ways: dict[str, Any], name: str | None, antialias: bool = False
+    images: Tensor, size: IntsLike, method: str | int, ways: dict[str, Any], name: str | None, antialias: bool = False
 ) -> Tensor:
     word = _method(method)
     kind = _SMOOTH.get(word, word) if antialias else word
@@ -361,7 +361,7 @@ def _are_known(sizes: IntsLike) -> bool:
     return isinstance(sizes, list) and all(isinstance(size, int) for size in sizes)
 
 
-def _method(method: Any) -> str:
+def _method(method: str | int) -> str:
     word = _V1.get(method) if isinstance(method, int) else str(method) if isinstance(method, str) else None
     if word not in list(ResizeMethod):
         raise ArgumentError(f"Resize method is not implemented: {shown(method)}")

@@ -328,7 +328,7 @@ def resize_with_pad(
     image: ArrayLike,
     target_height: IntLike,
     target_width: IntLike,
-    method: Any = ResizeMethod.BILINEAR,
+    method: str | int = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Tensor:
     """An image, or a batch, resized so that it fits into a frame, with zeros around it.
@@ -348,7 +348,7 @@ def resize_image_with_pad(
     image: ArrayLike,
     target_height: IntLike,
     target_width: IntLike,
-    method: Any = ResizeMethodV1.BILINEAR,
+    method: str | int = ResizeMethodV1.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
     """`resize_with_pad` that resizes as TensorFlow 1 does."""

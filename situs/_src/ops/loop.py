@@ -44,7 +44,7 @@ _while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.pl
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
-    loop_vars: Any,
+    loop_vars: object,
     shape_invariants: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
@@ -81,7 +81,11 @@ def while_loop(
 
 
 def settling_loop(
-    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shapes: Any = None, name: str | None = None
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: object,
+    shapes: object = None,
+    name: str | None = None,
 ) -> Any:
     """`while_loop`, where the shapes of the variables may be less known after an iteration than before it.
 
@@ -110,7 +114,7 @@ class Holders:
     def __bool__(self) -> bool:
         return bool(self._holders)
 
-    def run(self, cond: Any, body: Any, invariants: Any, maximum: Any, name: str | None) -> Any:
+    def run(self, cond: Any, body: Any, invariants: Any, maximum: object, name: str | None) -> Any:
         """Runs the loop with what they hold in their places."""
         start = put_together(self._form, [_bare(leaf) for leaf in self._leaves])
 
@@ -128,7 +132,7 @@ class Holders:
         )
         return self._filled(last)
 
-    def _filled(self, state: Any) -> Any:
+    def _filled(self, state: object) -> Any:
         _, leaves = take_apart(state)
         filled = [self._holders[n]._with(leaf) if n in self._holders else leaf for n, leaf in enumerate(leaves)]
         return put_together(self._form, filled)
@@ -147,7 +151,7 @@ def _bare(leaf: Any) -> Any:
     return leaf.flow if _has_flow(leaf) else leaf
 
 
-def check_loop(cond: object, body: Any, loop_vars: Any, parallel_iterations: Any) -> None:
+def check_loop(cond: object, body: Any, loop_vars: object, parallel_iterations: Any) -> None:
     """Raises unless these are the parts of a loop.
 
     Raises:
@@ -258,7 +262,7 @@ class Loop:
         self.next_form = common_form(self.form, self.body_form)
         return leaves
 
-    def as_body(self, loop_vars: Any) -> Any:
+    def as_body(self, loop_vars: object) -> Any:
         """The loop variables in the form in which the body returns them."""
         return put_together(self.body_form, take_apart(loop_vars)[1])
 
@@ -285,10 +289,10 @@ class Loop:
         """The two functions of the loop, with one more variable that counts the iterations."""
         most = self.maximum
 
-        def test(iteration: Any, *state: Any) -> Tensor:
+        def test(iteration: object, *state: Any) -> Tensor:
             return logical_and(less(iteration, most), self.cond(*state))
 
-        def step(iteration: Any, *state: Any) -> list[Any]:
+        def step(iteration: object, *state: Any) -> list[Any]:
             return [add(iteration, 1), *self._body(*state)]
 
         return test, step

@@ -143,7 +143,7 @@ def _spectral_norm_later(x: Tensor, axis: tuple[Any, Any], keep: bool, name: str
 @export(v1=("norm", "linalg.norm"))
 def norm_v1(
     tensor: ArrayLike,
-    ord: Any = "euclidean",
+    ord: str | float = "euclidean",
     axis: AxisLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
@@ -155,7 +155,7 @@ def norm_v1(
 
 @export("linalg.normalize")
 def normalize(
-    tensor: ArrayLike, ord: Any = "euclidean", axis: AxisLike | None = None, name: str | None = None
+    tensor: ArrayLike, ord: str | float = "euclidean", axis: AxisLike | None = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Divides a tensor, or the vectors or matrices in it, by their norms.
 

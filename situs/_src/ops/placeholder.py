@@ -139,7 +139,7 @@ def _flat(items: Any, depth: int = 0) -> list[Any]:
 
 
 @export(v1="tuple")
-def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+def tuple(tensors: Any, name: str | None = None, control_inputs: object = None) -> list[Any]:
     """The tensors, each available only when all of them are."""
     tensors = listed(tensors, "tensors")
     if here.graph is None:

@@ -71,7 +71,7 @@ class QueueBase:
         self._name = queue_ref.name if isinstance(queue_ref, Buffer) else queue_ref.op.name.rpartition("/")[2]
 
     @staticmethod
-    def from_list(index: Any, queues: Any) -> QueueBase:
+    def from_list(index: object, queues: Any) -> QueueBase:
         """The queue of a list that has the number `index`, which may be a tensor.
 
         Raises:
@@ -322,7 +322,7 @@ def _checked_count(n: Any) -> Any:
     return n
 
 
-def _selected(index: Any, queues: list[QueueBase]) -> Any:
+def _selected(index: object, queues: list[QueueBase]) -> Any:
     with queues[0]._building() as graph:
         if graph is None:
             return queue_ops.select_kernel(as_int(index, "index"), [queue._queue_ref for queue in queues])

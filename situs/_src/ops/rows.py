@@ -60,7 +60,7 @@ class Elems:
         """How many rows there are: a number, or a tensor of one."""
         return self.known if self.known is not None else shape_of(self.tensors[0])[0]
 
-    def row(self, index: Any) -> Any:
+    def row(self, index: object) -> Any:
         """The rows with one number, in the form of the tensors."""
         if self._lists is None:
             return put_together(self.form, [tensor[index] for tensor in self.tensors])
@@ -99,7 +99,7 @@ class Walk:
         self.shapes = [shape for _, shape in self.wanted]  # as the last iteration that was looked at made them
         self.reverse = reverse
 
-    def run(self, state: Any, skip_first: bool = False) -> tuple[Any, list[Tensor]]:
+    def run(self, state: object, skip_first: bool = False) -> tuple[Any, list[Tensor]]:
         """Goes through all rows, or all but the first; returns the last state and what was kept, as tensors."""
         graph = self.elems.graph
         if graph is None:
@@ -125,7 +125,7 @@ class Walk:
 
     # In eager code.
 
-    def _run_now(self, state: Any, skip_first: bool) -> tuple[Any, list[Tensor]]:
+    def _run_now(self, state: object, skip_first: bool) -> tuple[Any, list[Tensor]]:
         columns: list[list[Tensor]] = [[] for _ in self.wanted]
         numbers = list(range(int(self.elems.count())))
         ordered = numbers[::-1] if self.reverse else numbers
@@ -144,13 +144,13 @@ class Walk:
 
     # In a graph.
 
-    def _build(self, graph: Graph, state: Any, skip_first: bool) -> tuple[Any, list[Tensor]]:
+    def _build(self, graph: Graph, state: object, skip_first: bool) -> tuple[Any, list[Tensor]]:
         self.elems.hold(graph)
         count = self.elems.count()
         skip = int(skip_first)
         first, step = (count - 1 - skip, -1) if self.reverse else (skip, 1)
 
-        def test(number: Any, state: Any, rows: Any) -> Any:
+        def test(number: Any, state: object, rows: object) -> Any:
             return number >= 0 if self.reverse else number < count
 
         def body(number: Any, state: Any, rows: Any) -> Any:
@@ -163,7 +163,7 @@ class Walk:
         _, state, rows = while_loop(test, body, start)
         return state, [self._stacked(row, i, count - skip) for i, row in enumerate(rows)]
 
-    def _stacked(self, rows: Any, number: int, count: Any) -> Tensor:
+    def _stacked(self, rows: object, number: int, count: Any) -> Tensor:
         shape = self.shapes[number]
         made = stack_rows([rows], row_shape=shape, dtype=self.wanted[number][0])
         if isinstance(count, int) and shape.rank is not None:

@@ -60,7 +60,7 @@ def stateless_normal(
     stddev: ArrayLike = 1.0,
     dtype: DTypeLike = dt.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: str | IntLike = "auto_select",
 ) -> Tensor:
     """Draws from the normal distribution.
 
@@ -96,7 +96,7 @@ def stateless_truncated_normal(
     stddev: ArrayLike = 1.0,
     dtype: DTypeLike = dt.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: str | IntLike = "auto_select",
 ) -> Tensor:
     """Draws from the normal distribution, leaving out values over two deviations from the mean.
 
@@ -153,7 +153,7 @@ def stateless_uniform(
     maxval: ArrayLike | None = None,
     dtype: DTypeLike = dt.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: str | IntLike = "auto_select",
 ) -> Tensor:
     """Draws from the uniform distribution over [minval, maxval).
 
@@ -328,14 +328,14 @@ def stateless_poisson(
 
 
 @export("random.split", "random.experimental.stateless_split", v1="random.split")
-def split(seed: ArrayLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
+def split(seed: ArrayLike, num: int = 2, alg: str | IntLike = "auto_select") -> Tensor:
     """Makes `num` independent seeds of one: a tensor of shape [num, 2]."""
     dtype = convert_to_tensor(seed).dtype
     return stateless_uniform([num, 2], seed, None, None, dtype, alg=alg)
 
 
 @export("random.fold_in", "random.experimental.stateless_fold_in", v1="random.fold_in")
-def fold_in(seed: ArrayLike, data: ArrayLike, alg: Any = "auto_select") -> Tensor:
+def fold_in(seed: ArrayLike, data: ArrayLike, alg: str | IntLike = "auto_select") -> Tensor:
     """Makes a seed of a seed and a number, such as that of a step."""
     number = convert_to_tensor(data)
     return stack([stateless_uniform([], seed, None, None, number.dtype, alg=alg), number])
@@ -344,7 +344,7 @@ def fold_in(seed: ArrayLike, data: ArrayLike, alg: Any = "auto_select") -> Tenso
 _ALGORITHMS = ("philox", "threefry", "auto_select")
 
 
-def check_algorithm(alg: Any) -> None:
+def check_algorithm(alg: str | IntLike) -> None:
     """Raises ``ValueError`` unless `alg` is one of TensorFlow's algorithms."""
     name = getattr(alg, "value", alg)
     if not isinstance(name, (str, int)) or name not in (*_ALGORITHMS, 1, 2, 3):

@@ -24,7 +24,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import listed
-from situs._src.base.typing import ArrayLike, DTypeLike, IntsLike
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike, IntsLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import tensor_list
@@ -146,7 +146,7 @@ class TensorArray:
 
     # One by one.
 
-    def write(self, index: Any, value: object, name: str | None = None) -> TensorArray:
+    def write(self, index: IntLike, value: ArrayLike, name: str | None = None) -> TensorArray:
         """The array with a tensor in one place.
 
         Args:
@@ -203,7 +203,7 @@ class TensorArray:
         if self._known.count != count:
             self._known.count = None
 
-    def read(self, index: Any, name: str | None = None) -> Tensor:
+    def read(self, index: object, name: str | None = None) -> Tensor:
         """The tensor in one place; zeros if none was written.
 
         Args:

@@ -91,7 +91,7 @@ def check_write(index: int, size: int, resizes: bool) -> None:
 
 
 @set_row.gradient
-def _set_gradient(grad: Any, index: Any, row_shape: SizesOf, *, dtype: DType) -> tuple[list[Any], Any]:
+def _set_gradient(grad: Any, index: object, row_shape: SizesOf, *, dtype: DType) -> tuple[list[Any], Any]:
     return [_without_row([grad], index)], lambda: row_gradient(grad, index, row_shape, dtype)
 
 
@@ -235,7 +235,7 @@ def check_read(index: int, size: int) -> None:
 
 
 @get_row.gradient
-def _get_gradient(grad: Any, index: Any) -> list[Any]:
+def _get_gradient(grad: Any, index: object) -> list[Any]:
     return [row_at(grad, index)]
 
 
@@ -259,7 +259,7 @@ def _get_grad_kernel(
     return row if type(row) is not torch.Tensor or row.device == device else row.to(device)
 
 
-def row_gradient(grad: Any, index: Any, shape: HostInput, dtype: DType) -> Tensor:
+def row_gradient(grad: Any, index: object, shape: HostInput, dtype: DType) -> Tensor:
     """The gradient of one row, by that of its list; zeros of the row's shape where there is none."""
     return _get_grad([grad], index, () if dtype is variant else shape, dtype=dtype)
 
@@ -268,12 +268,12 @@ concat_rows = op("TensorListConcat", "rows: any* -> tensor: dtype", row_shape=UN
 
 
 @concat_rows.gradient
-def _concat_gradient(grad: Tensor, rows: Any) -> list[Any]:
+def _concat_gradient(grad: Tensor, rows: object) -> list[Any]:
     return [_concat_grad(grad, rows)]
 
 
 @concat_rows.shape
-def _concat_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
+def _concat_shape(rows: object, *, row_shape: TensorShape) -> TensorShape:
     return UNKNOWN if row_shape.rank is None else TensorShape([None]) + row_shape[1:]
 
 
@@ -315,7 +315,7 @@ stack_rows.gradient(lambda grad: [from_tensor(grad)])
 
 
 @stack_rows.shape
-def _stack_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
+def _stack_shape(rows: object, *, row_shape: TensorShape) -> TensorShape:
     return UNKNOWN if row_shape.rank is None else TensorShape([None]) + row_shape
 
 

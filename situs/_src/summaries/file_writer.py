@@ -76,7 +76,7 @@ class FileWriter:
 
     # What can be added.
 
-    def add_summary(self, summary: Any, global_step: IntLike | None = None) -> None:
+    def add_summary(self, summary: object, global_step: IntLike | None = None) -> None:
         """Adds a ``Summary``, or the bytes of one as ``session.run`` gives them.
 
         Raises:
@@ -122,7 +122,7 @@ class FileWriter:
             raise DTypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
         self._add(global_step, meta_graph_def=meta_graph_def.SerializeToString())
 
-    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: IntLike | None = None) -> None:
+    def add_run_metadata(self, run_metadata: object, tag: str, global_step: IntLike | None = None) -> None:
         """Adds what ``session.run`` reported of a run, under a tag of its own.
 
         Raises:
@@ -237,7 +237,7 @@ def _step_or_none(step: Any) -> int | None:
     return None if step is None else as_step(step)
 
 
-def _as_summary(summary: Any) -> Any:
+def _as_summary(summary: object) -> Any:
     kind = messages.proto("summary_pb2").Summary
     if isinstance(summary, kind):
         made = kind()

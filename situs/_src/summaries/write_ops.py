@@ -73,7 +73,9 @@ def _add(writer: Any, step: torch.Tensor, **what: Any) -> None:
 
 
 @export("summary.write", v1=())
-def write(tag: str, tensor: Any, step: IntLike | None = None, metadata: Any = None, name: str | None = None) -> Tensor:
+def write(
+    tag: str, tensor: object, step: IntLike | None = None, metadata: object = None, name: str | None = None
+) -> Tensor:
     """Writes a tensor with the default writer; the functions for scalars, images and so on are made of it.
 
     Args:
@@ -93,7 +95,7 @@ def write(tag: str, tensor: Any, step: IntLike | None = None, metadata: Any = No
         return _write(tag, tensor, step, metadata)
 
 
-def _write(tag: str, tensor: Any, step: Any, metadata: Any) -> Tensor:
+def _write(tag: str, tensor: object, step: Any, metadata: object) -> Tensor:
     writer = state.writer
     if writer is None:
         return constant(False)
@@ -143,7 +145,7 @@ def _true_after(made: object) -> Tensor:
     return done
 
 
-def _as_bytes(metadata: Any) -> bytes:
+def _as_bytes(metadata: object) -> bytes:
     if metadata is None:
         return b""
     made = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata

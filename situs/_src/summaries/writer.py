@@ -151,7 +151,7 @@ def create_file_writer(
     filename_suffix: str | None = None,
     name: str | None = None,
     experimental_trackable: bool = False,
-    experimental_mesh: Any = None,
+    experimental_mesh: object = None,
 ) -> SummaryWriter:
     """Makes a writer, and a file for it.
 

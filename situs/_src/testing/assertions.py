@@ -28,7 +28,7 @@ _SHOWN = 10
 class Assertions(PlainAssertions):
     """The assertions of ``tf.test.TestCase``."""
 
-    def evaluate(self, tensors: Any) -> Any:
+    def evaluate(self, tensors: object) -> Any:
         """The values of tensors."""
         raise NotImplementedError
 

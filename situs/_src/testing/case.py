@@ -125,7 +125,7 @@ class TestCase(Assertions):
                 )
         return self._cached
 
-    def evaluate(self, tensors: Any) -> Any:
+    def evaluate(self, tensors: object) -> Any:
         """The values of tensors, or structures of them: eager ones at once, those of graphs in the test's session."""
         leaves = flatten(tensors)
         symbolic = [leaf for leaf in leaves if isinstance(_rows_or(leaf), (SymbolicTensor, Operation, RefVariable))]

@@ -43,7 +43,7 @@ def install() -> None:
     eager.value_now = value_now
 
 
-def _element(tensor: SymbolicTensor, index: Any) -> Tensor:
+def _element(tensor: SymbolicTensor, index: object) -> Tensor:
     """A row of a tensor; where this is a range of integers, the number itself, which need not be read from anywhere."""
     if tensor.op.type == "Range" and tensor.dtype is int32 and isinstance(index, SymbolicTensor):
         start, _, delta = tensor.op.args

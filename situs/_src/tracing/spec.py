@@ -100,7 +100,7 @@ class TensorSpec(TypeSpec):
     def _to_components(self, value: object) -> Any:
         return value
 
-    def _from_components(self, components: Any) -> Any:
+    def _from_components(self, components: object) -> Any:
         return components
 
     def _serialize(self) -> tuple[Any, ...]:

@@ -129,7 +129,7 @@ class TextLineDatasetV1(DatasetV1):
     def __init__(
         self,
         filenames: ArrayLike,
-        compression_type: Any = None,
+        compression_type: ArrayLike | None = None,
         buffer_size: IntLike | None = None,
         num_parallel_reads: IntLike | None = None,
         name: str | None = None,
@@ -154,7 +154,7 @@ class TFRecordDatasetV1(DatasetV1):
     def __init__(
         self,
         filenames: ArrayLike,
-        compression_type: Any = None,
+        compression_type: ArrayLike | None = None,
         buffer_size: IntLike | None = None,
         num_parallel_reads: IntLike | None = None,
         name: str | None = None,
@@ -185,7 +185,7 @@ class FixedLengthRecordDatasetV1(DatasetV1):
         header_bytes: IntLike | None = None,
         footer_bytes: IntLike | None = None,
         buffer_size: IntLike | None = None,
-        compression_type: Any = None,
+        compression_type: ArrayLike | None = None,
         num_parallel_reads: IntLike | None = None,
         name: str | None = None,
     ) -> None:

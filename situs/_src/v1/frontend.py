@@ -197,7 +197,7 @@ def name_scope(name: str | None, default_name: str | None = None, values: ArrayL
 
 
 @export(v1="control_dependencies", as_is=True)
-def control_dependencies(control_inputs: Any) -> Any:
+def control_dependencies(control_inputs: object) -> Any:
     """A context whose operations run after the given ones."""
     if executing_eagerly():
         return nullcontext()

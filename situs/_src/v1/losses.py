@@ -14,7 +14,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
-from situs._src.base.typing import ArrayLike
+from situs._src.base.typing import ArrayLike, AxisLike
 from situs._src.ir.graph.context import control_dependencies, name_scope
 from situs._src.keras.losses.ranks import squeezed_alike, weights_of_rows
 from situs._src.keras.losses.weights import broadcast_weights, checks
@@ -253,7 +253,7 @@ def _pairwise(differences: Tensor, weight: Tensor) -> Tensor:
 def cosine_distance(
     labels: ArrayLike,
     predictions: ArrayLike,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     weights: ArrayLike = 1.0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from situs._src.base.devices.scope import here
@@ -93,7 +94,7 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 
 @export(v1=("initialize_variables", "variables_initializer", "initializers.variables"))
-def variables_initializer(var_list: Any, name: str = "init") -> Any:
+def variables_initializer(var_list: Sequence[Any] | Mapping[str, Any], name: str = "init") -> Any:
     """An operation that runs the initializers of some variables."""
     variables = _variables(var_list)
     return group(*[variable.initializer for variable in variables if hasattr(variable, "initializer")], name=name)

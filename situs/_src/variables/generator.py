@@ -65,7 +65,7 @@ class Generator:
         TensorShape([2, 3])
     """
 
-    def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: Any = None) -> None:
+    def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: str | IntLike | None = None) -> None:
         if not isinstance(copy_from, (Generator, type(None))) or (copy_from is None) == (state is None):
             raise ArgumentError(
                 f"A Generator is made of another one or of a state, got copy_from={copy_from!r} and state={state!r}. "
@@ -77,12 +77,12 @@ class Generator:
             self._state_var: Any = Variable(first, trainable=False, name="StateVar", dtype=dt.int64)
 
     @classmethod
-    def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
+    def from_seed(cls, seed: IntLike, alg: str | IntLike | None = None) -> Generator:
         """A generator whose sequence the seed, an integer, decides."""
         return cls(state=_seed_state(seed), alg=alg)
 
     @classmethod
-    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
+    def from_non_deterministic_state(cls, alg: str | IntLike | None = None) -> Generator:
         """A generator whose sequence nothing predicts."""
         if determinism.is_required():
             raise FailedPreconditionError(
@@ -91,12 +91,12 @@ class Generator:
         return cls(state=_seed_state(unpredictable()), alg=alg)
 
     @classmethod
-    def from_state(cls, state: Any, alg: Any) -> Generator:
+    def from_state(cls, state: object, alg: str | IntLike) -> Generator:
         """A generator that goes on from the state of another."""
         return cls(state=state, alg=alg)
 
     @classmethod
-    def from_key_counter(cls, key: object, counter: Any, alg: Any) -> Generator:
+    def from_key_counter(cls, key: object, counter: Any, alg: str | IntLike) -> Generator:
         """A generator with this key that has made ``counter[0]`` draws."""
         return cls(state=_key_counter_state(key, counter), alg=alg)
 
@@ -125,11 +125,11 @@ class Generator:
         """Whether a draw made now is made of operations."""
         return here.graph is not None or not isinstance(self._state_var, Variable)
 
-    def reset(self, state: Any) -> Any:
+    def reset(self, state: object) -> Any:
         """Goes on from a state."""
         return self._state_var.assign(_as_state(state))
 
-    def reset_from_seed(self, seed: Any) -> Any:
+    def reset_from_seed(self, seed: IntLike) -> Any:
         """Goes on as a generator made with ``from_seed(seed)`` begins."""
         return self.reset(_seed_state(seed))
 
@@ -299,7 +299,7 @@ def set_global_generator(generator: Generator) -> None:
 
 
 @export("random.create_rng_state", "random.experimental.create_rng_state", v1="random.create_rng_state")
-def create_rng_state(seed: Any, alg: Any) -> Tensor:
+def create_rng_state(seed: IntLike, alg: str | IntLike) -> Tensor:
     """The state of a generator that is made with ``from_seed(seed, alg)``, as a tensor."""
     _algorithm_number(alg)
     return convert_to_tensor(_as_state(_seed_state(seed)))
@@ -313,7 +313,7 @@ def _algorithm_number(alg: Any) -> int:
     return number if isinstance(number, int) else Algorithm[number.upper()].value
 
 
-def _seed_state(seed: Any) -> Tensor | tuple[int, int, int]:
+def _seed_state(seed: IntLike) -> Tensor | tuple[int, int, int]:
     seed = read(seed)
     if isinstance(seed, SymbolicTensor):
         return _from_seed(seed)
@@ -332,7 +332,7 @@ def _key_counter_state(key: object, counter: Any) -> Any:
     return counts[0], 0, plain(key, "key")
 
 
-def _as_state(state: Any) -> Any:
+def _as_state(state: object) -> Any:
     """The words of a state, as a variable takes them."""
     state = read(state)
     if isinstance(state, SymbolicTensor):

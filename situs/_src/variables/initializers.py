@@ -138,7 +138,12 @@ class Constant(Initializer):
         self.verify_shape = verify_shape
 
     def __call__(
-        self, shape: Any, dtype: Any = None, partition_info: Any = None, verify_shape: bool | None = None, **kwargs: Any
+        self,
+        shape: Any,
+        dtype: Any = None,
+        partition_info: object = None,
+        verify_shape: bool | None = None,
+        **kwargs: Any,
     ) -> Tensor:
         """A value of this shape; `verify_shape` overrides what the initializer was made with."""
         if self.verify_shape if verify_shape is None else verify_shape:

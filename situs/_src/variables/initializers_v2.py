@@ -23,7 +23,7 @@ class _NumbersOnly(Initializer):
 
     _has_dtype = False
 
-    def __call__(self, shape: Any, dtype: Any = dt.float32, partition_info: Any = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: Any, dtype: Any = dt.float32, partition_info: object = None, **kwargs: Any) -> Tensor:
         """A value of this shape and dtype."""
         wanted = dt.float32 if dtype is None else as_dtype(dtype)
         if wanted not in NUMERIC | BOOL:
@@ -81,7 +81,7 @@ class Constant(v1.Constant):
         self,
         shape: ShapeLike,
         dtype: DTypeLike | None = None,
-        partition_info: Any = None,
+        partition_info: object = None,
         verify_shape: bool | None = None,
         **kwargs: Any,
     ) -> Tensor:

@@ -360,8 +360,8 @@ def get_variable(
     use_resource: bool | None = None,
     custom_getter: Callable[..., Any] | None = None,
     constraint: Callable[..., Any] | None = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    synchronization: VariableSynchronization | None = None,
+    aggregation: VariableAggregation | None = None,
 ) -> Any:
     """The variable of a name in the current variable scope, found or made.
 
@@ -561,7 +561,7 @@ def _composed(inner: Any, outer: Any) -> Any:
 
 @export(v1="variable_op_scope")
 def variable_op_scope(
-    values: ArrayLike, name_or_scope: Any, default_name: str | None = None, **kwargs: Any
+    values: ArrayLike, name_or_scope: str | VariableScope, default_name: str | None = None, **kwargs: Any
 ) -> variable_scope:
     """The old spelling of `variable_scope`."""
     return variable_scope(name_or_scope, default_name, values, **kwargs)

@@ -16,7 +16,7 @@ import numpy as np
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
-from situs._src.base.typing import ArrayLike, SlicesLike
+from situs._src.base.typing import AnyTensor, ArrayLike, SlicesLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op
@@ -109,7 +109,7 @@ def _slices(sparse_delta: SlicesLike) -> tuple[Any, Any]:
 
 @export(v1="assign")
 def assign(
-    ref: Any,
+    ref: AnyTensor,
     value: ArrayLike,
     validate_shape: bool | None = None,
     use_locking: bool | None = None,
@@ -131,24 +131,24 @@ def assign(
 
 
 @export(v1="assign_add")
-def assign_add(ref: Any, value: ArrayLike, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign_add(ref: AnyTensor, value: ArrayLike, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Adds to a variable."""
     return _changed(ref, state_ops.assign_add, (value,), {}, name)
 
 
 @export(v1="assign_sub")
-def assign_sub(ref: Any, value: ArrayLike, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign_sub(ref: AnyTensor, value: ArrayLike, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Subtracts from a variable."""
     return _changed(ref, state_ops.assign_sub, (value,), {}, name)
 
 
 @export(v1="count_up_to")
-def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
+def count_up_to(ref: AnyTensor, limit: int, name: str | None = None) -> Any:
     """Returns the value of an integer variable and adds 1 to it, until it reaches `limit`."""
     return _changed(ref, state_ops.count_up_to, (), {"limit": as_int(limit, "limit")}, name)
 
 
-def _changed(ref: Any, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
+def _changed(ref: AnyTensor, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
     if isinstance(ref, Updatable):
         return ref._update(update, inputs, attrs, name)
     if isinstance(ref, SymbolicTensor) and ref.is_ref:  # what an assignment returned
@@ -160,7 +160,7 @@ def _changed(ref: Any, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any
 
 @export(v1="scatter_update")
 def scatter_update(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = True, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = True, name: str | None = None
 ) -> Any:
     """Replaces rows of a variable; of several updates of one row the last is taken.
 
@@ -176,7 +176,7 @@ def scatter_update(
 
 @export(v1="scatter_add")
 def scatter_add(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
 ) -> Any:
     """Adds to rows of a variable."""
     return _changed(ref, scatter_ops.scatter_add, (indices, updates), {}, name)
@@ -184,7 +184,7 @@ def scatter_add(
 
 @export(v1="scatter_sub")
 def scatter_sub(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
 ) -> Any:
     """Subtracts from rows of a variable."""
     return _changed(ref, scatter_ops.scatter_sub, (indices, updates), {}, name)
@@ -192,7 +192,7 @@ def scatter_sub(
 
 @export(v1="scatter_mul")
 def scatter_mul(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
 ) -> Any:
     """Multiplies rows of a variable."""
     return _changed(ref, scatter_ops.scatter_mul, (indices, updates), {}, name)
@@ -200,7 +200,7 @@ def scatter_mul(
 
 @export(v1="scatter_div")
 def scatter_div(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
 ) -> Any:
     """Divides rows of a variable; integers are rounded towards zero."""
     return _changed(ref, scatter_ops.scatter_div, (indices, updates), {}, name)
@@ -208,7 +208,7 @@ def scatter_div(
 
 @export(v1="scatter_min")
 def scatter_min(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
 ) -> Any:
     """Keeps the smaller of rows of a variable and updates."""
     return _changed(ref, scatter_ops.scatter_min, (indices, updates), {}, name)
@@ -216,7 +216,7 @@ def scatter_min(
 
 @export(v1="scatter_max")
 def scatter_max(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
 ) -> Any:
     """Keeps the larger of rows of a variable and updates."""
     return _changed(ref, scatter_ops.scatter_max, (indices, updates), {}, name)
@@ -224,7 +224,7 @@ def scatter_max(
 
 @export(v1="scatter_nd_update")
 def scatter_nd_update(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = True, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = True, name: str | None = None
 ) -> Any:
     """Replaces the elements or slices of a variable that vectors of indices name."""
     return _changed(ref, scatter_ops.scatter_nd_update, (indices, updates), {}, name)
@@ -232,7 +232,7 @@ def scatter_nd_update(
 
 @export(v1="scatter_nd_add")
 def scatter_nd_add(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
 ) -> Any:
     """Adds to the elements or slices of a variable that vectors of indices name."""
     return _changed(ref, scatter_ops.scatter_nd_add, (indices, updates), {}, name)
@@ -240,7 +240,7 @@ def scatter_nd_add(
 
 @export(v1="scatter_nd_sub")
 def scatter_nd_sub(
-    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
 ) -> Any:
     """Subtracts from the elements or slices of a variable that vectors of indices name."""
     return _changed(ref, scatter_ops.scatter_nd_sub, (indices, updates), {}, name)

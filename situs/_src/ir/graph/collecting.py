@@ -32,7 +32,7 @@ class Collections:
         self._check_open()
         self.get_collection_ref(name).append(value)
 
-    def add_to_collections(self, names: Any, value: object) -> None:
+    def add_to_collections(self, names: object, value: object) -> None:
         """Appends a value to several collections, once to each."""
         for name in [names] if isinstance(names, str) else dict.fromkeys(map(as_key, listed(names, "collections"))):
             self.add_to_collection(name, value)

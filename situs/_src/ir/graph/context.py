@@ -222,7 +222,7 @@ def executing_eagerly_outside_functions() -> bool:
 
 
 @export("control_dependencies", v1=(), as_is=True)
-def control_dependencies(control_inputs: Any) -> Any:
+def control_dependencies(control_inputs: object) -> Any:
     """A context whose operations run after the given ones; in eager code everything runs in order anyway.
 
     In eager code functions among them are called.
@@ -251,7 +251,7 @@ def add_to_collection(name: Any, value: object) -> None:
 
 
 @export(v1="add_to_collections", as_is=True)
-def add_to_collections(names: Any, value: object) -> None:
+def add_to_collections(names: object, value: object) -> None:
     """Appends a value to several collections of the default graph."""
     get_default_graph().add_to_collections(names, value)
 

@@ -261,7 +261,7 @@ class Graph(Collections):
             return self._names.unique(f"{scope}/{name}" if scope else name, mark_as_used)
 
     @contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: object) -> Iterator[None]:
         """A context whose operations run after the given ones; None clears what holds further out."""
         clears = control_inputs is None
         if clears:
@@ -410,7 +410,7 @@ class Graph(Collections):
             )
         return node.outputs[int(number)]
 
-    def is_feedable(self, tensor: Any) -> bool:
+    def is_feedable(self, tensor: object) -> bool:
         """Whether the tensor can be fed."""
         return _as_element(tensor) not in self.restricted
 
@@ -418,7 +418,7 @@ class Graph(Collections):
         """Whether the tensor or operation can be fetched."""
         return _as_element(getattr(tensor_or_op, "op", tensor_or_op)) not in self.restricted
 
-    def prevent_feeding(self, tensor: Any) -> None:
+    def prevent_feeding(self, tensor: object) -> None:
         """Refuses to feed this tensor from now on."""
         self.restricted.add(_as_element(tensor))
 

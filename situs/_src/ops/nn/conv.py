@@ -276,7 +276,7 @@ def spatial_rank(filters: ArrayLike, input: ArrayLike) -> int:
 
 @export("nn.atrous_conv2d")
 def atrous_conv2d(
-    value: ArrayLike, filters: ArrayLike, rate: Any, padding: PaddingLike, name: str | None = "convolution"
+    value: ArrayLike, filters: ArrayLike, rate: IntsLike, padding: PaddingLike, name: str | None = "convolution"
 ) -> Tensor:
     """Convolves images with filters whose elements are `rate` apart."""
     return conv2d(value, filters, 1, padding, dilations=rate, name=name)

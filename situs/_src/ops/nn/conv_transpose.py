@@ -243,7 +243,7 @@ def atrous_conv2d_transpose(
     value: ArrayLike,
     filters: ArrayLike,
     output_shape: ShapeLike,
-    rate: Any,
+    rate: IntsLike,
     padding: PaddingLike,
     name: str | None = "atrous_conv2d_transpose",
 ) -> Tensor:

@@ -55,7 +55,11 @@ def _dropout_gradient(grad: Tensor, kept: Tensor, *, rate: float) -> tuple[Any, 
 
 @export("nn.dropout", v1=())
 def dropout(
-    x: ArrayLike, rate: Any, noise_shape: ShapeLike | None = None, seed: int | None = None, name: str | None = None
+    x: ArrayLike,
+    rate: ArrayLike,
+    noise_shape: ShapeLike | None = None,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Sets each element to zero with probability `rate` and divides the others by ``1 - rate``.
 
@@ -73,7 +77,7 @@ def dropout(
 @export("nn.experimental.stateless_dropout", v1=())
 def stateless_dropout(
     x: ArrayLike,
-    rate: Any,
+    rate: ArrayLike,
     seed: Any,
     rng_alg: Any = None,
     noise_shape: ShapeLike | None = None,
@@ -96,7 +100,7 @@ def stateless_dropout(
 @export("nn.experimental.general_dropout", v1=())
 def general_dropout(
     x: ArrayLike,
-    rate: Any,
+    rate: ArrayLike,
     uniform_sampler: Callable[..., Any],
     noise_shape: ShapeLike | None = None,
     name: str | None = None,
@@ -162,7 +166,7 @@ def dropout_v1(
     noise_shape: ShapeLike | None = None,
     seed: int | None = None,
     name: str | None = None,
-    rate: Any = None,
+    rate: ArrayLike | None = None,
 ) -> Tensor:
     """Sets elements to zero at random; TensorFlow 1 says with which probability they are kept."""
     if keep_prob is not None:

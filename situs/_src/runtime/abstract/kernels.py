@@ -58,7 +58,7 @@ class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._seen: dict[int, ref[Any]] = {}  # the memory that was made
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Called by PyTorch in the place of each of its functions."""
         kwargs = kwargs or {}

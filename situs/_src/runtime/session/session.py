@@ -118,7 +118,7 @@ class BaseSession:
 
     # Running.
 
-    def run(self, fetches: object, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: Any = None, options: object = None, run_metadata: object = None) -> Any:
         """Computes what is fetched, and nothing that it does not need.
 
         Args:
@@ -174,7 +174,7 @@ class BaseSession:
         wanted = [(tensor, home) for tensor in fetches.tensors]
         return self._engine.program([(tensor, home) for tensor in feeds], wanted, fetches.operations)
 
-    def _run(self, prepared: Prepared, values: Sequence[Value], state: State, options: Any, metadata: Any) -> Any:
+    def _run(self, prepared: Prepared, values: Sequence[Value], state: State, options: object, metadata: object) -> Any:
         if self._engine.version != self._graph.version:
             self._engine.follow()
         if options is None and metadata is None and not self._config.timeout_ms:
@@ -217,7 +217,7 @@ class BaseSession:
         feeds = dict.fromkeys(feed_tensors(self._graph, as_list(feed_list, "feed_list")))
         Fetches(self._graph, fetches)
 
-        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+        def call(*values: Any, options: object = None, run_metadata: object = None) -> Any:
             if len(values) != len(feeds):
                 raise ArgumentError(f"This callable takes {len(feeds)} values, got {len(values)}.")
             state = self._state

@@ -67,7 +67,7 @@ def for_stmt(
     rows = hooks.current.length(iterated)
     state.fill_in(lambda index: body(hooks.current.element(iterated, index)), lambda: rows > 0)
 
-    def again(index: Any, *values: Any) -> Any:
+    def again(index: object, *values: Any) -> Any:
         state.enter(values)
         return index < rows if extra_test is None else hooks.current.logical_and(index < rows, extra_test())
 
@@ -212,7 +212,7 @@ class _Carried:
     def _try_once(self, missing: list[int], body: Callable[[Any], None]) -> None:
         made: list[Any] = []
 
-        def trial(index: Any) -> list[Any]:
+        def trial(index: object) -> list[Any]:
             self._set(self._before)
             body(index)
             after = self._get()

@@ -142,7 +142,7 @@ def dtype_name(value: Any) -> str | None:
     return str(value.dtype.name) if is_tensor(value) else None
 
 
-def check_shape(name: str, before: Any, after: Any, where: str, freed: Callable[[Any], bool]) -> None:
+def check_shape(name: str, before: object, after: object, where: str, freed: Callable[[Any], bool]) -> None:
     """Raises if a tensor that a loop carries does not keep the shape it came in with.
 
     Args:

@@ -24,7 +24,7 @@ from situs._src.ops.constant import convert_to_tensor, zeros
 from situs._src.ops.join import concat
 from situs._src.v1.frontend import builds
 from situs._src.v1.layers.base import Layer
-from situs._src.variables.scope import get_variable_scope, variable_scope
+from situs._src.variables.scope import VariableScope, get_variable_scope, variable_scope
 
 _PARTS = {
     "output_size": "'output_size' property is missing",
@@ -76,7 +76,9 @@ class RNNCell(Layer):
         """The size of an example's output, an integer or a shape."""
         raise UnimplementedError(f"{type(self).__name__} does not say its `output_size`.")
 
-    def __call__(self, inputs: ArrayLike, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: ArrayLike, state: object, scope: str | VariableScope | None = None, **kwargs: Any
+    ) -> Any:
         """One step: the outputs and the next state. Variables that `call` asks ``get_variable`` for become its own."""
         around = get_variable_scope() if scope is None else scope
         with variable_scope(around, custom_getter=self._noted, auxiliary_name_scope=scope is not None) as entered:
@@ -93,7 +95,7 @@ class RNNCell(Layer):
         """Whether it can go through all steps of sequences at once: `walk`."""
         return False
 
-    def walk(self, rows: Any, state: Any, lengths: ArrayLike) -> Any:
+    def walk(self, rows: object, state: object, lengths: ArrayLike) -> Any:
         """Goes through all steps at once.
 
         Args:

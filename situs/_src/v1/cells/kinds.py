@@ -29,6 +29,8 @@ from situs._src.ops.nn.recurrent import lstm
 from situs._src.v1.cells.base import RNNCell
 from situs._src.v1.layers.base import Layer
 from situs._src.variables.initializers import Constant, Zeros
+from situs._src.variables.scope import VariableScope
+from situs._src.variables.store import ReuseMode
 
 _WIDE = 3e4  # so far from zero that a gate is closed, or open; a half-precision number too
 
@@ -58,7 +60,9 @@ class LayerRNNCell(RNNCell):
         kwargs: Those of `RNNCell`.
     """
 
-    def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, num_units: int, activation: Any = None, reuse: bool | ReuseMode | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
         self._num_units = as_int(num_units, "num_units")
         if self._num_units < 1:
@@ -75,7 +79,7 @@ class LayerRNNCell(RNNCell):
         """The size of an example's output."""
         return self._num_units
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any, state: object, scope: str | VariableScope | None = None, **kwargs: Any) -> Any:
         """One step: the outputs and the next state."""
         rank = getattr(getattr(inputs, "shape", None), "rank", None)
         if rank not in (2, None):
@@ -117,7 +121,7 @@ class BasicRNNCell(LayerRNNCell):
         self,
         num_units: int,
         activation: Any = None,
-        reuse: Any = None,
+        reuse: bool | ReuseMode | None = None,
         name: str | None = None,
         dtype: DTypeLike | None = None,
         **kwargs: Any,
@@ -129,7 +133,7 @@ class BasicRNNCell(LayerRNNCell):
         size = self._inputs_size(input_shape) + self._num_units
         self._kernel, self._bias = self._kernel_and_bias("", size, self._num_units, (None, Zeros()))
 
-    def call(self, inputs: ArrayLike, state: Any) -> Any:
+    def call(self, inputs: ArrayLike, state: object) -> Any:
         """One step."""
         output = self._activation(_linear([inputs, state], self._kernel, self._bias))
         return output, output
@@ -154,7 +158,7 @@ class GRUCell(LayerRNNCell):
         self,
         num_units: int,
         activation: Any = None,
-        reuse: Any = None,
+        reuse: bool | ReuseMode | None = None,
         kernel_initializer: InitializerLike | None = None,
         bias_initializer: InitializerLike | None = None,
         name: str | None = None,
@@ -216,7 +220,7 @@ class _LSTM(LayerRNNCell):
         """A state of its parts."""
         return LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
 
-    def call(self, inputs: ArrayLike, state: Any, lengths: ArrayLike | None = None, at_once: bool = False) -> Any:
+    def call(self, inputs: ArrayLike, state: object, lengths: ArrayLike | None = None, at_once: bool = False) -> Any:
         """One step, or all of them."""
         if at_once:
             return self._all_steps(inputs, state, lengths)
@@ -225,7 +229,7 @@ class _LSTM(LayerRNNCell):
         return self._output(c, entering, candidate, kept + self._forget_bias, leaving)
 
     def _output(
-        self, c: Any, entering: Any, candidate: Any, kept: Any, leaving: Any
+        self, c: Any, entering: object, candidate: object, kept: Any, leaving: object
     ) -> tuple[Any | Tensor, LSTMStateTuple | Tensor]:
         """The output and the next state, of the gates before their functions."""
         carried = c * sigmoid(kept) + sigmoid(entering) * self._activation(candidate)
@@ -289,7 +293,7 @@ class BasicLSTMCell(_LSTM):
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
         activation: Callable[..., Any] | None = None,
-        reuse: Any = None,
+        reuse: bool | ReuseMode | None = None,
         name: str | None = None,
         dtype: DTypeLike | None = None,
         **kwargs: Any,
@@ -333,7 +337,7 @@ class LSTMCell(_LSTM):
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
         activation: Callable[..., Any] | None = None,
-        reuse: Any = None,
+        reuse: bool | ReuseMode | None = None,
         name: str | None = None,
         dtype: DTypeLike | None = None,
         **kwargs: Any,
@@ -369,7 +373,7 @@ class LSTMCell(_LSTM):
     def _is_special(self) -> bool:
         return bool(self._use_peepholes or self._num_proj) or self._cell_clip is not None or super()._is_special()
 
-    def _output(self, c: Any, entering: Any, candidate: Any, kept: Any, leaving: Any) -> Any:
+    def _output(self, c: Any, entering: object, candidate: object, kept: Any, leaving: object) -> Any:
         if self._use_peepholes:
             to_kept, to_entering, to_leaving = self._peepholes
             kept, entering = kept + to_kept * c, entering + to_entering * c

@@ -38,21 +38,21 @@ from situs._src.ops.tensor_array import TensorArray
 from situs._src.v1.cells.base import RNNCell, check_cell, zero_tensors
 from situs._src.v1.cells.kinds import before_end
 from situs._src.v1.frontend import builds
-from situs._src.variables.scope import variable_scope
+from situs._src.variables.scope import VariableScope, variable_scope
 
 
 @export(v1="nn.dynamic_rnn")
 @builds
 def dynamic_rnn(
-    cell: Any,
+    cell: RNNCell,
     inputs: ArrayLike,
     sequence_length: ArrayLike | None = None,
-    initial_state: Any = None,
+    initial_state: object = None,
     dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any]:
     """Takes a cell through all steps of sequences.
 
@@ -105,14 +105,14 @@ def _walk(cell: Any, rows: Any, lengths: Any, state: Any, dtype: Any) -> tuple[A
     return pack_like(zero, outputs), last
 
 
-def _stepped(cell: Any, inputs: ArrayLike, state: Any) -> tuple[Any, Any]:
+def _stepped(cell: RNNCell, inputs: ArrayLike, state: object) -> tuple[Any, Any]:
     """One step, whose state has the form of the one before."""
     output, after = cell(inputs, state)
     assert_same_structure(state, after)
     return output, after
 
 
-def _kept_where(ended: Any, before: Any, after: Any) -> Any:
+def _kept_where(ended: Any, before: object, after: object) -> Any:
     """The structure `after`, with what `before` has for examples that have ended."""
     pairs = zip(flatten(before), flatten(after), strict=True)
     return pack_like(after, [new if _goes_through(old) else _chosen(ended, old, new) for old, new in pairs])
@@ -162,7 +162,7 @@ def _as_lengths(lengths: ArrayLike, like: Any) -> Tensor:
     return identity(tensor, name="sequence_length")
 
 
-def _first_state(cell: Any, given: object, batch: Any, dtype: Any) -> Any:
+def _first_state(cell: RNNCell, given: object, batch: Any, dtype: Any) -> Any:
     if given is not None:
         return pack_like(given, [convert_to_tensor(leaf) for leaf in flatten(given)])
     if dtype is None:
@@ -175,17 +175,17 @@ def _first_state(cell: Any, given: object, batch: Any, dtype: Any) -> Any:
 @export(v1="nn.bidirectional_dynamic_rnn")
 @builds
 def bidirectional_dynamic_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
+    cell_fw: RNNCell,
+    cell_bw: RNNCell,
     inputs: ArrayLike,
     sequence_length: ArrayLike | None = None,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
+    initial_state_fw: object = None,
+    initial_state_bw: object = None,
     dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Takes one cell through sequences from the beginning, and another one from the end.
 
@@ -230,12 +230,12 @@ def bidirectional_dynamic_rnn(
 @export(v1="nn.static_rnn")
 @builds
 def static_rnn(
-    cell: Any,
+    cell: RNNCell,
     inputs: ArrayLike,
-    initial_state: Any = None,
+    initial_state: object = None,
     dtype: DTypeLike | None = None,
     sequence_length: ArrayLike | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """Takes a cell through a list of steps, each with operations of its own.
 
@@ -285,14 +285,14 @@ def _as_steps(inputs: ArrayLike) -> Sequence[Any]:
 @export(v1="nn.static_bidirectional_rnn")
 @builds
 def static_bidirectional_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
+    cell_fw: RNNCell,
+    cell_bw: RNNCell,
     inputs: ArrayLike,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
+    initial_state_fw: object = None,
+    initial_state_bw: object = None,
     dtype: DTypeLike | None = None,
     sequence_length: ArrayLike | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any, Any]:
     """`static_rnn` in both directions; the other arguments are those of `bidirectional_dynamic_rnn`.
 
@@ -384,7 +384,7 @@ def raw_rnn(
         return pack_like(zero, kept), state, None if loop_state is None else last
 
 
-def _zero_emits(cell: Any, form: object, batch: Any, dtype: DTypeLike) -> Any:
+def _zero_emits(cell: RNNCell, form: object, batch: Any, dtype: DTypeLike) -> Any:
     """Zeros in the form of what `raw_rnn` keeps of a step."""
     if form is None:
         return zero_tensors(cell.output_size, batch, dtype)

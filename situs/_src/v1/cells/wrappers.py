@@ -24,7 +24,7 @@ from situs._src.ops.tensor_array import TensorArray
 from situs._src.v1.cells.base import RNNCell, check_cell
 from situs._src.v1.cells.kinds import LSTMStateTuple
 from situs._src.v1.frontend import builds
-from situs._src.variables.scope import variable_scope
+from situs._src.variables.scope import VariableScope, variable_scope
 
 
 @export(v1="nn.rnn_cell.MultiRNNCell")
@@ -92,7 +92,7 @@ class MultiRNNCell(RNNCell):
 class _Wrapper(RNNCell):
     """A cell around another, whose variable scope is that one's."""
 
-    def __init__(self, cell: Any, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_cell(cell)
         self.cell = cell
@@ -119,7 +119,9 @@ class _Wrapper(RNNCell):
             return self.cell.zero_state(batch_size, dtype)
 
     @builds
-    def __call__(self, inputs: ArrayLike, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: ArrayLike, state: object, scope: str | VariableScope | None = None, **kwargs: Any
+    ) -> Any:
         """One step of the cell, wrapped."""
         given = {} if scope is None else {"scope": scope}
         return self._wrap(lambda x: self.cell(x, state, **given, **kwargs), inputs)
@@ -147,7 +149,7 @@ class ResidualWrapper(_Wrapper):
         kwargs: Those of `RNNCell`.
     """
 
-    def __init__(self, cell: Any, residual_fn: Callable[..., Any] | None = None, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, residual_fn: Callable[..., Any] | None = None, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn
 
@@ -177,7 +179,7 @@ class DeviceWrapper(_Wrapper):
         kwargs: Those of `RNNCell`.
     """
 
-    def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, device: Any, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._device = device
 
@@ -192,7 +194,7 @@ class DeviceWrapper(_Wrapper):
             return step(inputs)
 
 
-def _drops(state: Any) -> LSTMStateTuple | bool:
+def _drops(state: object) -> LSTMStateTuple | bool:
     """What of a state is dropped: the output of an LSTM, and not what it carries."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
@@ -219,7 +221,7 @@ class DropoutWrapper(_Wrapper):
 
     def __init__(
         self,
-        cell: Any,
+        cell: RNNCell,
         input_keep_prob: Any = 1.0,
         output_keep_prob: ArrayLike = 1.0,
         state_keep_prob: ArrayLike = 1.0,

@@ -18,7 +18,7 @@ from situs._src.base.errors import ArgumentError as _ArgumentError
 from situs._src.base.errors import DTypeError as _DTypeError
 from situs._src.base.errors import shown as _shown
 from situs._src.base.tree import listed as _listed
-from situs._src.base.typing import ArrayLike, InitializerLike, IntLike, ShapeLike
+from situs._src.base.typing import ArrayLike, InitializerLike, IntLike, IntsLike, ShapeLike
 from situs._src.ir.graph.context import add_to_collections as _add_to_collections
 from situs._src.ir.graph.context import control_dependencies as _control_dependencies
 from situs._src.ir.graph.context import get_default_graph as _get_default_graph
@@ -55,8 +55,10 @@ from situs._src.v1.frontend import builds as _builds
 from situs._src.v1.layers.classes import BatchNormalization as _BatchNormalization
 from situs._src.variables.collections import GraphKeys as _Keys
 from situs._src.variables.initializers import Zeros as _Zeros
+from situs._src.variables.scope import VariableScope
 from situs._src.variables.scope import get_variable as _get_variable
 from situs._src.variables.scope import variable_scope as _variable_scope
+from situs._src.variables.store import ReuseMode
 
 _XAVIER, _ZEROS = xavier_initializer(), _Zeros()
 
@@ -347,7 +349,7 @@ def separable_conv2d(
 separable_convolution2d = separable_conv2d
 
 
-def _pooled(inputs: ArrayLike, kernel_size: Any, kind: str, given: dict[str, Any]) -> Any:
+def _pooled(inputs: ArrayLike, kernel_size: IntsLike, kind: str, given: dict[str, Any]) -> Any:
     x = _convert(inputs)
     with _name_scope(given["scope"] or ("MaxPool2D" if kind == "MAX" else "AvgPool2D")):
         layout = given["data_format"]
@@ -361,7 +363,7 @@ def _pooled(inputs: ArrayLike, kernel_size: Any, kind: str, given: dict[str, Any
 @_builds
 def max_pool2d(
     inputs: ArrayLike,
-    kernel_size: Any,
+    kernel_size: IntsLike,
     stride: Any = 2,
     padding: str = "VALID",
     data_format: str = "NHWC",
@@ -376,7 +378,7 @@ def max_pool2d(
 @_builds
 def avg_pool2d(
     inputs: ArrayLike,
-    kernel_size: Any,
+    kernel_size: IntsLike,
     stride: Any = 2,
     padding: str = "VALID",
     data_format: str = "NHWC",
@@ -432,7 +434,7 @@ def batch_norm(
     param_regularizers: dict[str, Any] | None = None,
     updates_collections: Sequence[str] = _Keys.UPDATE_OPS,
     is_training: Any = True,
-    reuse: Any = None,
+    reuse: bool | ReuseMode | None = None,
     variables_collections: Sequence[str] | None = None,
     outputs_collections: Sequence[str] | None = None,
     trainable: bool = True,
@@ -440,7 +442,7 @@ def batch_norm(
     fused: bool | None = None,
     data_format: str = "NHWC",
     zero_debias_moving_mean: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     renorm: bool = False,
     renorm_clipping: Any = None,
     renorm_decay: float = 0.99,

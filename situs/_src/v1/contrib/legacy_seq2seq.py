@@ -19,6 +19,7 @@ from situs._src.ops.reduce import reduce_sum as _reduce_sum
 from situs._src.v1.cells.base import check_cell as _check_cell
 from situs._src.v1.contrib.absent import without as _without
 from situs._src.v1.frontend import builds as _builds
+from situs._src.variables.scope import VariableScope
 from situs._src.variables.scope import get_variable_scope as _get_variable_scope
 from situs._src.variables.scope import variable_scope as _variable_scope
 
@@ -76,10 +77,10 @@ def sequence_loss(
 @_builds
 def rnn_decoder(
     decoder_inputs: list[Any],
-    initial_state: Any,
+    initial_state: object,
     cell: Any,
     loop_function: Callable[[Any, int], Any] | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """Takes a cell through a list of steps.
 

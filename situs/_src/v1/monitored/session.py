@@ -88,7 +88,7 @@ class _BaseMonitoredSession:
     # Running.
 
     def run(
-        self, fetches: object, feed_dict: FeedDict | None = None, options: Any = None, run_metadata: Any = None
+        self, fetches: object, feed_dict: FeedDict | None = None, options: object = None, run_metadata: object = None
     ) -> Any:
         """Runs as ``Session.run`` does, together with what the hooks ask for.
 
@@ -249,7 +249,7 @@ class _Maker:
             hook.after_create_session(self.session, coord)
 
 
-def _as_creator(creator: Any) -> Any:
+def _as_creator(creator: object) -> Any:
     if not callable(getattr(creator, "create_session", None)):
         raise DTypeError(f"session_creator has a method create_session(); {shown(creator)} has none.")
     return creator

@@ -31,7 +31,7 @@ class SessionCreator:
 class _ScaffoldedCreator(SessionCreator):
     """What both creators do: complete the graph, and leave the rest to a session manager."""
 
-    def __init__(self, scaffold: Scaffold | None, master: Any, config: ConfigProto | None) -> None:
+    def __init__(self, scaffold: Scaffold | None, master: str, config: ConfigProto | None) -> None:
         self._scaffold = as_scaffold(scaffold) or Scaffold()
         self._master = as_master(master)
         self._config = config

@@ -193,11 +193,11 @@ class SessionManager:
 
     # Restoring.
 
-    def _session(self, master: Any, config: ConfigProto | None) -> Session:
+    def _session(self, master: str, config: ConfigProto | None) -> Session:
         return Session(as_master(master), self._graph, config)
 
     def _restored(
-        self, master: Any, saver: Any, folder: Any, prefix: Any, waits: bool, most: float, config: ConfigProto | None
+        self, master: str, saver: Any, folder: Any, prefix: Any, waits: bool, most: float, config: ConfigProto | None
     ) -> tuple[Session, bool]:
         """A new session, and whether a checkpoint was restored into it."""
         if folder and prefix:
@@ -285,7 +285,7 @@ def _restore(session: Session, saver: Any, folder: PathLike, prefix: Any, wait: 
     return True
 
 
-def _is_ready(session: Session, names: Any) -> Readiness:
+def _is_ready(session: Session, names: object) -> Readiness:
     """Whether there is nothing left that has no value."""
     if names is None:
         return True, None

@@ -430,7 +430,7 @@ class Supervisor:
 
     # Summaries.
 
-    def summary_computed(self, sess: SessionLike, summary: Any, global_step: int | None = None) -> None:
+    def summary_computed(self, sess: SessionLike, summary: object, global_step: int | None = None) -> None:
         """Writes a summary.
 
         Args:

@@ -93,7 +93,9 @@ def MonitoredTrainingSession(  # noqa: N802 - TensorFlow's name
     return MonitoredSession(chief, own + given, stop_grace_period_secs)
 
 
-def _period(steps: Any, secs: Any, default: tuple[int | None, float | None]) -> tuple[Any, Any]:
+def _period(
+    steps: int | float | None, secs: int | float | None, default: tuple[int | None, float | None]
+) -> tuple[Any, Any]:
     """Steps and seconds between two times: the default if neither is given, and one alone if it is."""
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default

@@ -58,12 +58,12 @@ class _Wish(NamedTuple):
 
 @export(v1="train.batch")
 def batch(
-    tensors: Any,
+    tensors: object,
     batch_size: IntLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -89,13 +89,13 @@ def batch(
 
 @export(v1="train.maybe_batch")
 def maybe_batch(
-    tensors: Any,
+    tensors: object,
     keep_input: ArrayLike,
     batch_size: IntLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -112,7 +112,7 @@ def batch_join(
     batch_size: IntLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -140,7 +140,7 @@ def maybe_batch_join(
     batch_size: IntLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -153,14 +153,14 @@ def maybe_batch_join(
 
 @export(v1="train.shuffle_batch")
 def shuffle_batch(
-    tensors: Any,
+    tensors: object,
     batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -198,7 +198,7 @@ def shuffle_batch(
 
 @export(v1="train.maybe_shuffle_batch")
 def maybe_shuffle_batch(
-    tensors: Any,
+    tensors: object,
     batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
@@ -206,7 +206,7 @@ def maybe_shuffle_batch(
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -227,7 +227,7 @@ def shuffle_batch_join(
     min_after_dequeue: int,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -257,7 +257,7 @@ def maybe_shuffle_batch_join(
     keep_input: ArrayLike,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -292,7 +292,7 @@ def _batches(wish: _Wish, sources: Any, threads: int, keep_input: ArrayLike, nam
     return dict(zip(_sorted_keys(sources[0]), made if isinstance(made, list) else [made], strict=True))
 
 
-def _checked_sources(sources: Any) -> Sequence[Any]:
+def _checked_sources(sources: object) -> Sequence[Any]:
     if is_tensor(sources) or not isinstance(sources, (list, tuple)):
         raise DTypeError(f"Expected a list of sources, each a list or a dictionary of tensors; got {sources!r}.")
     if not sources:
@@ -349,7 +349,7 @@ def _element_shape(tensors: Sequence[Tensor], enqueue_many: bool) -> TensorShape
     return TensorShape([sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*found, strict=True)])
 
 
-def _queue(wish: _Wish, dtypes: list[dt.DType], shapes: Any) -> QueueBase:
+def _queue(wish: _Wish, dtypes: list[dt.DType], shapes: object) -> QueueBase:
     if wish.shuffling is not None:
         least, seed = wish.shuffling
         return RandomShuffleQueue(wish.capacity, least, dtypes, shapes, seed=seed, shared_name=wish.shared_name)

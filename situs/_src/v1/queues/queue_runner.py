@@ -202,7 +202,7 @@ def _run_quietly(sess: SessionLike, operation: Any) -> None:
         _logger.debug("Ignored exception: %s", error)
 
 
-def _as_error_types(types: Any) -> tuple[type[OpError], ...]:
+def _as_error_types(types: object) -> tuple[type[OpError], ...]:
     if types is None:
         return (OutOfRangeError,)
     if (
