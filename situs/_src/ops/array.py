@@ -24,10 +24,10 @@ from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, 
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, ShapeLike, SizesOf
 from situs._src.ir.graph.node import Operation
-from situs._src.ir.registry.op import find_op
+from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.attribute import as_bool, as_word, is_plain, plain
-from situs._src.ops.define import CPU, GPU, KernelValue, op, unary
+from situs._src.ops.define import CPU, GPU, F, KernelValue, op, unary
 from situs._src.ops.spelling import renamed
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime import dispatch
@@ -115,6 +115,18 @@ def by_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
         return _view(kernel(*(_view(item, wide, signed) for item in inputs), **attrs), signed, wide)
 
     return run
+
+
+def also_by_bits(declared: Op, *device_types: str, variable: str = "T") -> Callable[[F], F]:
+    """Lets a kernel that only moves elements serve the wide unsigned dtypes of an op too, as its decorator."""
+
+    types: dict[str, Any] = {variable: WIDE_UNSIGNED}
+
+    def register(kernel: F) -> F:
+        declared.kernel(*device_types, **types)(by_bits(kernel))
+        return kernel
+
+    return register
 
 
 def _view(item: object, old: torch.dtype, new: torch.dtype) -> Any:

@@ -22,7 +22,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, HostInput, HostValue, IntLike, ShapeLike, SizesOf
-from situs._src.ops.array import as_integer, as_sizes, by_bits, partly
+from situs._src.ops.array import also_by_bits, as_integer, as_sizes, partly
 from situs._src.ops.attribute import as_word
 from situs._src.ops.constant import zeros
 from situs._src.ops.define import CPU, GPU, op
@@ -381,14 +381,12 @@ def _band_part_shape(input: TensorShape, num_lower: HostValue, num_upper: HostVa
     return input
 
 
+@also_by_bits(_band_part, CPU)
 @_band_part.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _band_part_kernel(input: torch.Tensor, num_lower: Any, num_upper: Any) -> torch.Tensor:
     _band_part_shape(TensorShape(input.shape), num_lower, num_upper)
     upper = input if num_lower < 0 else input.triu(-num_lower)
     return upper if num_upper < 0 else upper.tril(num_upper)
-
-
-_band_part.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_band_part_kernel))
 
 
 @_band_part.gradient

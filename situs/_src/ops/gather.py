@@ -44,7 +44,7 @@ from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, Ho
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
-from situs._src.ops.array import as_attribute, as_integer, by_bits, has_dimensions, host_shape, squeeze
+from situs._src.ops.array import also_by_bits, as_attribute, as_integer, has_dimensions, host_shape, squeeze
 from situs._src.ops.array import rank as rank_op
 from situs._src.ops.attribute import as_word, is_plain, plain
 from situs._src.ops.cast import as_index
@@ -104,6 +104,7 @@ def _gather_axes(params: int, indices: int, axis: HostValue, batch_dims: int) ->
     return place, batch
 
 
+@also_by_bits(_gather, CPU, variable="Tparams")
 @_gather.kernel(CPU)
 def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> torch.Tensor:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
@@ -118,6 +119,7 @@ def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, ba
         raise
 
 
+@also_by_bits(_gather, GPU, variable="Tparams")
 @_gather.kernel(GPU, Tparams=FIXED - WIDE_UNSIGNED)
 def _gather_gpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> torch.Tensor:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
@@ -166,10 +168,6 @@ def _gather_strings(params: Any, indices: torch.Tensor, axis: HostValue, batch_d
     positions = torch.arange(params.size).reshape(params.shape)
     taken = _take(positions, indices, place, batch)
     return params.reshape(-1)[taken.reshape(-1).numpy()].reshape(tuple(taken.shape))
-
-
-_gather.kernel(CPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_cpu))
-_gather.kernel(GPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_gpu))
 
 
 @_gather.gradient
@@ -270,6 +268,7 @@ def _with_batch(params: KernelValue, indices: torch.Tensor, batch_dims: int) -> 
     return torch.cat([torch.stack(columns, -1), indices], -1)
 
 
+@also_by_bits(_gather_nd, CPU, variable="Tparams")
 @_gather_nd.kernel(CPU)
 def _gather_nd_cpu(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     wanted = _with_batch(params, indices, batch_dims)
@@ -277,6 +276,7 @@ def _gather_nd_cpu(params: Any, indices: torch.Tensor, batch_dims: int) -> torch
     return _rows(params, rows, wanted)
 
 
+@also_by_bits(_gather_nd, GPU, variable="Tparams")
 @_gather_nd.kernel(GPU, Tparams=FIXED - WIDE_UNSIGNED)
 def _gather_nd_gpu(params: torch.Tensor, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     wanted = _with_batch(params, indices, batch_dims)
@@ -294,10 +294,6 @@ def _gather_nd_strings(params: KernelValue, indices: torch.Tensor, batch_dims: i
     rows = linear_indices(wanted, params.shape, "param shape")
     table = params.reshape([-1, *params.shape[wanted.shape[-1] :]])
     return table[rows.numpy()].reshape([*wanted.shape[:-1], *table.shape[1:]])
-
-
-_gather_nd.kernel(CPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_nd_cpu))
-_gather_nd.kernel(GPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_nd_gpu))
 
 
 def _rows(params: torch.Tensor, rows: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
@@ -429,6 +425,7 @@ _BITS = {torch.float32: torch.int32, torch.int32: torch.int32, torch.float64: to
 _FEW, _MANY = 2**11, 2**20  # elements: where calls cost more than work, and where memory is what is waited for
 
 
+@also_by_bits(_select_v2, CPU, GPU)
 @_select_v2.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _select_v2_kernel(condition: torch.Tensor, t: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
     return torch.where(condition, t, e)
@@ -439,6 +436,7 @@ def _select_v2_strings(condition: torch.Tensor, t: KernelValue, e: KernelValue) 
     return np.asarray(np.where(condition.numpy(), t, e))
 
 
+@also_by_bits(_select, CPU, GPU)
 @_select.kernel(CPU)
 @_select.kernel(GPU, T=FIXED)
 def _select_kernel(condition: torch.Tensor, t: Any, e: Any) -> np.ndarray[Any, Any] | torch.Tensor:
@@ -448,10 +446,6 @@ def _select_kernel(condition: torch.Tensor, t: Any, e: Any) -> np.ndarray[Any, A
     if not isinstance(t, torch.Tensor):
         return _select_v2_strings(condition, t, e)
     return torch.where(condition, t, e)
-
-
-_select_v2.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_v2_kernel))
-_select.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_kernel))
 
 
 @_select_v2.gradient
@@ -517,6 +511,7 @@ def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: HostValue)
     return TensorShape([*tensor[:place], None, *tensor[place + mask.rank :]])
 
 
+@also_by_bits(_boolean_mask, CPU, GPU)
 @_boolean_mask.kernel(CPU)
 @_boolean_mask.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _boolean_mask_kernel(tensor: KernelValue, mask: torch.Tensor, axis: HostValue) -> KernelValue:
@@ -526,9 +521,6 @@ def _boolean_mask_kernel(tensor: KernelValue, mask: torch.Tensor, axis: HostValu
     chosen = mask if mask.dtype is torch.bool else mask != 0
     index = (slice(None),) * place
     return tensor[(*index, chosen if isinstance(tensor, torch.Tensor) else chosen.numpy())]
-
-
-_boolean_mask.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_boolean_mask_kernel))
 
 
 @_boolean_mask.gradient

@@ -33,7 +33,7 @@ from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, HostInput, HostValue, IntsLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW
-from situs._src.ops.array import as_integer, as_integers, by_bits, host_shape, partly
+from situs._src.ops.array import also_by_bits, as_integer, as_integers, host_shape, partly
 from situs._src.ops.attribute import as_int
 from situs._src.ops.constant import ones_like
 from situs._src.ops.define import CPU, GPU, KernelValue, op
@@ -258,6 +258,7 @@ def _as_tuple(bounds: Any) -> tuple[Any, ...]:
     return bounds if isinstance(bounds, tuple) else (None,)
 
 
+@also_by_bits(_strided_slice, CPU, GPU)
 @_strided_slice.kernel(CPU, lower=_known_slice)
 @_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_known_slice)
 def _strided_slice_kernel(
@@ -308,9 +309,6 @@ def _strided_slice_strings(input: Any, begin: Any, end: Any = None, strides: Any
         return input[tuple(index) if Ellipsis in index else (*index, ...)]
     index = _as_index(begin, end, strides, **masks)
     return input[tuple(index) if Ellipsis in index else (*index, ...)]  # the dots keep NumPy from returning an element
-
-
-_strided_slice.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_strided_slice_kernel))
 
 
 # StridedSliceGrad: zeros around and between what was sliced.

@@ -21,11 +21,11 @@ from situs._src.base.typing import ArrayLike, AxisLike, HostInput, HostValue, Si
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.array import (
+    also_by_bits,
     as_attribute,
     as_integer,
     as_integers,
     as_lone_integer,
-    by_bits,
     has_dimensions,
     host_shape,
     identity,
@@ -104,6 +104,7 @@ def _cat_itself(values: list[Tensor], axis: AxisLike) -> Any:
     return torch.cat if type(axis) is int and len(ranks) == 1 and ranks.isdisjoint((None, 0)) else None
 
 
+@also_by_bits(_concat, CPU, GPU)
 @_concat.kernel(CPU, lower=_cat_itself)
 @_concat.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_cat_itself)
 def _concat_kernel(values: list[torch.Tensor], axis: HostValue) -> torch.Tensor:
@@ -117,9 +118,6 @@ def _concat_kernel(values: list[torch.Tensor], axis: HostValue) -> torch.Tensor:
 @_concat.kernel(CPU, T=STRING)
 def _concat_strings(values: list[Any], axis: HostValue) -> np.ndarray[Any, Any]:
     return np.concatenate(values, _concat_axis(axis, values[0].ndim))
-
-
-_concat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_concat_kernel))
 
 
 @_concat.gradient
@@ -186,6 +184,7 @@ def _pack_axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
+@also_by_bits(_pack, CPU, GPU)
 @_pack.kernel(CPU)
 @_pack.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _pack_kernel(values: list[torch.Tensor], axis: int) -> torch.Tensor:
@@ -195,9 +194,6 @@ def _pack_kernel(values: list[torch.Tensor], axis: int) -> torch.Tensor:
 @_pack.kernel(CPU, T=STRING)
 def _pack_strings(values: list[Any], axis: int) -> np.ndarray[Any, Any]:
     return np.stack(values, axis)
-
-
-_pack.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pack_kernel))
 
 
 @_pack.gradient
@@ -543,6 +539,7 @@ def _repeats(repeats: HostValue, size: Dim) -> int | tuple[int, ...]:
     return counts
 
 
+@also_by_bits(_repeat, CPU, GPU)
 @_repeat.kernel(CPU)
 @_repeat.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _repeat_kernel(input: torch.Tensor, repeats: HostValue, axis: HostValue) -> torch.Tensor:
@@ -558,9 +555,6 @@ def _repeat_kernel(input: torch.Tensor, repeats: HostValue, axis: HostValue) -> 
 def _repeat_strings(input: KernelValue, repeats: HostValue, axis: HostValue) -> np.ndarray[Any, Any]:
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.ndim)
     return np.repeat(input, _repeats(repeats, input.shape[place]), place)
-
-
-_repeat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_repeat_kernel))
 
 
 _tile.gradient(lambda grad, input_shape, multiples: tile_grad(grad, multiples, input_shape))
@@ -660,6 +654,7 @@ def _check_mirror(size: Dim, pair: tuple[int, int], mode: str) -> None:
         raise KernelError(f"paddings must be {limit} the dimension size: {pair[0]}, {pair[1]} for a size of {size}")
 
 
+@also_by_bits(_pad, CPU, GPU)
 @_pad.kernel(CPU)
 @_pad.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _pad_kernel(input: torch.Tensor, paddings: HostValue) -> torch.Tensor:
@@ -667,6 +662,7 @@ def _pad_kernel(input: torch.Tensor, paddings: HostValue) -> torch.Tensor:
     return torch.nn.functional.pad(input, flat)
 
 
+@also_by_bits(_pad_v2, CPU, GPU)
 @_pad_v2.kernel(CPU, GPU, T=FIXED)
 def _pad_v2_kernel(input: torch.Tensor, paddings: HostValue, constant_values: torch.Tensor) -> torch.Tensor:
     pairs = _pairs(paddings, input.ndim)
@@ -696,6 +692,7 @@ def _inside(input: Any, pairs: tuple[tuple[int, int], ...]) -> tuple[Any, ...]:
     return (*parts, Ellipsis)
 
 
+@also_by_bits(_mirror_pad, CPU, GPU)
 @_mirror_pad.kernel(CPU)
 @_mirror_pad.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _mirror_pad_kernel(input: torch.Tensor, paddings: HostValue, mode: str) -> torch.Tensor:
@@ -719,11 +716,6 @@ def _mirror_pad_strings(input: KernelValue, paddings: HostValue, mode: str) -> K
     _mirror_pad_shape(TensorShape(input.shape), paddings, mode=mode)
     kind: Any = "reflect" if mode == "REFLECT" else "symmetric"
     return np.pad(input, _pairs(paddings, input.ndim), kind) if input.ndim else input
-
-
-_pad.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pad_kernel))
-_pad_v2.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pad_v2_kernel))
-_mirror_pad.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_mirror_pad_kernel))
 
 
 # TensorFlow takes the element that is padded with for a constant.

@@ -21,7 +21,7 @@ from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, IntsLike, ShapeLike, SizesOf
 from situs._src.ir.registry.kernel import dtype_list
 from situs._src.ir.registry.traits import FRESH, VIEW
-from situs._src.ops.array import by_bits, partly
+from situs._src.ops.array import also_by_bits, partly
 from situs._src.ops.constant import convert_to_tensor, zeros_like
 from situs._src.ops.define import CPU, GPU, all_finite, of_sizes, op, same_shape
 from situs._src.ops.math import add, divide, maximum, multiply, subtract
@@ -343,6 +343,7 @@ _shuffle = op("RandomShuffle", "value: T -> output: T", stateful=True, seed=0)
 _shuffle.shape(same_shape)
 
 
+@also_by_bits(_shuffle, CPU, GPU)
 @_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _shuffle_kernel(value: torch.Tensor, *, seed: int) -> torch.Tensor:
     if value.ndim == 0:
@@ -359,7 +360,6 @@ def _shuffle_strings(value: np.ndarray[Any, Any], *, seed: int) -> np.ndarray[An
     return np.take(value, order.numpy(), axis=0)
 
 
-_shuffle.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_shuffle_kernel))
 _shuffle.stops_gradients()
 
 

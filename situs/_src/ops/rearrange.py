@@ -19,7 +19,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, AxisLike, HostInput, HostValue, IntLike, ShapeLike
-from situs._src.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
+from situs._src.ops.array import also_by_bits, as_attribute, as_integer, as_integers, by_bits, host_shape
 from situs._src.ops.attribute import is_plain, plain
 from situs._src.ops.constant import convert_to_tensor, zeros_like
 from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
@@ -57,6 +57,7 @@ def _reversed_axes(axis: HostValue, rank: int) -> tuple[int, ...]:
     return tuple(places)
 
 
+@also_by_bits(_reverse, CPU, GPU)
 @_reverse.kernel(CPU)
 @_reverse.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _reverse_kernel(tensor: torch.Tensor, axis: HostValue) -> torch.Tensor:
@@ -67,9 +68,6 @@ def _reverse_kernel(tensor: torch.Tensor, axis: HostValue) -> torch.Tensor:
 def _reverse_strings(tensor: KernelValue, axis: HostValue) -> KernelValue:
     axes = _reversed_axes(axis, tensor.ndim)
     return np.flip(tensor, axes) if axes else tensor
-
-
-_reverse.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_kernel))
 
 
 @_roll.shape
@@ -96,6 +94,7 @@ def _rolls(shift: Any, axis: Any, rank: int) -> tuple[tuple[int, ...], tuple[int
     return shifts, axes
 
 
+@also_by_bits(_roll, CPU, GPU)
 @_roll.kernel(CPU)
 @_roll.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _roll_kernel(input: torch.Tensor, shift: HostValue, axis: HostValue) -> torch.Tensor:
@@ -106,9 +105,6 @@ def _roll_kernel(input: torch.Tensor, shift: HostValue, axis: HostValue) -> torc
 @_roll.kernel(CPU, T=STRING)
 def _roll_strings(input: KernelValue, shift: HostValue, axis: HostValue) -> np.ndarray[Any, Any]:
     return np.roll(input, *_rolls(shift, axis, input.ndim))
-
-
-_roll.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_roll_kernel))
 
 
 @_reverse.gradient
@@ -420,6 +416,7 @@ def _batch_to_space_shape(input: TensorShape, block_shape: HostValue, crops: Hos
     return TensorShape([None if batch is None else batch // math.prod(blocks), *rest])
 
 
+@also_by_bits(_space_to_batch, CPU, GPU)
 @_space_to_batch.kernel(CPU, GPU)
 def _space_to_batch_kernel(input: torch.Tensor, block_shape: HostValue, paddings: HostValue) -> torch.Tensor:
     blocks, pairs = _blocks(input.ndim, block_shape, paddings, "paddings")
@@ -445,9 +442,6 @@ def _batch_to_space_kernel(input: torch.Tensor, block_shape: HostValue, crops: H
     joined = cut.permute(order).reshape([result[0], *whole, *input.shape[1 + count :]])
     kept = (slice(low, size - high) for size, (low, high) in zip(whole, pairs, strict=True))
     return joined[(slice(None), *kept)]
-
-
-_space_to_batch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_space_to_batch_kernel))
 
 
 @_space_to_batch.gradient

@@ -37,7 +37,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, HostValue, ShapeLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op
-from situs._src.ops.array import as_attribute, as_sizes, by_bits, partly, sizes_of
+from situs._src.ops.array import also_by_bits, as_attribute, as_sizes, by_bits, partly, sizes_of
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import equal
 from situs._src.ops.constant import zeros_like
@@ -159,11 +159,13 @@ def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: HostVal
     return output
 
 
+@also_by_bits(_scatter_nd, CPU)
 @_scatter_nd.kernel(CPU)
 def _scatter_nd_cpu(indices: torch.Tensor, updates: torch.Tensor, shape: HostValue) -> torch.Tensor:
     return _on_cpu(updates.new_zeros(as_sizes(shape)), indices, updates, _add_in_order)
 
 
+@also_by_bits(_scatter_nd, GPU)
 @_scatter_nd.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: HostValue) -> torch.Tensor:
     return _on_gpu(updates.new_zeros(()).expand(as_sizes(shape)), indices, updates, _add)
@@ -173,10 +175,6 @@ def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: HostVal
 def _scatter_nd_strings(indices: torch.Tensor, updates: KernelValue, shape: HostValue) -> KernelValue:
     output = np.full(as_sizes(shape), b"", object)
     return _strings(output, indices, updates, operator.add)
-
-
-_scatter_nd.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_cpu))
-_scatter_nd.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_gpu))
 
 
 def _strings(
@@ -399,6 +397,7 @@ def _partition_kernel(
     return [rows[part.numpy()] for part in order.split_with_sizes(sizes)]
 
 
+@also_by_bits(_partition, CPU)
 @_partition.kernel(CPU)
 def _partition_on_host(
     data: KernelValue, partitions: torch.Tensor, num_partitions: int
@@ -415,7 +414,6 @@ def _partition_on_host(
     return np.split(rows[order], np.cumsum(sizes)[:-1])
 
 
-_partition.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_partition_on_host))
 _partition.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_partition_kernel))
 
 
@@ -443,6 +441,7 @@ def _stitch_shape(indices: list[TensorShape], data: list[TensorShape]) -> Tensor
     return TensorShape([None]).concatenate(inner)
 
 
+@also_by_bits(_stitch, CPU, GPU)
 @_stitch.kernel(CPU)
 @_stitch.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
@@ -464,9 +463,6 @@ def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
         return table
     gaps = (last < 0).reshape([-1, *[1] * len(inner)])
     return table.index_select(0, last.clamp(min=0)).masked_fill_(gaps, 0)
-
-
-_stitch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_stitch_kernel))
 
 
 @_partition.gradient

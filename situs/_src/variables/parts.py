@@ -23,7 +23,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, HostValue
-from situs._src.ops.array import by_bits
+from situs._src.ops.array import also_by_bits
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.indexing import entries, getitem, is_mask, part_shape, put_part
 from situs._src.runtime.eager.tensor import EagerTensor
@@ -99,6 +99,7 @@ def _check_fits(value: tuple[Any, ...], part: tuple[Any, ...]) -> None:
         raise ArgumentError(f"Cannot broadcast input shape {brackets(value)} into final shape {brackets(part)}")
 
 
+@also_by_bits(assign_part, CPU, GPU)
 @assign_part.kernel(CPU, T=FIXED - WIDE_UNSIGNED)
 @assign_part.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _assign_part_kernel(
@@ -113,9 +114,6 @@ def _known_shape(
     ref: Any, begin: HostValue, end: HostValue, strides: HostValue, masks: dict[str, int]
 ) -> tuple[int, ...]:
     return tuple(part_shape(TensorShape(ref.shape), begin, end, strides, **masks).as_list())  # type: ignore[arg-type]
-
-
-assign_part.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_assign_part_kernel))
 
 
 @assign_part.kernel(CPU, T=STRING)
