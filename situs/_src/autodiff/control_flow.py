@@ -72,6 +72,7 @@ def _zeros_for(tensor: Any) -> Tensor:
 # Branches.
 
 
+@find_op("If").gradient
 def _if_gradient(
     grads: list[Any],
     cond: Any,
@@ -141,6 +142,7 @@ def _whole_shape(tensor: Any) -> Any:
 # Calls.
 
 
+@partitioned_call.gradient
 def _call_gradient(
     grads: list[Any], captured: list[Any], *, f: Any, _node: Operation, _see: See, _wants: Wants
 ) -> tuple[Any, ...]:
@@ -155,6 +157,7 @@ def _call_gradient(
 # Loops.
 
 
+@find_op("While").gradient
 def _while_gradient(
     grads: list[Any],
     input: list[Any],
@@ -246,8 +249,3 @@ def _common_shape(start: SymbolicTensor, end: SymbolicTensor) -> TensorShape:
     if start.dtype is variant:
         return SCALAR
     return start.shape if start.shape == end.shape else TensorShape(None)
-
-
-find_op("If").gradient(_if_gradient)
-find_op("While").gradient(_while_gradient)
-partitioned_call.gradient(_call_gradient)
