@@ -463,7 +463,7 @@ _squeezed_quickly = dispatch.recalled(_squeeze)
 @export("squeeze", v1=())
 def squeeze(input: ArrayLike, axis: Any = None, name: str | None = None) -> Tensor:
     """Returns `input` without its dimensions of size 1: those named by `axis`, or all."""
-    if not isinstance(axis, (int, list, tuple, type(None))) and has_dimensions(axis):
+    if axis is not None and not isinstance(axis, (int, list, tuple)) and has_dimensions(axis):
         raise DTypeError(f"Expected list for 'axis' argument to 'squeeze' Op, not {shown(axis)}.")
     dims = () if axis is None else as_integers(plain(axis, "axis"), "the axes of squeeze")
     made = _squeezed_quickly(input, dims)
