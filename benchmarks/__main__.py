@@ -31,6 +31,7 @@ BENCHMARKS = {
     "graphs": ("tensorflow",),
     "memory": (),
     "training": ("tensorflow", "jax"),
+    "keras": ("tensorflow",),
 }
 
 

@@ -44,6 +44,8 @@ NAMESPACES = {
     "data": "input pipelines.",
     "data.experimental": "bringing elements to devices, and names from before they were methods.",
     "debugging": "the placement log, and assertions about tensors.",
+    "distribute": "one program over many devices.",
+    "distribute.experimental": "strategies and values that may still change.",
     "dtypes": "what the elements of tensors are, and casting.",
     "errors": "every error that Situs raises on purpose. `situs._src.base.errors` draws their tree.",
     "experimental": "what may still change.",
@@ -51,35 +53,20 @@ NAMESPACES = {
     "experimental.dlpack": "tensors shared with other libraries without a copy.",
     "extend": "ops and kernels of your own. ``docs/extending.md`` shows how.",
     "image": "what needs no image decoding.",
-    "initializers": "the first values of variables.",
+    "initializers": "``tf.keras.initializers``. Those of TensorFlow 1 are in ``tf.compat.v1.initializers``.",
     "io": "files, records, and strings of bytes as tensors.",
     "io.gfile": "files and folders.",
-    "keras": "layers, models, losses, metrics, optimizers.",
-    "keras.activations": "functions by name, for the argument ``activation`` of layers.",
-    "keras.constraints": "what optimizers do to a variable after they have changed it.",
-    "keras.initializers": "those of ``tf.initializers``, and finding them by name.",
-    "keras.layers": "layers.",
-    "keras.losses": "losses.",
-    "keras.metrics": "metrics.",
-    "keras.mixed_precision": "computing in half precision with variables in single precision.",
-    "keras.models": "models: layers put together.",
-    "keras.optimizers": "optimizers.",
-    "keras.optimizers.legacy": "the same optimizers under the name that older programs use.",
-    "keras.optimizers.schedules": "learning rates that depend on the step.",
-    "keras.regularizers": "losses of a layer's own variables.",
-    "keras.utils": "what training loops use.",
+    "keras": "Keras itself, on Situs.",
     "linalg": "products, decompositions and solutions of linear systems.",
-    "losses": "the losses of Keras. Those of TensorFlow 1 are in ``tf.compat.v1.losses``.",
+    "losses": "``tf.keras.losses``. Those of TensorFlow 1 are in ``tf.compat.v1.losses``.",
     "math": "element-wise arithmetic, reductions, and what is built of them.",
     "math.special": "special functions.",
     "memory": "how much memory each device holds, by what, over time; how much a graph will take, and swapping.",
-    "metrics": "the metrics of Keras. Those of TensorFlow 1 are in ``tf.compat.v1.metrics``.",
+    "metrics": "``tf.keras.metrics``. Those of TensorFlow 1 are in ``tf.compat.v1.metrics``.",
     "nest": "structures of lists, tuples, named tuples and dictionaries, and what stands in them.",
     "nn": "activations, convolutions, pooling, normalisation, losses.",
     "nn.experimental": "dropout with random numbers of your own.",
-    "optimizers": "the optimizers of Keras. Those of TensorFlow 1 are in ``tf.compat.v1.train``.",
-    "optimizers.legacy": "the same optimizers under the name that older programs use.",
-    "optimizers.schedules": "learning rates that depend on the step.",
+    "optimizers": "``tf.keras.optimizers``. Those of TensorFlow 1 are in ``tf.compat.v1.train``.",
     "python": "what programs import from below TensorFlow's public names.",
     "python.client": "the devices of this process, and traces of sessions.",
     "python.client.device_lib": "the devices of this process, with what is known of them.",
@@ -124,6 +111,7 @@ IN_V1 = {
 SHARED = (
     "config",
     "data.experimental",
+    "distribute",
     "errors",
     "experimental",
     "extend",
@@ -141,13 +129,14 @@ WHOLE = {f"{V1}.flags": "situs._src.v1.flags"} | {
     f"{V1}.contrib.{name}": f"situs._src.v1.contrib.{name}"
     for name in ("eager", "framework", "layers", "legacy_seq2seq", "rnn", "seq2seq", "slim", "training", "util")
 }
+# Namespaces that are modules of the package ``keras``.
+OF_KERAS = {"keras": ""} | {name: name for name in ("initializers", "losses", "metrics", "optimizers")}
 # Modules of the engine that are an attribute of a namespace.
 ATTRIBUTES = {"extend.traits": "situs._src.ir.registry.traits"}
 # Loaded name by name: what is in these is imported when it is first used, by this function of the engine.
 LAZY = {
     "": ("situs._src.base.start", "attach"),
     "compat": ("situs._src.base.start", "attach_compat"),
-    "keras": ("situs._src.base.lazy", "attach"),
     "raw_ops": ("situs._src.ops.by_keyword", "attach"),
     "test": ("situs._src.base.lazy", "attach"),
     V1: ("situs._src.v1.frontend", "attach"),
@@ -234,7 +223,7 @@ def modules() -> dict[str, Module]:
     for public, source in ATTRIBUTES.items():
         space, _, last = public.rpartition(".")
         found[space].names[last] = (source.rpartition(".")[0], source.rpartition(".")[2])
-    for space in [*found, *WHOLE, *LAZY]:
+    for space in [*found, *WHOLE, *LAZY, *OF_KERAS]:
         found.setdefault(space, Module())
         while space:
             found[space.rpartition(".")[0]].spaces.add(space)
@@ -260,6 +249,12 @@ def written(space: str, module: Module) -> dict[str, str]:
     if space in WHOLE:
         refusing = f"from {WHOLE[space]} import __getattr__ as __getattr__\n" if ".contrib." in space else ""
         return {f"{stem}.py": f"{head}from {WHOLE[space]} import *\n{refusing}"}
+    if space in OF_KERAS:
+        return {
+            f"{stem}.py": f"{head}from situs._src.as_tensorflow.load_keras import stand_in as _stand_in\n\n"
+            f"_stand_in(__name__, {OF_KERAS[space]!r})\n",
+            f"{stem}.pyi": f"{MARK}\n\n{ANYTHING}\n",
+        }
     if space in LAZY:
         module_of, attach = LAZY[space]
         return {

@@ -7,6 +7,7 @@ from situs import compat as compat
 from situs import config as config
 from situs import data as data
 from situs import debugging as debugging
+from situs import distribute as distribute
 from situs import dtypes as dtypes
 from situs import errors as errors
 from situs import experimental as experimental

@@ -1,62 +1,7 @@
-"""``tf.losses``: the losses of Keras. Those of TensorFlow 1 are in ``tf.compat.v1.losses``."""
+"""``tf.losses``: ``tf.keras.losses``. Those of TensorFlow 1 are in ``tf.compat.v1.losses``."""
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs._src.keras.losses.base import Loss as Loss
-from situs._src.keras.losses.base import LossFunctionWrapper as LossFunctionWrapper
-from situs._src.keras.losses.base import Reduction as Reduction
-from situs._src.keras.losses.cross_entropy import binary_crossentropy as BCE
-from situs._src.keras.losses.cross_entropy import binary_crossentropy as bce
-from situs._src.keras.losses.cross_entropy import binary_crossentropy as binary_crossentropy
-from situs._src.keras.losses.cross_entropy import binary_focal_crossentropy as binary_focal_crossentropy
-from situs._src.keras.losses.cross_entropy import categorical_crossentropy as categorical_crossentropy
-from situs._src.keras.losses.cross_entropy import categorical_focal_crossentropy as categorical_focal_crossentropy
-from situs._src.keras.losses.cross_entropy import sparse_categorical_crossentropy as sparse_categorical_crossentropy
-from situs._src.keras.losses.finding import deserialize as deserialize
-from situs._src.keras.losses.finding import get as get
-from situs._src.keras.losses.finding import serialize as serialize
-from situs._src.keras.losses.formulas import categorical_hinge as categorical_hinge
-from situs._src.keras.losses.formulas import cosine_similarity as cosine_similarity
-from situs._src.keras.losses.formulas import dice as dice
-from situs._src.keras.losses.formulas import hinge as hinge
-from situs._src.keras.losses.formulas import huber as huber
-from situs._src.keras.losses.formulas import kl_divergence as KLD
-from situs._src.keras.losses.formulas import kl_divergence as kl_divergence
-from situs._src.keras.losses.formulas import kl_divergence as kld
-from situs._src.keras.losses.formulas import kl_divergence as kullback_leibler_divergence
-from situs._src.keras.losses.formulas import log_cosh as log_cosh
-from situs._src.keras.losses.formulas import log_cosh as logcosh
-from situs._src.keras.losses.formulas import mean_absolute_error as MAE
-from situs._src.keras.losses.formulas import mean_absolute_error as mae
-from situs._src.keras.losses.formulas import mean_absolute_error as mean_absolute_error
-from situs._src.keras.losses.formulas import mean_absolute_percentage_error as MAPE
-from situs._src.keras.losses.formulas import mean_absolute_percentage_error as mape
-from situs._src.keras.losses.formulas import mean_absolute_percentage_error as mean_absolute_percentage_error
-from situs._src.keras.losses.formulas import mean_squared_error as MSE
-from situs._src.keras.losses.formulas import mean_squared_error as mean_squared_error
-from situs._src.keras.losses.formulas import mean_squared_error as mse
-from situs._src.keras.losses.formulas import mean_squared_logarithmic_error as MSLE
-from situs._src.keras.losses.formulas import mean_squared_logarithmic_error as mean_squared_logarithmic_error
-from situs._src.keras.losses.formulas import mean_squared_logarithmic_error as msle
-from situs._src.keras.losses.formulas import poisson as poisson
-from situs._src.keras.losses.formulas import squared_hinge as squared_hinge
-from situs._src.keras.losses.formulas import tversky as tversky
-from situs._src.keras.losses.kinds import BinaryCrossentropy as BinaryCrossentropy
-from situs._src.keras.losses.kinds import BinaryFocalCrossentropy as BinaryFocalCrossentropy
-from situs._src.keras.losses.kinds import CategoricalCrossentropy as CategoricalCrossentropy
-from situs._src.keras.losses.kinds import CategoricalFocalCrossentropy as CategoricalFocalCrossentropy
-from situs._src.keras.losses.kinds import CategoricalHinge as CategoricalHinge
-from situs._src.keras.losses.kinds import CosineSimilarity as CosineSimilarity
-from situs._src.keras.losses.kinds import Dice as Dice
-from situs._src.keras.losses.kinds import Hinge as Hinge
-from situs._src.keras.losses.kinds import Huber as Huber
-from situs._src.keras.losses.kinds import KLDivergence as KLDivergence
-from situs._src.keras.losses.kinds import LogCosh as LogCosh
-from situs._src.keras.losses.kinds import MeanAbsoluteError as MeanAbsoluteError
-from situs._src.keras.losses.kinds import MeanAbsolutePercentageError as MeanAbsolutePercentageError
-from situs._src.keras.losses.kinds import MeanSquaredError as MeanSquaredError
-from situs._src.keras.losses.kinds import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
-from situs._src.keras.losses.kinds import Poisson as Poisson
-from situs._src.keras.losses.kinds import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
-from situs._src.keras.losses.kinds import SquaredHinge as SquaredHinge
-from situs._src.keras.losses.kinds import Tversky as Tversky
+from situs._src.as_tensorflow.load_keras import stand_in as _stand_in
+
+_stand_in(__name__, "losses")

@@ -11,10 +11,15 @@ modules beside the program that it imports are read as well. A program without a
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from situs._src.as_tensorflow.missing import used
+from situs._src.as_tensorflow.roots import OF_KERAS
+from situs._src.base.lazy import read_stub
 
 # In both dialects by name, but a sign of programs of TensorFlow 2.
 _TODAY = ("function", "GradientTape", "keras", "data.AUTOTUNE", "config", "compat")
@@ -54,15 +59,28 @@ def _is_of_today(name: str) -> bool:
 
 def _is_within(module: str, name: str) -> bool:
     """Whether a public module has a name, as far as stubs and modules tell; nothing but names is loaded."""
-    import importlib  # both styles are looked into, so this loads what the program will need anyway
-
-    value: object = importlib.import_module(module)
+    first, *rest = name.split(".")
+    if first == "keras":
+        return True
+    if module == "situs" and first in OF_KERAS:  # which would take TensorFlow's name, were it loaded
+        return not rest or rest[0] in _names_of_keras(first)
+    value: object = importlib.import_module(module)  # what the program will need anyway
     for part in name.split("."):
         try:
             value = getattr(value, part)
         except AttributeError:
             return False
     return True
+
+
+@cache
+def _names_of_keras(space: str) -> frozenset[str]:
+    """The names of one of Keras' public modules, read in its source."""
+    found = importlib.util.find_spec("keras")
+    if found is None or found.origin is None:
+        return frozenset()
+    source = Path(found.origin).parent / "_tf_keras" / "keras" / space / "__init__.py"
+    return frozenset(read_stub(source)) if source.is_file() else frozenset()
 
 
 def _sources(program: Path) -> Iterator[str]:

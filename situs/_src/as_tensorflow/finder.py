@@ -5,8 +5,8 @@
     tensorflow.compat.v1.nn      ``situs.compat.v1.nn``
     tensorflow.python.ops.x      a module made of public names                                   internals.py
     tensorflow.core.x_pb2        the messages of the package ``tensorboard``
-    tensorflow.keras             the package ``keras``, if it is installed, with Situs beneath   for_keras.py
-                                 (so are tensorflow.optimizers and its like; in v1, Keras is Situs' own)
+    tensorflow.keras             the package ``keras`` with Situs beneath                        for_keras.py
+                                 (so are tensorflow.optimizers and its like of TensorFlow 2)
 
 Where Situs has nothing, the import fails in words, and nothing of a TensorFlow that is installed too is imported.
 """
@@ -16,7 +16,6 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -36,10 +35,14 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.dialect = dialect
         self._bases = {"v1": ("situs.compat.v1", "situs"), "v2": ("situs",)}[dialect]
 
-    def prepare(self) -> None:
-        """Sets what holds under TensorFlow's name."""
+    def take_name(self) -> None:
+        """Lets Keras know its backend, and tensors, by the name of TensorFlow."""
         os.environ.setdefault("KERAS_BACKEND", "tensorflow")
         importlib.import_module("situs._src.base.tensor").Tensor.__module__ = "tensorflow.python.framework.tensor"
+
+    def prepare(self) -> None:
+        """Sets what holds under TensorFlow's name."""
+        self.take_name()
         importlib.import_module("situs._src.config.devices").set_soft_device_placement(True)
         if self.dialect == "v2":  # as in TensorFlow, importing tensorflow.compat.v1 does not change how ops run
             importlib.import_module("situs._src.v1.frontend").run_eagerly()
@@ -75,8 +78,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return roots.root(name, self.dialect)
         if (found := for_keras.module(below)) is not None:
             return found
-        if self.dialect == "v2" and below.split(".")[0] in ("keras", *roots.OF_KERAS) and has_keras():
-            return _imported(f"keras._tf_keras.keras.{below.removeprefix('keras').lstrip('.')}".rstrip("."))
+        if (first := below.split(".")[0]) == "keras" or (first in roots.OF_KERAS and self.dialect == "v2"):
+            return _imported(f"situs.{below}")
         for prefix, dialect in (("compat.v1.", "v1"), ("compat.v2.", "v2")):
             if below.startswith(prefix):
                 return _imported(f"{_BASES[dialect]}.{below[len(prefix) :]}")
@@ -86,11 +89,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 _BASES = {"v1": "situs.compat.v1", "v2": "situs"}
-
-
-def has_keras() -> bool:
-    """Whether the package ``keras`` is installed. Imports nothing."""
-    return importlib.util.find_spec("keras") is not None
 
 
 def _imported(name: str) -> ModuleType | None:

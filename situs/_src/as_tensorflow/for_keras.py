@@ -14,10 +14,12 @@ from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
-from situs._src.as_tensorflow import missing, one_replica
+from situs._src.as_tensorflow import fused_updates, missing
 from situs._src.base.devices.scope import here
 from situs._src.base.errors import UnimplementedError, show_as
+from situs._src.distribute.context import get_strategy
 from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ops import control
 
 # Namespaces of TensorFlow that Situs does not have yet.
 LATER = ("lite", "lookup", "profiler", "quantization", "ragged", "saved_model", "sets", "signal", "sparse")
@@ -35,9 +37,7 @@ def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any
     import situs
 
     known = situs.get_static_value(pred) if situs.is_tensor(pred) else pred
-    if known is None:
-        return situs.cond(pred, true_fn, false_fn)
-    return true_fn() if known else false_fn()
+    return control.smart_cond(pred if known is None else known, true_fn, false_fn)
 
 
 def dynamic_update_slice(x: Any, updates: Any, starts: Any) -> Any:
@@ -108,10 +108,8 @@ def _data_structures() -> dict[str, Any]:
 # The names of modules below ``tensorflow``.
 _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "__internal__": _internal,
-    "__internal__.distribute": lambda: {"strategy_supports_no_merge_call": lambda: True},
-    "__internal__.distribute.interim": lambda: {
-        "maybe_merge_call": lambda fn, strategy, *args, **kwargs: fn(strategy, *args, **kwargs)
-    },
+    "__internal__.distribute": lambda: {"strategy_supports_no_merge_call": lambda: get_strategy().can_update_apart},
+    "__internal__.distribute.interim": lambda: {"maybe_merge_call": fused_updates.maybe_merge_call},
     "__internal__.eager_context": lambda: {"eager_mode": nullcontext},
     "__internal__.smart_cond": lambda: {"smart_cond": smart_cond},
     "__internal__.tf2": lambda: {"enabled": lambda: True},
@@ -121,7 +119,6 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "compiler.tf2xla": dict,
     "compiler.tf2xla.python": dict,
     "compiler.tf2xla.python.xla": lambda: {"dynamic_update_slice": dynamic_update_slice},
-    "distribute": one_replica.names,
     "experimental": dict,  # and the names of situs.experimental
     "experimental.dtensor": dict,
     "python.data.experimental": dict,
@@ -139,6 +136,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "python.ops.linalg.sparse.sparse_csr_matrix_ops": dict,
     "python.trackable": dict,
     "python.trackable.data_structures": _data_structures,
+    "python.util.deprecation": lambda: {"silence": nullcontext, "_PRINT_DEPRECATION_WARNINGS": False},
     "raw_ops": dict,  # and the names of situs.raw_ops
     "sysconfig": lambda: {"get_build_info": build_info},
 }

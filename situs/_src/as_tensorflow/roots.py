@@ -22,7 +22,6 @@ _MODULES = (
     "compat",
     "compiler",
     "core",
-    "distribute",
     "experimental",
     "keras",
     "python",

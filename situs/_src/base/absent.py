@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 _INSTEAD = {
-    "distribute": "place towers by hand with tf.device, as examples/cifar10_cnn.py does",
     "estimator": "write the loop with tf.train.MonitoredTrainingSession, or with a tape",
     "feature_column": "prepare features with tf.data",
     "lite": "",

@@ -109,6 +109,8 @@ def saved(variable: Any, session: BaseSession | None, name: str) -> Saved:
         return Saved(name, dt.string, np.array(variable.read(session), dtype=object), host().name)
     if isinstance(variable, Parts):
         return Saved(name, variable.dtype, _joined(variable, session), host().name)
+    if isinstance(variable, Variable) and variable._component() is not variable:  # of a strategy: for all replicas
+        return Saved(name, variable.dtype, variable._tensor._value, variable.device)
     cell = _cell(variable, session)
     if cell is None:
         raise FailedPreconditionError(
@@ -149,6 +151,9 @@ def put(variable: Any, session: BaseSession | None, value: Value) -> None:
         for part, place_of_part in zip(variable.parts, variable.places(), strict=True):
             piece = value[place_of_part]
             put(part, session, piece.clone() if isinstance(piece, torch.Tensor) else piece.copy())
+        return
+    if isinstance(variable, Variable) and variable._component() is not variable:  # of a strategy: all its components
+        variable.assign(wrap(value, place(host(), variable.dtype)))
         return
     cell = _cell(variable, session) or _new_cell(variable, session)
     cell.check(value)

@@ -33,6 +33,7 @@ def walk(iterated: object) -> Walk | None:
     """How a loop of the graph being built goes through a dataset or an iterator; None for everything else."""
     if here.graph is None or not outermost(here.graph).compares_elements:
         return None
+    iterated = getattr(iterated, "__dataset__", iterated)  # a strategy's has one underneath
     if isinstance(iterated, DatasetV2):
         iterated = FunctionIterator.of(iterated._node, here.graph, iterated._of)
     if isinstance(iterated, (FunctionIterator, OwnedIterator)):

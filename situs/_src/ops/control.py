@@ -23,6 +23,7 @@ from situs._src.base.tree import LEAF, Form, common_form, put_together
 from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.calling import calls_functions
 from situs._src.ir.registry.traits import STATE_ANYWHERE
 from situs._src.ops.attribute import as_name
@@ -76,6 +77,14 @@ def cond(
     if graph is None:
         return then() if _truth(pred) else otherwise()
     return branch(graph, pred, then, otherwise, name)
+
+
+def smart_cond(pred: Any, true_fn: Branch, false_fn: Branch) -> Any:
+    """``cond``, decided at once where the predicate is known to Python; None counts as false."""
+    value = read(pred)
+    if not isinstance(value, SymbolicTensor):
+        return true_fn() if value is not None and _truth(value) else false_fn()
+    return cond(value if value.dtype.is_bool else cast(value, "bool"), true_fn, false_fn)
 
 
 def check_branch(function: Any, name: str, what: str = "cond") -> Branch:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-from situs._src.base import locks
 from situs._src.base.devices import scope
 from situs._src.base.devices.scope import here
 from situs._src.base.export import export
@@ -32,6 +31,7 @@ from situs._src.tracing import hooks
 from situs._src.tracing.autograph.calls import converted
 from situs._src.tracing.concrete import ConcreteFunction
 from situs._src.tracing.kind import Kind
+from situs._src.tracing.lock import tracing
 from situs._src.tracing.memo import Memo
 from situs._src.tracing.parameters import Parameters
 from situs._src.tracing.retracing import Watch, watch_of
@@ -64,7 +64,6 @@ def inside_function() -> bool:
 
 
 # One for all functions: tracing one may call, and so trace, another.
-_tracing = locks.rlock()
 
 
 class Function:
@@ -86,6 +85,7 @@ class Function:
         self._parameters = Parameters(python_function, input_signature)
         self._traced_function = converted(python_function) if autograph else python_function
         self._graphs = Traces()
+        self._of_replicas: dict[int, Traces] = {}  # of a strategy: each uses variables of its own
         self._memo = Memo()
         self._traces = 0
         self._kinds: set[Kind] = set()  # for which there is a graph, wherever it lies
@@ -94,7 +94,7 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function: as a graph in eager code, as part of the graph being built elsewhere."""
-        if here.graph is None and not here.tapes:
+        if here.graph is None and not here.tapes and here.replica is None:
             if not kwargs:
                 ready = self._memo.find(args)
                 if ready is not None:
@@ -116,10 +116,12 @@ class Function:
         if graph is not None:
             with building(graph):
                 return self._in(graph, kind).call_in(graph, tensors)
+        graphs = self._graphs if here.replica is None else self._of_replicas.setdefault(here.replica, Traces())
         if here.tapes:
-            return self._find(self._graphs, kind, None, tensors).recorded(tensors)
-        ready = self._find(self._graphs, kind, None, tensors).ready(tensors)
-        self._memo.keep(args, kwargs, tensors, ready, rules)
+            return self._find(graphs, kind, None, tensors).recorded(tensors)
+        ready = self._find(graphs, kind, None, tensors).ready(tensors)
+        if here.replica is None:
+            self._memo.keep(args, kwargs, tensors, ready, rules)
         return ready([tensor._value for tensor in tensors])
 
     # Graphs.
@@ -147,13 +149,13 @@ class Function:
         kept = graph.get_collection_ref(_CALLED)
         if not kept:
             kept.append({})
-        return self._find(kept[0].setdefault((self, graph, here.scope), Traces()), kind, graph)
+        return self._find(kept[0].setdefault((self, graph, here.scope, here.replica), Traces()), kind, graph)
 
     def _find(self, graphs: Traces, kind: Kind, outer: Graph | None, tensors: Sequence[Any] = ()) -> ConcreteFunction:
         found = graphs.get(kind)
         if found is not None:
             return found
-        with _tracing:
+        with tracing:
             found = graphs.serving(kind)
             if found is None:
                 if self._reduce_retracing:
@@ -209,7 +211,7 @@ class Function:
         self._traced_function = _Weak(original._traced_function, weakly)
         bound = original.python_function.__get__(instance)
         self._parameters = Parameters(bound, original.input_signature)
-        self._graphs, self._methods, self._memo = Traces(), {}, Memo()
+        self._graphs, self._of_replicas, self._methods, self._memo = Traces(), {}, {}, Memo()
         self._traces = 0
         self._kinds = set()
         self._watch = Watch()

@@ -16,8 +16,6 @@ from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, AxisLike
 from situs._src.ir.graph.context import control_dependencies, name_scope
-from situs._src.keras.losses.ranks import squeezed_alike, weights_of_rows
-from situs._src.keras.losses.weights import broadcast_weights, checks
 from situs._src.ops.array import shape, size, stop_gradient
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import greater, not_equal
@@ -33,6 +31,8 @@ from situs._src.ops.nn.loss import (
 )
 from situs._src.ops.reduce import reduce_sum
 from situs._src.v1.loss_collection import add_loss
+from situs._src.v1.ranks import squeezed_alike, weights_of_rows
+from situs._src.v1.weights import broadcast_weights, checks
 from situs._src.variables.collections import GraphKeys
 
 

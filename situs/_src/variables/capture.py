@@ -21,6 +21,7 @@ _CAPTURED = "__captured_variables"  # a collection: what is kept there lives as 
 
 def captured_variable(graph: Graph, variable: Variable) -> SymbolicTensor:
     """The tensor that stands for a variable's state in a graph, made once in the outermost one."""
+    variable = variable._component()
     top = outermost(graph)
     known = _captured_by(top)
     if id(variable) not in known:

@@ -153,6 +153,10 @@ class Variable(Updatable, metaclass=Created):
                 raise exhausted(error, self._cell.place.device, f"Variable {self._name}") from None
             raise
 
+    def _component(self) -> Variable:
+        """What has the value: itself, but for variables of a strategy, which have one for each device."""
+        return self
+
     # What it is.
 
     @property

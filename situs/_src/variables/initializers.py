@@ -37,7 +37,6 @@ from situs._src.ops.indexing import slice as slice_of
 from situs._src.ops.math import add, multiply, sign
 
 
-@export("keras.initializers.Initializer")
 class Initializer:
     """What all initializers share: a dtype, and their arguments by name.
 

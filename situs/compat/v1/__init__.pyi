@@ -1,6 +1,7 @@
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
 from situs import config as config
+from situs import distribute as distribute
 from situs import errors as errors
 from situs import experimental as experimental
 from situs import extend as extend

@@ -57,13 +57,6 @@ EAGER: list[Callable[[], Any]] = [
     *(lambda: tf.train.Checkpoint(v=tf.Variable(1.0)), lambda: tf.summary.create_file_writer("logs")),
     *(lambda: tf.train.CheckpointManager(tf.train.Checkpoint(v=tf.Variable(1.0)), "kept", 2),),
     *(lambda: tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0])), lambda: tf.train.ExponentialMovingAverage(0.9)),
-    *_of("Mean Sum AUC Precision Recall Accuracy F1Score MeanTensor R2Score CosineSimilarity", tf.keras.metrics),
-    *_of("TopKCategoricalAccuracy BinaryAccuracy RootMeanSquaredError SparseCategoricalCrossentropy", tf.metrics),
-    *(lambda: tf.metrics.MeanIoU(2), lambda: tf.metrics.PrecisionAtRecall(0.5)),
-    *_of(
-        "BinaryCrossentropy CategoricalCrossentropy Huber MeanSquaredError Hinge Dice Tversky KLDivergence", tf.losses
-    ),
-    *_of("Adam SGD RMSprop Adagrad Adadelta Ftrl Nadam", tf.keras.optimizers),
 ]
 
 

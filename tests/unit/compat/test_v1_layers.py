@@ -172,7 +172,7 @@ def test_the_scope_decides_about_initializers_and_regularizers() -> None:
 
 def test_regularizers_add_one_loss_for_each_variable() -> None:
     for reuse in (None, True):
-        layers.dense(tf.ones([1, 3]), 2, kernel_regularizer="l2", name="fc", reuse=reuse)
+        layers.dense(tf.ones([1, 3]), 2, kernel_regularizer=regularizers.l2(), name="fc", reuse=reuse)
     assert len(tf.losses.get_regularization_losses()) == 1
 
 

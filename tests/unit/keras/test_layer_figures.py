@@ -66,7 +66,7 @@ def test_outputs_and_gradients_are_those_of_keras(case: dict[str, Any], way: str
     for gradient, wanted in zip(gradients, case["gradients"], strict=True):
         np.testing.assert_allclose(gradient.numpy().ravel(), wanted, rtol=5e-4, atol=5e-5)
     if way == "second GPU":
-        assert all(variable.device.endswith("GPU:1") for variable in layer.weights)
+        assert all(variable.value.device.endswith("GPU:1") for variable in layer.weights)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case["after"]], ids=lambda case: case["name"])

@@ -163,23 +163,15 @@ def test_models_are_copied_with_their_variables(copied, name, called):
     assert (other(x).numpy() == model(x).numpy()).all()
     before = model(x).numpy()
     for variable in other.trainable_variables:
-        variable.assign_add(tf.ones_like(variable))
+        variable.assign(variable.numpy() + 1)
     assert (model(x).numpy() == before).all()
     assert (other(x).numpy() != before).any()
-
-
-def test_a_metric_is_copied_with_its_state(copied):
-    mean = tf.keras.metrics.Mean(name="m")
-    mean.update_state([1.0, 3.0])
-    other = copied(mean)
-    other.update_state([8.0])
-    assert (mean.result().numpy(), other.result().numpy(), other.name) == (2.0, 4.0, "m")
 
 
 OPTIMIZERS = {
     "adam": lambda: tf.keras.optimizers.Adam(0.1, beta_1=0.8, clipnorm=1.0, name="mine"),
     "schedule": lambda: tf.keras.optimizers.SGD(tf.keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9), 0.5),
-    "scaled": lambda: tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.RMSprop(0.2)),
+    "scaled": lambda: tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.RMSprop(0.2)),
 }
 
 
@@ -193,13 +185,3 @@ def test_an_optimizer_is_copied_by_its_arguments(copied, name):
     optimizer.apply_gradients([(tf.constant([0.5, -1.0]), v)])
     other.apply_gradients([(tf.constant([0.5, -1.0]), w)])
     assert (v.numpy() == w.numpy()).all()
-
-
-def test_an_optimizer_that_has_made_steps_says_that_the_copy_begins_anew(copied):
-    optimizer, v = tf.keras.optimizers.Adam(0.1), tf.Variable([1.0])
-    optimizer.apply_gradients([(tf.constant([0.5]), v)])
-    with pytest.warns(UserWarning, match="copied without its 4 variables"):
-        other = copied(optimizer)
-    assert int(other.iterations) == 0
-    other.apply_gradients([(tf.constant([0.5]), v)])
-    assert int(other.iterations) == int(optimizer.iterations) == 1

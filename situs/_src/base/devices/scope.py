@@ -135,6 +135,7 @@ class _Here(threading.local):
         self.entered: list[tuple[device, Scope]] = []  # who entered, and the scope around it
         self.graph: Any = None  # the graph that ops are added to; None where they run at once
         self.tapes: tuple[Any, ...] = ()  # what records ops for their gradients
+        self.replica: int | None = None  # which of a strategy's this thread is
         self.look: Any = None  # what stands for a tensor of another graph, while a gradient of that graph is built
 
 

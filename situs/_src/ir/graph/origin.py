@@ -1,6 +1,6 @@
 """Where in the user's program something was made.
 
-An origin is the few innermost frames outside Situs, as (code, line) pairs: cheap to take for every
+An origin is the few innermost frames outside Situs and Keras, as (code, line) pairs: cheap to take for every
 node of a large graph, and turned into text only when an error needs it.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 _PACKAGE = str(Path(__file__).parents[3]) + os.sep  # situs, with its public modules
+_KERAS = f"{os.sep}site-packages{os.sep}keras{os.sep}"
 _DEPTH = 4
 _ours: dict[str, bool] = {}  # by file
 
@@ -21,7 +22,7 @@ Origin = tuple[tuple[CodeType, int], ...]
 
 
 def origin() -> Origin:
-    """The innermost frames of the caller that are not Situs' own, innermost first."""
+    """The innermost frames of the caller that are the program's own, innermost first."""
     frame: FrameType | None = sys._getframe(1)
     frames: list[tuple[CodeType, int]] = []
     while frame is not None and len(frames) < _DEPTH:
@@ -36,7 +37,8 @@ def is_ours(code: CodeType) -> bool:
     """Whether this is code of Situs, not of the program."""
     found = _ours.get(code.co_filename)
     if found is None:
-        found = _ours[code.co_filename] = code.co_filename.startswith(_PACKAGE)
+        file = code.co_filename
+        found = _ours[file] = file.startswith(_PACKAGE) or _KERAS in file
     return found
 
 

@@ -216,7 +216,7 @@ def softplus(features: ArrayLike, name: str | None = None) -> Tensor:
     return _softplus(features, name)
 
 
-@export("math.softsign", "nn.softsign", "keras.activations.softsign")
+@export("math.softsign", "nn.softsign")
 def softsign(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns features / (abs(features) + 1), element-wise."""
     return _softsign(features, name)
@@ -290,7 +290,7 @@ def _swish_gradient(
     )
 
 
-@export("nn.silu", "nn.swish", "keras.activations.silu", "keras.activations.swish")
+@export("nn.silu", "nn.swish")
 def silu(features: ArrayLike, beta: ArrayLike = 1.0) -> Tensor:
     """Returns features * sigmoid(beta * features), element-wise."""
     if isinstance(beta, NUMBERS) and beta == 1:

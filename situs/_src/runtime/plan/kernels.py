@@ -109,7 +109,9 @@ def _counted(function: Function, node: Operation, assignment: Assignment) -> Fun
     account = assignment.device.account
     if account is None or assignment.kernel.host_output or not (account.enters_all or node.op_def.updates):
         return function
-    return counted(function, assignment.device, node.type, node.made_at, node.op_def.stateful)
+    scope = node.name.rpartition("/")[0]  # such as the name of a layer
+    label = f"{node.type} {scope}" if scope else node.type
+    return counted(function, assignment.device, label, node.made_at, node.op_def.stateful)
 
 
 def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Function:

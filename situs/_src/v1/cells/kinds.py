@@ -13,7 +13,6 @@ from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, InitializerLike
-from situs._src.keras import activations, initializers
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int
 from situs._src.ops.compare import less
@@ -26,6 +25,7 @@ from situs._src.ops.linalg import matmul
 from situs._src.ops.math import clip_by_value, minimum, sigmoid, tanh
 from situs._src.ops.nn.bias import bias_add
 from situs._src.ops.nn.recurrent import lstm
+from situs._src.v1.by_name import activation_of, initializer_of
 from situs._src.v1.cells.base import RNNCell
 from situs._src.v1.layers.base import Layer
 from situs._src.variables.initializers import Constant, Zeros
@@ -67,7 +67,7 @@ class LayerRNNCell(RNNCell):
         self._num_units = as_int(num_units, "num_units")
         if self._num_units < 1:
             raise ArgumentError(f"{type(self).__name__} has at least one unit, got num_units={num_units}.")
-        self._activation = activations.get(activation) if activation else tanh
+        self._activation = activation_of(activation) if activation else tanh
 
     @property
     def state_size(self) -> int:
@@ -166,7 +166,7 @@ class GRUCell(LayerRNNCell):
         **kwargs: Any,
     ) -> None:
         super().__init__(num_units, activation, reuse, name=name, dtype=dtype, **kwargs)
-        self._starts = initializers.get(kernel_initializer), initializers.get(bias_initializer)
+        self._starts = initializer_of(kernel_initializer), initializer_of(bias_initializer)
 
     def build(self, input_shape: Any) -> None:
         """Makes the kernels and the biases."""
@@ -350,7 +350,7 @@ class LSTMCell(_LSTM):
                 "on several devices with tf.nn.rnn_cell.DeviceWrapper."
             )
         self._use_peepholes, self._cell_clip = use_peepholes, cell_clip
-        self._initializer = initializers.get(initializer)
+        self._initializer = initializer_of(initializer)
         self._num_proj = None if not num_proj else as_int(num_proj, "num_proj")
         self._proj_clip = proj_clip
 

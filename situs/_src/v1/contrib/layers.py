@@ -24,13 +24,13 @@ from situs._src.ir.graph.context import control_dependencies as _control_depende
 from situs._src.ir.graph.context import get_default_graph as _get_default_graph
 from situs._src.ir.graph.context import name_scope as _name_scope
 from situs._src.ir.graph.tensor import SymbolicTensor as _SymbolicTensor
-from situs._src.keras.layers.choosing import choose as _choose
 from situs._src.ops.array import identity as _identity
 from situs._src.ops.array import reshape as _reshape
 from situs._src.ops.array import shape as _shape_of
 from situs._src.ops.attribute import as_int as _as_int
 from situs._src.ops.constant import convert_to_tensor as _convert
 from situs._src.ops.contract import tensordot as _tensordot
+from situs._src.ops.control import smart_cond as _smart_cond
 from situs._src.ops.gather import one_hot as _one_hot
 from situs._src.ops.linalg import matmul as _matmul
 from situs._src.ops.nn.activation import relu as _relu
@@ -52,7 +52,7 @@ from situs._src.v1.contrib.weights import variance_scaling_initializer as varian
 from situs._src.v1.contrib.weights import xavier_initializer as xavier_initializer
 from situs._src.v1.contrib.weights import xavier_initializer as xavier_initializer_conv2d
 from situs._src.v1.frontend import builds as _builds
-from situs._src.v1.layers.classes import BatchNormalization as _BatchNormalization
+from situs._src.v1.layers.normalization import BatchNormalization as _BatchNormalization
 from situs._src.variables.collections import GraphKeys as _Keys
 from situs._src.variables.initializers import Zeros as _Zeros
 from situs._src.variables.scope import VariableScope
@@ -417,7 +417,7 @@ def dropout(
     """While training, keeps elements with probability `keep_prob`, and divides them by it."""
     x = _convert(inputs)
     with _name_scope(scope or "Dropout"):
-        outputs = _choose(is_training, lambda: _dropout(x, 1 - keep_prob, noise_shape, seed), lambda: _identity(x))
+        outputs = _smart_cond(is_training, lambda: _dropout(x, 1 - keep_prob, noise_shape, seed), lambda: _identity(x))
     return _collected(outputs, outputs_collections)
 
 

@@ -9,20 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from situs._src.base.export import export
-from situs._src.v1.layers.base import Layer as Layer
-from situs._src.v1.layers.classes import AveragePooling1D as AveragePooling1D
-from situs._src.v1.layers.classes import AveragePooling2D as AveragePooling2D
-from situs._src.v1.layers.classes import BatchNormalization as BatchNormalization
-from situs._src.v1.layers.classes import Conv1D as Conv1D
-from situs._src.v1.layers.classes import Conv2D as Conv2D
-from situs._src.v1.layers.classes import Conv2DTranspose as Conv2DTranspose
-from situs._src.v1.layers.classes import Conv3D as Conv3D
-from situs._src.v1.layers.classes import Dense as Dense
-from situs._src.v1.layers.classes import Dropout as Dropout
-from situs._src.v1.layers.classes import Flatten as Flatten
-from situs._src.v1.layers.classes import MaxPooling1D as MaxPooling1D
-from situs._src.v1.layers.classes import MaxPooling2D as MaxPooling2D
-from situs._src.v1.layers.classes import SeparableConv2D as SeparableConv2D
+from situs._src.v1.layers.base import Layer
+from situs._src.v1.layers.convolution import Conv1D, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, SeparableConv2D
+from situs._src.v1.layers.core import Dense, Dropout, Flatten
+from situs._src.v1.layers.normalization import BatchNormalization
+from situs._src.v1.layers.pooling import (
+    AveragePooling1D,
+    AveragePooling2D,
+    AveragePooling3D,
+    MaxPooling1D,
+    MaxPooling2D,
+    MaxPooling3D,
+)
 from situs._src.variables.initializers import Ones as _Ones
 from situs._src.variables.initializers import Zeros as _Zeros
 
@@ -196,6 +194,31 @@ def conv2d_transpose(
     return _apply(Conv2DTranspose, dict(locals()))
 
 
+@export(v1="layers.conv3d_transpose", as_is=True)
+def conv3d_transpose(
+    inputs: Any,
+    filters: int,
+    kernel_size: Any,
+    strides: Any = (1, 1, 1),
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = _Zeros(),  # noqa: B008
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Any:
+    """The way back of a convolution of volumes; the arguments are those of `conv2d`."""
+    return _apply(Conv3DTranspose, dict(locals()))
+
+
 @export(v1="layers.separable_conv2d", as_is=True)
 def separable_conv2d(
     inputs: Any,
@@ -255,6 +278,19 @@ def max_pooling2d(
     return _apply(MaxPooling2D, dict(locals()))
 
 
+@export(v1="layers.max_pooling3d", as_is=True)
+def max_pooling3d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """The largest values of windows of volumes."""
+    return _apply(MaxPooling3D, dict(locals()))
+
+
 @export(v1="layers.average_pooling1d", as_is=True)
 def average_pooling1d(
     inputs: Any,
@@ -279,6 +315,19 @@ def average_pooling2d(
 ) -> Any:
     """The means of windows of images."""
     return _apply(AveragePooling2D, dict(locals()))
+
+
+@export(v1="layers.average_pooling3d", as_is=True)
+def average_pooling3d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """The means of windows of volumes."""
+    return _apply(AveragePooling3D, dict(locals()))
 
 
 @export(v1="layers.flatten", as_is=True)
@@ -369,34 +418,3 @@ def batch_normalization(
     """
     given = dict(locals())
     return _apply(BatchNormalization, given, training=given.pop("training"))
-
-
-__all__ = [
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "BatchNormalization",
-    "Conv1D",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Dense",
-    "Dropout",
-    "Flatten",
-    "Layer",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "SeparableConv2D",
-    "average_pooling1d",
-    "average_pooling2d",
-    "batch_normalization",
-    "conv1d",
-    "conv2d",
-    "conv2d_transpose",
-    "conv3d",
-    "dense",
-    "dropout",
-    "flatten",
-    "max_pooling1d",
-    "max_pooling2d",
-    "separable_conv2d",
-]

@@ -9,13 +9,13 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
-from situs._src.keras.metrics.curves import even_thresholds, interpolated_precision, intervals
 from situs._src.ops.attribute import as_float
 from situs._src.ops.cast import cast
 from situs._src.ops.math import abs as absolute
 from situs._src.ops.math import divide
 from situs._src.ops.rearrange import reverse
 from situs._src.ops.reduce import argmin, reduce_sum
+from situs._src.v1.metrics.curves import even_thresholds, interpolated_precision, intervals
 from situs._src.v1.metrics.stream import Metric, collected, refuse_eager
 from situs._src.v1.metrics.thresholds import checked_thresholds, streamed_counts
 from situs._src.variables.scope import variable_scope

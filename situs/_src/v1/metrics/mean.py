@@ -11,8 +11,6 @@ from situs._src.base import dtype as dt
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.context import control_dependencies
-from situs._src.keras.losses.ranks import fitted_weights, squeezed_alike
-from situs._src.keras.losses.weights import broadcast_weights
 from situs._src.ops.array import size
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import equal, less
@@ -22,6 +20,8 @@ from situs._src.ops.math import abs as absolute
 from situs._src.ops.math import div_no_nan, divide, maximum, multiply, sqrt, squared_difference, subtract
 from situs._src.ops.reduce import reduce_sum
 from situs._src.v1.metrics.stream import Metric, collected, fitted, metric_variable, refuse_eager
+from situs._src.v1.ranks import fitted_weights, squeezed_alike
+from situs._src.v1.weights import broadcast_weights
 from situs._src.variables.scope import variable_scope
 
 # Of values.

@@ -9,8 +9,8 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import StateError
 from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.context import add_to_collections
-from situs._src.keras.losses.ranks import fitted_weights, squeezed_alike
 from situs._src.ops.constant import convert_to_tensor, zeros
+from situs._src.v1.ranks import fitted_weights, squeezed_alike
 from situs._src.variables.collections import GraphKeys
 from situs._src.variables.symbolic import RefVariable, makes_graph_variables
 

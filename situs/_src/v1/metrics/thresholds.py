@@ -16,14 +16,14 @@ from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.context import control_dependencies
-from situs._src.keras.losses.weights import broadcast_weights
-from situs._src.keras.metrics.buckets import NAMES, Kind, bucket_of, count_kinds, in_given_order, order_of
 from situs._src.ops.array import identity, reshape
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.debug import assert_greater_equal, assert_less_equal
 from situs._src.ops.math import divide
+from situs._src.v1.metrics.buckets import NAMES, Kind, bucket_of, count_kinds, in_given_order, order_of
 from situs._src.v1.metrics.stream import Metric, collected, fitted, metric_variable, refuse_eager
+from situs._src.v1.weights import broadcast_weights
 from situs._src.variables.scope import variable_scope
 
 ALL_KINDS: tuple[Kind, ...] = ("tp", "fn", "tn", "fp")

@@ -17,7 +17,6 @@ from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.ir.graph.context import name_scope
-from situs._src.keras.losses.weights import broadcast_weights
 from situs._src.ops.array import expand_dims, shape, size
 from situs._src.ops.attribute import as_int
 from situs._src.ops.cast import cast
@@ -30,6 +29,7 @@ from situs._src.ops.math import add, div_no_nan, divide, minimum, multiply
 from situs._src.ops.reduce import argmax, reduce_any, reduce_sum
 from situs._src.ops.search import top_k
 from situs._src.v1.metrics.stream import Metric, collected, metric_variable, refuse_eager
+from situs._src.v1.weights import broadcast_weights
 
 Kind = Literal["true_positive", "false_positive", "false_negative"]
 

@@ -27,15 +27,15 @@ from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
-from situs._src.keras.optimizers.arguments import as_pairs
-from situs._src.keras.optimizers.update import state_of
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.constant import constant, convert_to_tensor, fill, zeros, zeros_like
 from situs._src.ops.placeholder import group
 from situs._src.ops.placeholder import tuple as gate
 from situs._src.ops.search import unique
 from situs._src.ops.slices import IndexedSlices
+from situs._src.v1.optimizers.arguments import as_pairs
 from situs._src.v1.optimizers.slots import check_name, known_shape, make_slot
+from situs._src.variables.apply_updates import state_of
 from situs._src.variables.collections import GraphKeys, trainable_variables
 from situs._src.variables.eager import Variable
 from situs._src.variables.symbolic import RefVariable, here_or

@@ -8,6 +8,7 @@ be given to an optimizer, which calls it in every step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -15,16 +16,16 @@ from typing import Any
 from situs._src.base.devices.scope import here
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.ir.graph.context import name_scope
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.keras.optimizers import formulas
-from situs._src.keras.optimizers.formulas import TENSORS
 from situs._src.ops.array import identity
 from situs._src.ops.cast import cast
+from situs._src.ops.compare import equal
 from situs._src.ops.constant import convert_to_tensor
-from situs._src.ops.math import pow, sqrt
+from situs._src.ops.gather import where
+from situs._src.ops.math import ceil, cos, exp, floor, log, minimum, pow, sqrt
 from situs._src.ops.random import normal
 from situs._src.variables.symbolic import RefVariable, here_or
 
@@ -49,6 +50,78 @@ def _needs_step(global_step: Any, of: str) -> None:
         raise ArgumentError(f"global_step is required for {of}.")
 
 
+def _converted(rate: Any, *others: Any) -> list[Tensor]:
+    """The rate as a tensor, and other values as tensors of its dtype."""
+    rate = convert_to_tensor(rate)
+    return [rate, *(cast(read(each) if is_tensor(each) else convert_to_tensor(each), rate.dtype) for each in others)]
+
+
+def _exponential(rate: Any, step: Any, steps: Any, factor: Any, staircase: bool) -> Any:
+    rate, step, steps, factor = _converted(rate, step, steps, factor)
+    part = step / steps
+    return rate * pow(factor, floor(part) if staircase else part)
+
+
+def _natural_exponential(rate: Any, step: Any, steps: Any, factor: Any, staircase: bool) -> Any:
+    rate, step, steps, factor = _converted(rate, step, steps, factor)
+    part = step / steps
+    return rate * exp(-factor * (floor(part) if staircase else part))
+
+
+def _inverse_time(rate: Any, step: Any, steps: Any, factor: Any, staircase: bool) -> Any:
+    rate, step, steps, factor = _converted(rate, step, steps, factor)
+    part = step / steps
+    return rate / (1 + factor * (floor(part) if staircase else part))
+
+
+def _polynomial(rate: Any, step: Any, steps: Any, end: Any, power: Any, cycle: bool) -> Any:
+    rate, step, steps, end, power = _converted(rate, step, steps, end, power)
+    if cycle:
+        steps = steps * where(equal(step, 0), cast(1.0, rate.dtype), ceil(step / steps))
+    else:
+        step = minimum(step, steps)
+    return (rate - end) * pow(1 - step / steps, power) + end
+
+
+def _piecewise(step: Any, boundaries: Sequence[Any], values: Sequence[Any]) -> Any:
+    found = convert_to_tensor(values[0])
+    now = read(step)
+    for boundary, value in zip(boundaries, values[1:], strict=True):
+        limit = _converted(now, boundary)[1] if is_tensor(now) else boundary
+        found = where(now > limit, _converted(found, value)[1], found)
+    return found
+
+
+def _half_cosine(part: Tensor, alpha: Tensor, height: Any = 1.0) -> Any:
+    return (1 - alpha) * (0.5 * height * (1.0 + cos(cast(math.pi, part.dtype) * part))) + alpha
+
+
+def _cosine(rate: Any, step: Any, steps: Any, alpha: Any) -> Any:
+    rate, step, steps, alpha = _converted(rate, step, steps, alpha)
+    return rate * _half_cosine(minimum(step, steps) / steps, alpha)
+
+
+def _cosine_with_restarts(rate: Any, step: Any, steps: Any, longer: Any, higher: Any, alpha: Any) -> Any:
+    is_even = not is_tensor(longer) and longer == 1.0
+    rate, step, steps, longer, higher, alpha = _converted(rate, step, steps, longer, higher, alpha)
+    part = step / steps
+    if is_even:
+        restarts = floor(part)
+        part = part - restarts
+    else:
+        restarts = floor(log(1.0 - part * (1.0 - longer)) / log(longer))
+        length = pow(longer, restarts)
+        part = (part - (1.0 - length) / (1.0 - longer)) / length
+    return rate * _half_cosine(part, alpha, pow(higher, restarts))
+
+
+def _linear_cosine(rate: Any, step: Any, steps: Any, periods: Any, alpha: Any, beta: Any, noise: Any = 0.0) -> Any:
+    rate, step, steps, periods, alpha, beta = _converted(rate, step, steps, periods, alpha, beta)
+    step = minimum(step, steps)
+    wave = 0.5 * (1.0 + cos(cast(math.pi, rate.dtype) * (2.0 * periods * step / steps)))
+    return rate * ((alpha + (steps - step) / steps + noise) * wave + beta)
+
+
 @export("train.exponential_decay")
 def exponential_decay(
     learning_rate: Any,
@@ -69,8 +142,8 @@ def exponential_decay(
         name: A name for the operations.
     """
     _needs_step(global_step, "exponential_decay")
-    arguments = (TENSORS, learning_rate, global_step, decay_steps, decay_rate, staircase)
-    return _decayed(name, "ExponentialDecay", global_step, partial(formulas.exponential, *arguments))
+    arguments = (learning_rate, global_step, decay_steps, decay_rate, staircase)
+    return _decayed(name, "ExponentialDecay", global_step, partial(_exponential, *arguments))
 
 
 @export("train.natural_exp_decay")
@@ -84,8 +157,8 @@ def natural_exp_decay(
 ) -> Any:
     """The same with the factor ``exp(-decay_rate)``."""
     _needs_step(global_step, "natural_exp_decay")
-    arguments = (TENSORS, learning_rate, global_step, decay_steps, decay_rate, staircase)
-    return _decayed(name, "NaturalExpDecay", global_step, partial(formulas.natural_exponential, *arguments))
+    arguments = (learning_rate, global_step, decay_steps, decay_rate, staircase)
+    return _decayed(name, "NaturalExpDecay", global_step, partial(_natural_exponential, *arguments))
 
 
 @export("train.inverse_time_decay")
@@ -99,8 +172,8 @@ def inverse_time_decay(
 ) -> Any:
     """A learning rate that is divided by 1, 1 + `decay_rate`, 1 + 2 `decay_rate`, ... every `decay_steps`."""
     _needs_step(global_step, "inverse_time_decay")
-    arguments = (TENSORS, learning_rate, global_step, decay_steps, decay_rate, staircase)
-    return _decayed(name, "InverseTimeDecay", global_step, partial(formulas.inverse_time, *arguments))
+    arguments = (learning_rate, global_step, decay_steps, decay_rate, staircase)
+    return _decayed(name, "InverseTimeDecay", global_step, partial(_inverse_time, *arguments))
 
 
 @export("train.polynomial_decay")
@@ -125,8 +198,8 @@ def polynomial_decay(
         name: A name for the operations.
     """
     _needs_step(global_step, "polynomial_decay")
-    arguments = (TENSORS, learning_rate, global_step, decay_steps, end_learning_rate, power, cycle)
-    return _decayed(name, "PolynomialDecay", global_step, partial(formulas.polynomial, *arguments))
+    arguments = (learning_rate, global_step, decay_steps, end_learning_rate, power, cycle)
+    return _decayed(name, "PolynomialDecay", global_step, partial(_polynomial, *arguments))
 
 
 @export("train.piecewise_constant", "train.piecewise_constant_decay")
@@ -145,8 +218,8 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
     if len(boundaries) != len(values) - 1:
         raise ArgumentError("The length of boundaries should be 1 less than the length of values")
     _check_boundaries(x, boundaries)
-    arguments = (TENSORS, x, boundaries, values)
-    return _decayed(name, "PiecewiseConstant", x, partial(formulas.piecewise, *arguments))
+    arguments = (x, boundaries, values)
+    return _decayed(name, "PiecewiseConstant", x, partial(_piecewise, *arguments))
 
 
 def _check_boundaries(x: Any, boundaries: Sequence[Any]) -> None:
@@ -169,8 +242,8 @@ def cosine_decay(
 ) -> Any:
     """A learning rate that goes down to `alpha` times itself in `decay_steps`, along half a cosine."""
     _needs_step(global_step, "cosine_decay")
-    arguments = (TENSORS, learning_rate, global_step, decay_steps, alpha)
-    return _decayed(name, "CosineDecay", global_step, partial(formulas.cosine, *arguments))
+    arguments = (learning_rate, global_step, decay_steps, alpha)
+    return _decayed(name, "CosineDecay", global_step, partial(_cosine, *arguments))
 
 
 @export("train.cosine_decay_restarts")
@@ -185,8 +258,8 @@ def cosine_decay_restarts(
 ) -> Any:
     """A learning rate that goes down along cosines, each `t_mul` times as long and `m_mul` times as high as before."""
     _needs_step(global_step, "cosine_decay_restarts")
-    arguments = (TENSORS, learning_rate, global_step, first_decay_steps, t_mul, m_mul, alpha)
-    return _decayed(name, "SGDRDecay", global_step, partial(formulas.cosine_with_restarts, *arguments))
+    arguments = (learning_rate, global_step, first_decay_steps, t_mul, m_mul, alpha)
+    return _decayed(name, "SGDRDecay", global_step, partial(_cosine_with_restarts, *arguments))
 
 
 @export("train.linear_cosine_decay")
@@ -201,8 +274,8 @@ def linear_cosine_decay(
 ) -> Any:
     """A learning rate that goes down along a line and a cosine of `num_periods` periods."""
     _needs_step(global_step, "linear_cosine_decay")
-    arguments = (TENSORS, learning_rate, global_step, decay_steps, num_periods, alpha, beta)
-    return _decayed(name, "LinearCosineDecay", global_step, partial(formulas.linear_cosine, *arguments))
+    arguments = (learning_rate, global_step, decay_steps, num_periods, alpha, beta)
+    return _decayed(name, "LinearCosineDecay", global_step, partial(_linear_cosine, *arguments))
 
 
 @export("train.noisy_linear_cosine_decay")
@@ -225,6 +298,6 @@ def noisy_linear_cosine_decay(
         step = cast(read(global_step), rate.dtype)
         variance = initial_variance / pow(1.0 + step, cast(variance_decay, rate.dtype))
         noise = normal([], dtype=rate.dtype) * sqrt(variance)
-        return formulas.linear_cosine(TENSORS, rate, step, decay_steps, num_periods, alpha, beta, noise)
+        return _linear_cosine(rate, step, decay_steps, num_periods, alpha, beta, noise)
 
     return _decayed(name, "NoisyLinearCosineDecay", global_step, formula)

@@ -18,18 +18,19 @@ from situs._src.base.errors import ArgumentError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.tensor import read
 from situs._src.ir.graph.context import init_scope
-from situs._src.keras.optimizers.arguments import as_pairs
-from situs._src.keras.optimizers.processing import all_finite
 from situs._src.ops.attribute import as_float, as_int
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import logical_and
 from situs._src.ops.constant import constant, convert_to_tensor
 from situs._src.ops.control import cond
 from situs._src.ops.gather import where
+from situs._src.ops.join import stack
 from situs._src.ops.math import is_finite, maximum
 from situs._src.ops.norms import values_of
 from situs._src.ops.placeholder import group, no_op
+from situs._src.ops.reduce import reduce_all
 from situs._src.ops.slices import scaled
+from situs._src.v1.optimizers.arguments import as_pairs
 from situs._src.v1.optimizers.base import Optimizer, graph_of
 from situs._src.variables.symbolic import RefVariable, here_or
 
@@ -221,3 +222,15 @@ def _either(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any
     if here.graph is None:
         return then() if bool(condition) else otherwise()
     return cond(condition, then, otherwise)
+
+
+def all_finite(grads: Sequence[Any]) -> Any:
+    """Whether all elements of gradients are finite, as a tensor; gradients that are None do not count.
+
+    Raises:
+        InvalidArgumentError: there are no others.
+    """
+    parts = [reduce_all(is_finite(read(values_of(grad)))) for grad in grads if grad is not None]
+    if not parts:
+        raise ArgumentError("No gradients provided for any variable.")
+    return reduce_all(stack(parts))

@@ -20,15 +20,15 @@ from situs._src.base.tree import listed
 from situs._src.ir.graph.context import init_scope, name_scope
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.keras.optimizers.arguments import check_number
-from situs._src.keras.optimizers.update import Update, add, make
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor, zeros
 from situs._src.ops.math import minimum, pow
 from situs._src.ops.placeholder import group
+from situs._src.v1.optimizers.arguments import check_number
 from situs._src.v1.optimizers.base import FLOATS
 from situs._src.v1.optimizers.slots import make_slot
 from situs._src.variables.apply_ops import apply_moving_average
+from situs._src.variables.apply_updates import Update, add, make
 from situs._src.variables.collections import GraphKeys, global_variables, moving_average_variables, trainable_variables
 from situs._src.variables.eager import Variable
 from situs._src.variables.symbolic import RefVariable, here_or

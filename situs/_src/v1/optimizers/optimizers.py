@@ -14,12 +14,12 @@ from situs._src.base.export import export
 from situs._src.base.tensor import is_tensor, read
 from situs._src.ir.graph.context import control_dependencies
 from situs._src.ir.graph.function import outermost
-from situs._src.keras.optimizers.arguments import check_number
-from situs._src.keras.optimizers.update import state_of
 from situs._src.ops.math import maximum
 from situs._src.ops.placeholder import group
+from situs._src.v1.optimizers.arguments import check_number
 from situs._src.v1.optimizers.rule import Rule, RuleOptimizer
 from situs._src.variables import apply_ops as ops
+from situs._src.variables.apply_updates import state_of
 
 _LEARNING_RATE = ("_learning_rate_tensor", "_learning_rate", "learning_rate")
 

@@ -18,7 +18,6 @@ from situs._src.base.dtype import DType
 from situs._src.base.errors import DTypeError, shown
 from situs._src.base.tensor import is_tensor
 from situs._src.ir.registry.op import find_op
-from situs._src.keras.optimizers.update import Update, do_all, make
 from situs._src.ops.array import shape
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
@@ -26,6 +25,7 @@ from situs._src.ops.slices import IndexedSlices
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.v1.optimizers.base import Optimizer
 from situs._src.variables.apply_ops import Apply, steering_dtype
+from situs._src.variables.apply_updates import Update, do_all, make
 
 
 class Rule(NamedTuple):

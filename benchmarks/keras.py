@@ -1,0 +1,97 @@
+"""What a batch of Keras' `fit` takes: Keras on Situs against Keras on TensorFlow and on PyTorch.
+
+    python -m benchmarks.keras [--tensorflow PYTHON] [--turns N] [--json]
+
+PYTHON is an interpreter that can import TensorFlow and Keras; without one, TensorFlow is left out. One program
+(``benchmarks/peers/keras_fit.py``) runs in processes of their own, in turns, and the best figure of all turns counts;
+first losses must agree. A machine that does other work too slows all of them down: the seconds of the CPU are printed
+as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Bar, print_bars, print_machine
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = ROOT / "benchmarks" / "peers" / "keras_fit.py"
+MODELS = ("mlp", "cnn", "lstm")
+BAR = 1.0  # of the time of Keras on another backend
+TURNS = 3
+ALIKE = 1e-3  # how far losses of the same work may be apart
+Figures = dict[str, dict[str, dict[str, Any]]]  # by model and backend
+
+
+def peer(backend: str, python: str, model: str) -> dict[str, Any] | None:
+    """What the program printed on a backend; None where that is not there."""
+    command = [python, *(["-m", "situs", "run"] if backend == "situs" else []), str(PROGRAM), model]
+    env = {**os.environ, "KERAS_BACKEND": "torch" if backend == "torch" else "tensorflow", "PYTHONPATH": str(ROOT)}
+    if backend != "situs":
+        del env["PYTHONPATH"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    if done.returncode != 0:
+        if backend == "situs" or python != sys.executable:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
+        return None
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def measure(tensorflow: str, turns: int, models: tuple[str, ...]) -> Figures:
+    """Everything, in turns."""
+    figures: Figures = {}
+    for _ in range(turns):
+        for model in models:
+            for backend, python in (("situs", sys.executable), ("torch", sys.executable), ("tensorflow", tensorflow)):
+                found = peer(backend, python, model)
+                if found is not None:
+                    known = figures.setdefault(model, {}).setdefault(backend, found)
+                    for figure in ("seconds", "cpu"):
+                        known[figure] = min(known[figure], found[figure])
+    for model, columns in figures.items():
+        for backend, found in columns.items():
+            apart = max(abs(a / b - 1) for a, b in zip(found["losses"], columns["situs"]["losses"], strict=True))
+            if apart > ALIKE:
+                sys.exit(f"The losses of {backend} and situs in {model} are {apart:.1%} apart: not the same work.")
+    return figures
+
+
+def report(figures: Figures) -> None:
+    """Prints the figures as tables."""
+    print_machine()
+    bars = []
+    for model, columns in figures.items():
+        ours = columns["situs"]
+        print(f"\n{model:16}{'ms a batch':>14}{'ms of CPU':>14}{'Situs takes':>14}")
+        for backend, found in columns.items():
+            ratio = ours["seconds"] / found["seconds"]
+            print(f"  {backend:14}{found['seconds'] * 1e3:>14.2f}{found['cpu'] * 1e3:>14.2f}{ratio:>13.2f}x")
+            if backend != "situs":
+                bars.append(Bar(f"fit of {model}, a batch", ratio, BAR, f"x Keras on {backend}"))
+    print_bars(iter(bars))
+
+
+def main() -> None:
+    """Runs the benchmark from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tensorflow", default=sys.executable, help="an interpreter that can import TensorFlow")
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    given = parser.parse_args()
+    figures = measure(given.tensorflow, given.turns, tuple(given.models))
+    if given.json:
+        print(json.dumps(figures))
+    else:
+        report(figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Strategies that are not there: they have names, because libraries ask whether a strategy is one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs._src.base.errors import UnimplementedError
+from situs._src.base.export import export
+from situs._src.distribute.strategy import Strategy
+
+
+class _Absent(Strategy):
+    """A strategy that cannot be made."""
+
+    _instead = "tf.distribute.MirroredStrategy replicates over the devices of one process"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise UnimplementedError(f"Situs has no tf.distribute.{type(self).__name__} yet: {self._instead}.")
+
+
+@export("distribute.MultiWorkerMirroredStrategy", "distribute.experimental.MultiWorkerMirroredStrategy")
+class MultiWorkerMirroredStrategy(_Absent):
+    """Replicas in several processes."""
+
+
+@export("distribute.ParameterServerStrategy", "distribute.experimental.ParameterServerStrategy")
+class ParameterServerStrategy(_Absent):
+    """Variables on servers of their own."""
+
+
+@export("distribute.TPUStrategy", "distribute.experimental.TPUStrategy")
+class TPUStrategy(_Absent):
+    """Replicas on TPUs, which PyTorch's kernels do not run on."""

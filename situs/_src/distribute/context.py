@@ -1,0 +1,72 @@
+"""Which strategy holds, and which replica this thread is: what ``tf.distribute.get_strategy`` and its like ask.
+
+outside             the default strategy, in whose one replica every program runs
+strategy.scope()    that strategy, in the cross-replica context
+strategy.run(fn)    inside fn: that strategy, in the context of one replica
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from situs._src.base.export import export
+
+if TYPE_CHECKING:
+    from situs._src.distribute.strategy import Strategy
+
+
+class Entered(NamedTuple):
+    """Where a thread is: in a strategy's scope, and as one of its replicas or as none."""
+
+    strategy: Any
+    replica: Any  # a ReplicaContext; None in the cross-replica context
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.entered: tuple[Entered, ...] = ()
+
+
+stack = _Stack()
+
+
+def current() -> Entered:
+    """The innermost strategy of this thread, and its replica."""
+    if stack.entered:
+        return stack.entered[-1]
+    from situs._src.distribute.strategy import default_strategy
+
+    strategy = default_strategy()
+    return Entered(strategy, strategy.only_replica)
+
+
+@export("distribute.get_strategy")
+def get_strategy() -> Strategy:
+    """The strategy that holds here; outside of all scopes the default one, which has one replica."""
+    return current().strategy  # type: ignore[no-any-return]
+
+
+@export("distribute.has_strategy")
+def has_strategy() -> bool:
+    """Whether a strategy other than the default one holds here."""
+    return bool(stack.entered) and not stack.entered[-1].strategy.is_default
+
+
+@export("distribute.get_replica_context")
+def get_replica_context() -> Any:
+    """The replica that calls this; None in the cross-replica context, as inside of ``strategy.scope()``."""
+    return current().replica
+
+
+@export("distribute.in_cross_replica_context")
+def in_cross_replica_context() -> bool:
+    """Whether what is done here is done for all replicas together."""
+    return current().replica is None
+
+
+def replica_number() -> int | None:
+    """The number of the replica that this thread is; None for threads that are none of a strategy."""
+    if not stack.entered or stack.entered[-1].replica is None:
+        return None
+    return stack.entered[-1].replica.replica_number  # type: ignore[no-any-return]

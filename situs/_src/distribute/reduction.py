@@ -1,0 +1,162 @@
+"""The values of all replicas as one: sums and means over devices.
+
+    sum_over([a on GPU:0, b on GPU:1], "GPU:0")     copied there, and added
+
+Lists of values are packed: those of one dtype go to the device that adds as one buffer for each replica, so that a
+model's gradients are few transfers.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+from situs._src.base.devices.scope import device
+from situs._src.base.errors import ArgumentError
+from situs._src.base.export import export
+from situs._src.base.tensor import read
+from situs._src.ops.array import identity, reshape, size
+from situs._src.ops.cast import cast
+from situs._src.ops.constant import convert_to_tensor
+from situs._src.ops.cumulative import add_n
+from situs._src.ops.join import concat, split
+from situs._src.ops.math import divide
+from situs._src.ops.reduce import reduce_sum
+from situs._src.ops.slices import IndexedSlices
+
+PACKED_UP_TO = 1 << 20  # elements: larger values are added by themselves, and nothing is copied to pack them
+
+
+@export("distribute.ReduceOp")
+class ReduceOp(enum.Enum):
+    """How the values of replicas become one."""
+
+    SUM = "SUM"
+    MEAN = "MEAN"
+
+
+def as_reduce_op(given: Any) -> ReduceOp:
+    """A way to reduce, given itself or by its name.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    if isinstance(given, str):
+        given = given.upper()
+    try:
+        return ReduceOp(given)
+    except ValueError:
+        raise ArgumentError(f"{given!r} is not a valid ReduceOp: it is SUM or MEAN.") from None
+
+
+@export("distribute.CrossDeviceOps")
+class CrossDeviceOps:
+    """How values of several devices are reduced.
+
+    Args:
+        reduce_to_device: Where sums are computed; by default on the first device.
+    """
+
+    def __init__(self, reduce_to_device: Any = None) -> None:
+        self._device = reduce_to_device
+
+    def reduced(self, op: ReduceOp, values: Sequence[Any], to: str) -> Any:
+        """The sum or the mean of values, on a device."""
+        with device(self._device or to):
+            total = summed(values)
+            return divided(total, len(values)) if op is ReduceOp.MEAN else total
+
+    def reduced_all(self, op: ReduceOp, rows: Sequence[Sequence[Any]], to: str) -> list[Any]:
+        """For each place in lists of values, one list a replica, the sum or the mean."""
+        columns = list(zip(*rows, strict=True))
+        found: list[Any] = [None] * len(columns)
+        packs: dict[Any, list[int]] = {}
+        for place, column in enumerate(columns):
+            packs.setdefault(_pack_of(column, place), []).append(place)
+        for places in packs.values():
+            if len(places) == 1:
+                found[places[0]] = self.reduced(op, columns[places[0]], to)
+                continue
+            buffers = [concat([reshape(row[place], [-1]) for place in places], 0) for row in rows]
+            total = self.reduced(op, buffers, to)
+            with device(self._device or to):
+                shapes = [rows[0][place].shape for place in places]
+                parts = split(total, [shape.num_elements() for shape in shapes])
+                for place, part, shape in zip(places, parts, shapes, strict=True):
+                    found[place] = reshape(part, shape)
+        return found
+
+
+def _pack_of(column: Sequence[Any], place: int) -> Any:
+    """What tells which values are packed together: those of a dtype, if their sizes are known and small."""
+    for value in column:
+        count = None if isinstance(value, IndexedSlices) else value.shape.num_elements()
+        if count is None or count > PACKED_UP_TO:
+            return place
+    return column[0].dtype
+
+
+@export("distribute.ReductionToOneDevice")
+class ReductionToOneDevice(CrossDeviceOps):
+    """Copies all values to one device and adds them there.
+
+    Args:
+        reduce_to_device: The device; by default the first one.
+        accumulation_fn: Accepted for TensorFlow's programs: values are added.
+    """
+
+    def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:
+        super().__init__(reduce_to_device)
+
+
+@export("distribute.NcclAllReduce")
+class NcclAllReduce(CrossDeviceOps):
+    """The default: values of one process are added on its first device.
+
+    Args:
+        num_packs: Accepted for TensorFlow's programs.
+    """
+
+    def __init__(self, num_packs: int = 1) -> None:
+        super().__init__()
+
+
+@export("distribute.HierarchicalCopyAllReduce")
+class HierarchicalCopyAllReduce(CrossDeviceOps):
+    """The same here: the devices of one process are added on the first.
+
+    Args:
+        num_packs: Accepted for TensorFlow's programs.
+    """
+
+    def __init__(self, num_packs: int = 1) -> None:
+        super().__init__()
+
+
+def summed(values: Sequence[Any]) -> Any:
+    """The sum of values, where the device scope says; rows are put one after another."""
+    if any(isinstance(value, IndexedSlices) for value in values):
+        slices = [value for value in values if isinstance(value, IndexedSlices)]
+        if len(slices) == len(values):
+            rows, places = [s.values for s in slices], [s.indices for s in slices]
+            return IndexedSlices(concat(rows, 0), concat(places, 0), slices[0]._dense_shape)
+    tensors = [convert_to_tensor(read(value)) for value in values]
+    return identity(tensors[0]) if len(tensors) == 1 else add_n(tensors)
+
+
+def divided(value: Any, by: int) -> Any:
+    """A sum divided by a number."""
+    if isinstance(value, IndexedSlices):
+        return IndexedSlices(divided(value.values, by), value.indices, value._dense_shape)
+    return divide(value, cast(by, value.dtype)) if value.dtype.is_floating else value // by
+
+
+def reduced_within(op: ReduceOp, values: Sequence[Any], axis: Any) -> Any:
+    """The sum or the mean of values along an axis, and over replicas: of all elements alike."""
+    sums = [reduce_sum(convert_to_tensor(read(value)), axis) for value in values]
+    total = summed(sums)
+    if op is ReduceOp.SUM:
+        return total
+    counts = [size(value) / size(each) for value, each in zip(values, sums, strict=True)]
+    return total / cast(summed(counts), total.dtype)

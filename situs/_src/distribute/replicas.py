@@ -1,0 +1,217 @@
+"""Calling a function for every replica: each in a thread of its own, which meet where replicas have to agree.
+
+    run(strategy, fn)
+      replica 0   fn(...)  --> merge_call --.                    .--> goes on --> done
+      replica 1   fn(...)  --> merge_call ---+-- the function ---+--> goes on --> done
+                                                 for all of them
+
+Where ops run at once, replicas run side by side. While a graph is built, one runs at a time, in their order, up to the
+next meeting: so graphs are the same every time, and the graph runs them side by side.
+
+A replica that fails ends the others at their next meeting. The error is its own, with a note of which replica it was.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from situs._src.base.devices.scope import ROOT, build_into, device, here, record_on
+from situs._src.base.errors import StateError
+from situs._src.distribute import context
+from situs._src.distribute.values import regroup, select
+from situs._src.ir.graph import context as graph_context
+from situs._src.summaries import recording
+from situs._src.tracing import hooks
+from situs._src.tracing.lock import tracing
+from situs._src.variables import creators
+
+
+class _Cancelled(BaseException):
+    """Ends a replica that waits for others which will not come."""
+
+
+class _Inherited:
+    """What a thread has of the one that starts it: its graph, scopes and tapes, and what it is doing."""
+
+    def __init__(self) -> None:
+        self._graph, self._scope, self._tapes = here.graph, here.scope, here.tapes
+        self._states = [(state, _copied(vars(state))) for state in self._thread_states()]
+        self._tracer = tracing.owner() if here.graph is not None else None
+
+    def _thread_states(self) -> list[Any]:
+        found = [graph_context._stacks, hooks._creation, creators._opened, recording.state]
+        return found if here.graph is None else [*found, here.graph.building]
+
+    def enter(self) -> None:
+        """Takes it over, in the new thread."""
+        for state, values in self._states:
+            vars(state).update(_copied(values))
+        build_into(self._graph, self._scope)
+        record_on(self._tapes)
+        tracing.adopt(self._tracer)
+
+    def leave(self) -> None:
+        """Lets go of it, in the new thread."""
+        tracing.adopt(None)
+        record_on(())
+        build_into(None, ROOT)
+
+
+def _copied(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.copy() if type(value) in (list, dict, set) else value for name, value in values.items()}
+
+
+class Replica(threading.Thread):
+    """One replica of a call.
+
+    Args:
+        number: Which.
+        place: Its context.
+        fn: What it calls.
+        inherited: What it has of the thread that started it.
+    """
+
+    def __init__(self, number: int, place: Any, fn: Callable[[], Any], inherited: _Inherited) -> None:
+        super().__init__(name=f"replica {number}", daemon=True)
+        self.number, self.place = number, place
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.request: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
+        self.answer: Any = None
+        self.created = 0  # variables
+        self._fn, self._inherited = fn, inherited
+        self._go, self._stopped = threading.Event(), threading.Event()
+        self._cancelled = False
+
+    def resume(self) -> None:
+        """Lets it go on."""
+        self._stopped.clear()
+        self._go.set()
+
+    def wait(self) -> None:
+        """Waits until it has ended or asks for a meeting."""
+        self._stopped.wait()
+
+    def cancel(self) -> None:
+        """Ends it where it waits."""
+        self._cancelled = True
+        self._go.set()
+
+    def run(self) -> None:
+        """Calls the function."""
+        self._go.wait()
+        self._go.clear()
+        try:
+            if not self._cancelled:
+                self._inherited.enter()
+                try:
+                    before = hooks._creation.count
+                    self.result = self._call()
+                    self.created = hooks._creation.count - before
+                finally:
+                    self._inherited.leave()
+        except _Cancelled:
+            pass
+        except BaseException as error:  # also what ends a program: the thread that waits raises it
+            self.error = error
+        finally:
+            self._stopped.set()
+
+    def _call(self) -> Any:
+        with ExitStack() as around:
+            around.enter_context(self.place)
+            around.enter_context(device(self.place.device))
+            if here.graph is not None and self.number:
+                around.enter_context(here.graph.name_scope(f"replica_{self.number}"))
+            return self._fn()
+
+    def meet(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Waits for the other replicas; what a function gave that was called for all. To be called by the replica."""
+        self.request = fn, args, kwargs
+        self._stopped.set()
+        self._go.wait()
+        self._go.clear()
+        if self._cancelled:
+            raise _Cancelled
+        return self.answer
+
+
+def run_replicas(strategy: Any, places: Sequence[Any], functions: Sequence[Callable[[], Any]]) -> Any:
+    """Calls a function for each replica, and returns what they gave, regrouped.
+
+    Args:
+        strategy: The strategy.
+        places: The contexts of replicas.
+        functions: What each calls.
+    """
+    inherited = _Inherited()
+    replicas = [Replica(n, place, fn, inherited) for n, (place, fn) in enumerate(zip(places, functions, strict=True))]
+    for replica in replicas:
+        replica.place.thread = replica
+        replica.start()
+    try:
+        while True:
+            _go_on(replicas, one_by_one=here.graph is not None)
+            failed = next((replica for replica in replicas if replica.error is not None), None)
+            if failed is not None:
+                raise _noted(failed)
+            waiting = [replica for replica in replicas if replica.request is not None]
+            if not waiting:
+                break
+            _meet(strategy, replicas, waiting)
+    finally:
+        for replica in replicas:
+            replica.cancel()
+        for replica in replicas:
+            replica.join()
+            replica.place.thread = None
+    hooks._creation.count += replicas[0].created
+    return regroup([replica.result for replica in replicas])
+
+
+def _go_on(replicas: Sequence[Replica], one_by_one: bool) -> None:
+    """Lets all replicas go on to their next meeting, or to their end."""
+    alive = [replica for replica in replicas if replica.is_alive()]
+    for replica in alive:
+        replica.request = None
+        replica.resume()
+        if one_by_one:
+            replica.wait()
+            if replica.error is not None:
+                return
+    for replica in alive:
+        replica.wait()
+        if replica.request is None:
+            replica.join()
+
+
+def _noted(failed: Replica) -> BaseException:
+    error = failed.error
+    assert error is not None
+    error.add_note(f"In replica {failed.number}, on {failed.place.device}.")
+    return error
+
+
+def _meet(strategy: Any, replicas: Sequence[Replica], waiting: Sequence[Replica]) -> None:
+    if len(waiting) != len(replicas):
+        missing = [replica.number for replica in replicas if replica not in waiting]
+        raise StateError(
+            f"Replicas {[replica.number for replica in waiting]} wait for the others in merge_call() or all_reduce(), "
+            f"and {missing} ended without calling it: all replicas have to make the same calls."
+        )
+    requests = [replica.request for replica in waiting]
+    assert all(request is not None for request in requests)
+    fn = requests[0][0]  # type: ignore[index]
+    args = regroup([request[1] for request in requests])  # type: ignore[index]
+    kwargs = regroup([request[2] for request in requests])  # type: ignore[index]
+    before = context.stack.entered
+    context.stack.entered = (*before, context.Entered(strategy, None))
+    try:
+        answer = fn(strategy, *args, **kwargs)
+    finally:
+        context.stack.entered = before
+    for replica in replicas:
+        replica.answer = select(answer, replica.number)

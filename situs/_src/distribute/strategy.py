@@ -1,0 +1,553 @@
+"""``tf.distribute.Strategy`` and its kinds within one process.
+
+Strategy                   what they share; as it is, the default strategy of one replica
+MirroredStrategy           a replica on each device, with variables of its own that are kept the same
+OneDeviceStrategy          one replica on one device
+CentralStorageStrategy     a replica on each device, and variables on one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any
+
+from situs._src.base.devices.scope import device, here
+from situs._src.base.devices.spec import parse_spec
+from situs._src.base.errors import ArgumentError, DTypeError, StateError, shown
+from situs._src.base.export import export
+from situs._src.base.tensor import read
+from situs._src.base.tree import flatten, pack_like
+from situs._src.config.devices import get_soft_device_placement, list_logical_devices
+from situs._src.distribute import context, reduction
+from situs._src.distribute.input import InputContext, distributed, from_function
+from situs._src.distribute.reduction import CrossDeviceOps, ReduceOp, as_reduce_op
+from situs._src.distribute.replicas import Replica, run_replicas
+from situs._src.distribute.values import DistributedValues, PerReplica, container_of, regroup, select
+from situs._src.distribute.variables import AggregatingVariable, DistributedVariable, kind_of
+from situs._src.ops.array import identity
+from situs._src.ops.constant import convert_to_tensor
+from situs._src.ops.join import concat
+from situs._src.ops.slices import IndexedSlices
+from situs._src.variables.creators import variable_creator_scope
+from situs._src.variables.eager import Variable
+from situs._src.variables.replication import VariableSynchronization, settled
+
+
+@export("distribute.ReplicaContext")
+class ReplicaContext:
+    """What the function that a strategy runs may ask of its replica.
+
+    Args:
+        strategy: The strategy.
+        number: The number of the replica.
+        name: Its device.
+    """
+
+    def __init__(self, strategy: Strategy, number: int, name: str) -> None:
+        self._strategy = strategy
+        self.replica_number = number
+        self.device = name
+        self.thread: Replica | None = None
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy."""
+        return self._strategy
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas there are."""
+        return self._strategy.num_replicas_in_sync
+
+    @property
+    def replica_id_in_sync_group(self) -> int:
+        """The number of this replica."""
+        return self._strategy.first_replica + self.replica_number
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The device of this replica."""
+        return (self.device,)
+
+    def __enter__(self) -> ReplicaContext:
+        self._before = context.stack.entered, here.replica
+        context.stack.entered = (*context.stack.entered, context.Entered(self._strategy, self))
+        here.replica = self.replica_number
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        context.stack.entered, here.replica = self._before
+
+    def merge_call(
+        self, merge_fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Calls a function once for all replicas, in the cross-replica context.
+
+        Args:
+            merge_fn: Called with the strategy, and with what replicas give as ``PerReplica`` values.
+            args: What this replica gives.
+            kwargs: The same, by name.
+        """
+        given = tuple(args), dict(kwargs or {})
+        if self.thread is not None:
+            return self.thread.meet(merge_fn, *given)
+        before = context.stack.entered
+        context.stack.entered = (*before, context.Entered(self._strategy, None))
+        try:
+            return merge_fn(self._strategy, *given[0], **given[1])
+        finally:
+            context.stack.entered = before
+
+    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
+        """The values of all replicas as one, which every replica gets.
+
+        Args:
+            reduce_op: ``SUM`` or ``MEAN``.
+            value: A tensor, or a structure of them.
+            options: Accepted for TensorFlow's programs.
+        """
+        op = as_reduce_op(reduce_op)
+        if self._strategy.num_replicas_in_sync == 1:
+            return value
+        return self.merge_call(_reduce_all, args=(op, value))
+
+    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
+        """The values of all replicas one after another along an axis, which every replica gets."""
+        if self._strategy.num_replicas_in_sync == 1:
+            return value
+        return self.merge_call(lambda strategy, each: _on_all(strategy, strategy.gather(each, axis)), args=(value,))
+
+
+def _reduce_all(strategy: Strategy, op: Any, value: Any) -> Any:
+    """What replicas get of the sums or means of structures that they gave."""
+    op = op.values[0] if isinstance(op, DistributedValues) else op
+    rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
+    return _on_all(strategy, pack_like(select(value, 0), strategy.extended.reduce_rows(op, rows)))
+
+
+def _on_all(strategy: Strategy, structure: Any) -> Any:
+    """Values for every replica, each on its device; rows stay where they are."""
+    each = []
+    for name in strategy.extended.worker_devices:
+        with device(name):
+            values = [leaf if isinstance(leaf, IndexedSlices) else identity(leaf) for leaf in flatten(structure)]
+            each.append(pack_like(structure, values))
+    return regroup(each)
+
+
+@export("distribute.StrategyExtended")
+class StrategyExtended:
+    """What libraries ask of a strategy.
+
+    Args:
+        strategy: The strategy.
+        devices: Those of its replicas; empty for the default strategy.
+        cross_device_ops: How values of devices are reduced.
+        central: The device of variables, if they are on one.
+    """
+
+    experimental_require_static_shapes = False
+    experimental_between_graph = False
+    should_checkpoint = True
+    should_save_summary = True
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        devices: tuple[str, ...],
+        cross_device_ops: CrossDeviceOps | None = None,
+        central: str | None = None,
+    ) -> None:
+        self._strategy = strategy
+        self._devices = devices
+        self._reducer = cross_device_ops or CrossDeviceOps()
+        self._central = central
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The devices of replicas."""
+        return self._devices or ("/device:CPU:0",)
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The devices of variables."""
+        return self.worker_devices if self._central is None else (self._central,)
+
+    @property
+    def replicas_here(self) -> int:
+        """How many replicas this process has."""
+        return max(len(self._devices), 1)
+
+    def _in_multi_worker_mode(self) -> bool:
+        return False
+
+    # Variables.
+
+    def create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        """Makes a variable of the strategy, where ``tf.Variable`` was to make one."""
+        if not self._devices:
+            return next_creator(**kwargs)
+        replica = context.get_replica_context()
+        if replica is not None:
+            return replica.merge_call(lambda strategy, *given: self._made(next_creator, kwargs))
+        return self._made(next_creator, kwargs)
+
+    def _made(self, next_creator: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+        synchronization, aggregation, _ = settled(
+            kwargs.get("synchronization"), kwargs.get("aggregation"), kwargs.get("trainable"), kwargs.get("name")
+        )
+        is_central = self._central is not None and synchronization is not VariableSynchronization.ON_READ
+        components: list[Any] = []
+        for number, name in enumerate(self.parameter_devices if is_central else self.worker_devices):
+            given = dict(kwargs)
+            if components:
+                first = components[0]
+                given.update(initial_value=partial(_value_of, first), name=f"{first._name}/replica_{number}/")
+            with device(None), device(name):
+                made = next_creator(**given)
+            if not isinstance(made, Variable):
+                return made  # of a session's graph
+            components.append(made)
+        kind = AggregatingVariable if is_central else kind_of(synchronization)
+        return kind.made_of(self._strategy, components, aggregation)
+
+    @contextmanager
+    def colocate_vars_with(self, colocate_with_variable: Any) -> Iterator[None]:
+        """A context in which variables are made beside another one."""
+        if self._devices and isinstance(colocate_with_variable, DistributedVariable):
+            yield  # a component is beside each of its components
+            return
+        with device(colocate_with_variable.device):
+            yield
+
+    def variable_created_in_scope(self, v: Any) -> bool:
+        """Whether a variable was made under this strategy."""
+        container = v if isinstance(v, DistributedVariable) else container_of(v)
+        if container is None:
+            return not self._devices
+        return container.distribute_strategy is self._strategy
+
+    # Calls.
+
+    def call_for_each_replica(
+        self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Calls a function for every replica; see `Strategy.run`."""
+        kwargs = dict(kwargs or {})
+        places = [ReplicaContext(self._strategy, n, name) for n, name in enumerate(self.worker_devices)]
+
+        def of(number: int) -> Callable[[], Any]:
+            given = select(tuple(args), number), select(kwargs, number)
+            return lambda: fn(*given[0], **given[1])
+
+        functions = [of(number) for number in range(len(places))]
+        if len(places) == 1:
+            with places[0], device(places[0].device):
+                return functions[0]()
+        return run_replicas(self._strategy, places, functions)
+
+    def update(
+        self,
+        var: Any,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        group: bool = True,
+    ) -> Any:
+        """Calls a function that changes a variable: for each component, in the cross-replica context."""
+        args, kwargs = tuple(args), dict(kwargs or {})
+        container = var if isinstance(var, DistributedVariable) else None
+        if container is None or context.replica_number() is not None:
+            return fn(var, *args, **kwargs)
+        made = []
+        for number, component in enumerate(container.values):
+            with device(component.device):
+                made.append(fn(component, *select(args, number), **select(kwargs, number)))
+        return made[0] if group else regroup(made) if len(made) > 1 else made[0]
+
+    def reduce_rows(self, op: ReduceOp, rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """For each place in lists of values, one list a replica, the sum or the mean, on the first device."""
+        return self._reducer.reduced_all(op, rows, self.worker_devices[0])
+
+    def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
+        """The values of replicas as one, on the devices of a variable, or on one that is named."""
+        names = destinations if isinstance(destinations, str) else getattr(destinations, "device", None)
+        total = self._strategy.reduce(reduce_op, value)
+        with device(names):
+            return identity(total)
+
+    def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Sequence[Any], options: Any = None) -> list[Any]:
+        """The same for several values."""
+        return [self.reduce_to(reduce_op, *pair) for pair in value_destination_pairs]
+
+    def value_container(self, value: Any) -> Any:
+        """The variable of a strategy that a component is part of; the value itself if it is part of none."""
+        found = container_of(value)
+        return value if found is None else found
+
+    def read_var(self, v: Any) -> Any:
+        """The value of a variable."""
+        return read(v)
+
+
+@export("distribute.Strategy")
+class Strategy:
+    """A program over several devices.
+
+    Args:
+        extended: Accepted for TensorFlow's programs; as it is, a strategy has one replica.
+    """
+
+    is_default = False
+    first_replica = 0  # the number of this process's first replica among those of all processes
+    can_update_apart = True  # whether replicas can change their variables without a meeting
+
+    def __init__(self, extended: Any = None) -> None:
+        self.extended = StrategyExtended(self, ()) if extended is None else extended
+        self.only_replica = ReplicaContext(self, 0, self.extended.worker_devices[0])
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas there are."""
+        return self.extended.replicas_here
+
+    @contextmanager
+    def scope(self) -> Iterator[Strategy]:
+        """A context in which variables are this strategy's, and which holds for all replicas together.
+
+        Raises:
+            RuntimeError: another strategy holds already.
+        """
+        holds = context.stack.entered[-1].strategy if context.stack.entered else None
+        if holds is not None and holds is not self and not holds.is_default:
+            raise StateError(f"Mixing different tf.distribute.Strategy objects: {holds} is not {self}")
+        before = context.stack.entered
+        context.stack.entered = (*before, context.Entered(self, None))
+        try:
+            if holds is self:
+                yield self
+            else:
+                with variable_creator_scope(self.extended.create):
+                    yield self
+        finally:
+            context.stack.entered = before
+
+    def run(
+        self,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        options: Any = None,
+    ) -> Any:
+        """Calls a function for every replica, on its device.
+
+        Args:
+            fn: The function.
+            args: Its arguments; of a ``PerReplica`` each replica gets its own value.
+            kwargs: The same, by name.
+            options: Accepted for TensorFlow's programs.
+
+        Returns:
+            What the calls returned, with ``PerReplica`` values where they differ.
+        """
+        if not callable(fn):
+            raise DTypeError(f"Strategy.run takes a function, got {shown(fn)}.")
+        with self.scope():
+            return self.extended.call_for_each_replica(fn, args, kwargs)
+
+    def reduce(self, reduce_op: Any, value: Any, axis: Any = None) -> Any:
+        """The values of all replicas as one.
+
+        Args:
+            reduce_op: ``"SUM"`` or ``"MEAN"``.
+            value: A ``PerReplica`` value, or a structure of them.
+            axis: Along which each of them is reduced as well; None for none.
+        """
+        op = as_reduce_op(reduce_op)
+        return pack_like(value, [self._reduced(op, leaf, axis) for leaf in flatten(value)])
+
+    def _reduced(self, op: ReduceOp, value: Any, axis: Any) -> Any:
+        values = self.experimental_local_results(value)
+        if axis is not None:
+            with device(self.extended.worker_devices[0]) if len(values) > 1 else device(""):
+                return reduction.reduced_within(op, values, axis)
+        if isinstance(value, DistributedValues) or len(self.extended.worker_devices) == 1:
+            if len(values) == 1:
+                return values[0]
+            return self.extended.reduce_rows(op, [[_as_value(each)] for each in values])[0]
+        if op is ReduceOp.MEAN or (isinstance(value, (int, float)) and value == 0):
+            return value
+        raise ArgumentError(
+            f"A non-DistributedValues value {shown(value)} cannot be reduced with the given reduce op {op}."
+        )
+
+    def gather(self, value: Any, axis: int) -> Any:
+        """The values of all replicas one after another along an axis."""
+        values = self.experimental_local_results(value)
+        with device(self.extended.worker_devices[0]) if self.extended.replicas_here > 1 else device(""):
+            return concat([convert_to_tensor(read(each)) for each in values], axis)
+
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        """The values of the replicas of this process."""
+        return value.values if isinstance(value, DistributedValues) else (value,)
+
+    # Input.
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """A dataset whose elements are batches for the replicas: each batch of `dataset` is split among them."""
+        return distributed(self, dataset)
+
+    def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
+        """A dataset whose elements are batches for the replicas, from a function that makes a dataset of these."""
+        return from_function(self, dataset_fn)
+
+    def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
+        """A value for each replica, from a function of a context that has its number."""
+        contexts = [ValueContext(n, self.num_replicas_in_sync) for n in range(self.extended.replicas_here)]
+        values = [value_fn(each) for each in contexts]
+        return PerReplica(values) if len(values) > 1 else values[0]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Strategy:
+        return self
+
+
+def _value_of(variable: Variable) -> Any:
+    return variable._tensor
+
+
+def _as_value(value: Any) -> Any:
+    return value if isinstance(value, IndexedSlices) else convert_to_tensor(read(value))
+
+
+@export("distribute.experimental.ValueContext")
+class ValueContext:
+    """For which replica a value is made.
+
+    Args:
+        replica_id_in_sync_group: Its number.
+        num_replicas_in_sync: How many there are.
+    """
+
+    def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
+        self.replica_id_in_sync_group = replica_id_in_sync_group
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+
+class DefaultStrategy(Strategy):
+    """What holds where no other strategy does: one replica, which is the program itself."""
+
+    is_default = True
+
+    @contextmanager
+    def scope(self) -> Iterator[Strategy]:
+        """A context in which this strategy holds: as if there were none."""
+        yield self
+
+    def run(
+        self,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        options: Any = None,
+    ) -> Any:
+        """Calls a function."""
+        return fn(*args, **(kwargs or {}))
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """The dataset itself."""
+        return dataset
+
+
+@cache
+def default_strategy() -> DefaultStrategy:
+    """The one default strategy."""
+    return DefaultStrategy()
+
+
+def devices_of(given: Any) -> tuple[str, ...]:
+    """The full names of devices.
+
+    Args:
+        given: Their names; None for all GPUs, or all CPUs where there is no GPU.
+
+    Raises:
+        ValueError: One of them is not there, and soft placement is off.
+        AssertionError: One is named twice.
+    """
+    if not given:
+        found = list_logical_devices("GPU") or list_logical_devices("CPU")
+        return tuple(_full(each.name) for each in found)
+    if isinstance(given, str):
+        raise ArgumentError(f"The devices of a strategy are a list of names, got the string {given!r}.")
+    names = tuple(_full(getattr(each, "name", each)) for each in given)
+    if len(set(names)) != len(names):
+        raise AssertionError(f"No duplicates allowed in `devices` argument: {tuple(given)}")
+    there = {_full(each.name) for each in list_logical_devices()}
+    missing = [name for name in names if name not in there]
+    if missing and not get_soft_device_placement():
+        raise ArgumentError(
+            f"There is no {', '.join(missing)} in this process for a replica of the strategy. There are "
+            f"{', '.join(sorted(there))}. tf.config.set_soft_device_placement(True) would use others in their place."
+        )
+    return names
+
+
+def _full(name: Any) -> str:
+    if not isinstance(name, str):
+        raise ArgumentError(f"The devices of a strategy are names, got {shown(name)}.")
+    return parse_spec(name).completed().to_string()
+
+
+@export("distribute.MirroredStrategy")
+class MirroredStrategy(Strategy):
+    """A replica on each of several devices, each with variables of its own, which are kept the same.
+
+    Args:
+        devices: The names of the devices; by default all GPUs, or all CPUs where there is no GPU.
+        cross_device_ops: How values of devices are reduced.
+
+    Example:
+        >>> import situs as tf
+        >>> strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
+        >>> with strategy.scope():
+        ...     v = tf.Variable(2.0)
+        >>> float(strategy.reduce("SUM", strategy.run(lambda: v * 3.0)))
+        6.0
+    """
+
+    def __init__(self, devices: Any = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
+        if cross_device_ops is not None and not isinstance(cross_device_ops, CrossDeviceOps):
+            raise ArgumentError(f"`cross_device_ops` is one of tf.distribute's, got {shown(cross_device_ops)}.")
+        super().__init__(StrategyExtended(self, devices_of(devices), cross_device_ops))
+
+
+@export("distribute.OneDeviceStrategy")
+class OneDeviceStrategy(Strategy):
+    """One replica on one device, for programs that are written for strategies.
+
+    Args:
+        device: The name of the device.
+    """
+
+    def __init__(self, device: str) -> None:
+        super().__init__(StrategyExtended(self, devices_of([device])))
+
+
+@export("distribute.experimental.CentralStorageStrategy")
+class CentralStorageStrategy(Strategy):
+    """A replica on each of several devices, with variables on one that all of them use.
+
+    Args:
+        compute_devices: The devices of replicas; by default all GPUs, or the CPU where there is no GPU.
+        parameter_device: That of variables; by default the device of a single replica, else the CPU.
+    """
+
+    can_update_apart = False
+
+    def __init__(self, compute_devices: Any = None, parameter_device: str | None = None) -> None:
+        devices = devices_of(compute_devices)
+        if parameter_device is None:
+            parameter_device = devices[0] if len(devices) == 1 else "/device:CPU:0"
+        super().__init__(StrategyExtended(self, devices, central=devices_of([parameter_device])[0]))

@@ -1,0 +1,103 @@
+"""Values of which every replica has one: ``PerReplica``, and structures of them.
+
+regroup([{"loss": a}, {"loss": b}])         {"loss": PerReplica(a, b)}
+select({"loss": PerReplica(a, b)}, 1)       {"loss": b}
+
+A ``PerReplica`` goes through functions, loops and datasets as the tensors it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from situs._src.base.export import export
+from situs._src.base.tree import flatten, pack_like
+from situs._src.tracing.spec import type_spec_from_value
+from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
+
+
+@export("distribute.DistributedValues")
+class DistributedValues:
+    """A value for each replica.
+
+    Args:
+        values: The values, in the order of replicas.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = tuple(values)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values, in the order of replicas."""
+        return self._values
+
+    def __repr__(self) -> str:
+        parts = (f"  {number}: {value!r}" for number, value in enumerate(self._values))
+        return f"{type(self).__name__}:{{\n" + ",\n".join(parts) + "\n}"
+
+
+class PerReplica(DistributedValues, CompositeTensor):
+    """A value for each replica, which may differ."""
+
+    @property
+    def _type_spec(self) -> PerReplicaSpec:
+        return PerReplicaSpec(*map(type_spec_from_value, self._values))
+
+
+class PerReplicaSpec(TypeSpec):
+    """The kind of a ``PerReplica``: those of its values."""
+
+    __slots__ = ("_specs",)
+
+    def __init__(self, *specs: Any) -> None:
+        self._specs = specs
+
+    @property
+    def value_type(self) -> type[PerReplica]:
+        """`PerReplica`."""
+        return PerReplica
+
+    @property
+    def _component_specs(self) -> tuple[Any, ...]:
+        return self._specs
+
+    def _to_components(self, value: PerReplica) -> tuple[Any, ...]:
+        return value.values
+
+    def _from_components(self, components: Any) -> PerReplica:
+        return PerReplica(components)
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._specs
+
+
+def regroup(structures: Sequence[Any]) -> Any:
+    """One structure of what each replica has: ``PerReplica`` where they differ, what all have where they do not."""
+    first = structures[0]
+    columns = zip(*map(flatten, structures), strict=True)
+    return pack_like(first, [_joined(column) for column in columns])
+
+
+def _joined(values: tuple[Any, ...]) -> Any:
+    containers = [container_of(value) for value in values]
+    if containers[0] is not None and all(each is containers[0] for each in containers):
+        return containers[0]
+    if all(value is values[0] for value in values[1:]):
+        return values[0]
+    return PerReplica(values)
+
+
+def container_of(value: Any) -> Any:
+    """The variable of a strategy that a variable of one device is part of; None for other values."""
+    found = getattr(value, "_distributed_container", None)
+    return None if found is None else found()
+
+
+def select(structure: Any, replica: int) -> Any:
+    """What one replica has of a structure. A variable stays whole: it knows which replica uses it."""
+    leaves = flatten(structure)
+    if not any(isinstance(leaf, PerReplica) for leaf in leaves):
+        return structure
+    return pack_like(structure, [leaf.values[replica] if isinstance(leaf, PerReplica) else leaf for leaf in leaves])

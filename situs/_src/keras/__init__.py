@@ -1,1 +1,0 @@
-"""Keras' layers, models, losses, metrics and optimizers."""

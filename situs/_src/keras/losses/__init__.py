@@ -1,1 +1,0 @@
-"""Losses of Keras. Those of TensorFlow 1 are in `v1.losses`."""

@@ -1,1 +1,0 @@
-"""Metrics of Keras. Those of TensorFlow 1 are in `v1.metrics`."""

@@ -1,1 +1,0 @@
-"""Models: layers put together."""

@@ -1,0 +1,9 @@
+"""``tf.distribute.experimental``: strategies and values that may still change."""
+
+# Written by scripts/write_api.py: edit what the engine exports instead.
+
+from situs._src.distribute.absent import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from situs._src.distribute.absent import ParameterServerStrategy as ParameterServerStrategy
+from situs._src.distribute.absent import TPUStrategy as TPUStrategy
+from situs._src.distribute.strategy import CentralStorageStrategy as CentralStorageStrategy
+from situs._src.distribute.strategy import ValueContext as ValueContext

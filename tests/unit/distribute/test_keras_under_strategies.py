@@ -1,0 +1,117 @@
+"""Keras' `fit` under strategies: one device, two and four replicas train alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import situs as tf
+
+X = np.random.default_rng(0).normal(size=(64, 3)).astype("float32")
+Y = X.sum(1, keepdims=True)
+STRATEGIES = {
+    "one device": lambda: tf.distribute.OneDeviceStrategy("/gpu:1"),
+    "two replicas": lambda: tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"]),
+    "CPU and GPU": lambda: tf.distribute.MirroredStrategy(["/cpu:0", "/gpu:0"]),
+    "central": lambda: tf.distribute.experimental.CentralStorageStrategy(["/gpu:0", "/gpu:1"]),
+}
+
+
+def trained(strategy: Any, optimizer: Any, **options: Any) -> tuple[Any, dict[str, list[float]]]:
+    with strategy.scope():
+        tf.keras.utils.set_random_seed(0)
+        parts = [tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(1)]
+        model = tf.keras.Sequential([tf.keras.Input((3,)), *parts])
+        model.compile(optimizer(), "mse", metrics=["mae"], **options)
+    return model, model.fit(X, Y, batch_size=16, epochs=2, verbose=0, shuffle=False).history
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("kind", ["Adam", "SGD"])
+def test_the_same_losses(name: str, kind: str) -> None:
+    optimizer = lambda: getattr(tf.keras.optimizers, kind)(0.05)  # noqa: E731
+    plain, wanted = trained(tf.distribute.get_strategy(), optimizer)
+    model, found = trained(STRATEGIES[name](), optimizer)
+    for key, values in wanted.items():
+        np.testing.assert_allclose(found[key], values, rtol=1e-5)
+    for a, b in zip(model.get_weights(), plain.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.predict(X, verbose=0), plain.predict(X, verbose=0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.evaluate(X, Y, verbose=0), plain.evaluate(X, Y, verbose=0), rtol=1e-4)
+
+
+def test_components_stay_the_same() -> None:
+    model, _ = trained(STRATEGIES["two replicas"](), lambda: tf.keras.optimizers.Adam(0.05))
+    for variable in [*model.trainable_variables, *model.optimizer._momentums]:
+        first, second = variable.value.values
+        np.testing.assert_array_equal(first.numpy(), second.numpy())
+        assert (first.device[-5:], second.device[-5:]) == ("GPU:0", "GPU:1")
+
+
+def test_step_by_step() -> None:
+    _, wanted = trained(tf.distribute.get_strategy(), lambda: tf.keras.optimizers.Adam(0.05))
+    _, found = trained(STRATEGIES["two replicas"](), lambda: tf.keras.optimizers.Adam(0.05), run_eagerly=True)
+    np.testing.assert_allclose(found["loss"], wanted["loss"], rtol=1e-5)
+
+
+def test_a_loop_of_ones_own() -> None:
+    strategy = STRATEGIES["two replicas"]()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(1)])
+        optimizer = tf.keras.optimizers.SGD(0.2)
+    dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((X, Y)).batch(32))
+
+    def step(x: Any, y: Any) -> Any:
+        with tf.GradientTape() as tape:
+            each = tf.reduce_sum(tf.square(model(x) - y), axis=-1)
+            loss = tf.nn.compute_average_loss(each, global_batch_size=32)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return loss
+
+    @tf.function
+    def train(x: Any, y: Any) -> Any:
+        return strategy.reduce("SUM", strategy.run(step, (x, y)))
+
+    losses = [float(train(x, y)) for _ in range(10) for x, y in dataset]
+    assert losses[-1] < 1e-2 < losses[0]
+
+
+def test_the_documented_program() -> None:
+    """With an optimizer of TensorFlow 1, as it was written."""
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        inputs = tf.keras.layers.Input(shape=(1,))
+        predictions = tf.keras.layers.Dense(1)(inputs)
+        model = tf.keras.models.Model(inputs=inputs, outputs=predictions)
+        model.compile(loss="mse", optimizer=tf.train.GradientDescentOptimizer(learning_rate=0.2))
+    x = np.linspace(-1, 1, 64, dtype=np.float32)[:, None]
+    history = model.fit(x, 2 * x, batch_size=32, epochs=20, verbose=0).history
+    assert history["loss"][-1] < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("older", "wanted"),
+    [
+        (lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True), ("SGD", {"momentum": 0.9, "nesterov": True})),
+        (lambda: tf.train.AdamOptimizer(0.1, epsilon=1e-4), ("Adam", {"epsilon": 1e-4, "beta_1": 0.9})),
+        (lambda: tf.train.RMSPropOptimizer(0.1, centered=True), ("RMSprop", {"rho": 0.9, "centered": True})),
+        (lambda: tf.train.AdagradOptimizer(0.1), ("Adagrad", {"initial_accumulator_value": 0.1})),
+        (lambda: tf.train.AdadeltaOptimizer(0.1), ("Adadelta", {"rho": 0.95})),
+    ],
+)
+def test_optimizers_of_tensorflow_1_are_taken_by_compile(older: Any, wanted: tuple[str, dict[str, Any]]) -> None:
+    model = tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(1)])
+    model.compile(older(), "mse")
+    assert type(model.optimizer).__name__ == wanted[0]
+    assert float(model.optimizer.learning_rate) == pytest.approx(0.1)
+    config = model.optimizer.get_config()
+    assert {key: config[key] for key in wanted[1]} == pytest.approx(wanted[1])
+
+
+def test_an_optimizer_that_keras_has_not() -> None:
+    model = tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(1)])
+    with pytest.raises(NotImplementedError, match="FtrlOptimizer"):
+        model.compile(tf.train.FtrlOptimizer(0.1), "mse")
