@@ -71,6 +71,43 @@ def test_in_graphs_of_the_older_dialect_an_unknown_dimension_has_a_value_too():
     assert kinds == [None]
 
 
+@pytest.fixture
+def _dimensions_are_shown():
+    v1.disable_v2_tensorshape()
+    yield
+    v1.enable_v2_tensorshape()
+
+
+@pytest.mark.usefixtures("_dimensions_are_shown")
+def test_a_program_of_tensorflow_1_sees_dimensions_in_the_shape_of_a_tensor():
+    with v1.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 3])
+        assert x.shape[0].value is None
+        assert x.shape[0] is not None
+        assert [dim.value for dim in x.shape] == [None, 3]
+        assert (x.shape[1].value, x.shape[1] * 2, x.shape.as_list()) == (3, 6, [None, 3])
+        assert (x @ tf.ones([3, 5]) + 1.0)[1:].shape[0].value is None
+        assert v1.placeholder(tf.float32).shape[2].value is None
+        flat = v1.reshape(x, [-1, x.shape[1].value])
+        wide = v1.layers.dense(v1.concat([x, x[:, :1]], 1), 2)
+        norm = x / v1.reduce_sum(x, -1, keepdims=True)
+        found = []
+        chosen = v1.cond(x[0, 0] > 0, lambda: found.append(x.shape[0].value) or x, lambda: x * 2.0)
+        assert found == [None]
+        assert [each.shape.as_list() for each in (flat, wide, norm, chosen)] == [[None, n] for n in (3, 2, 3, 3)]
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            values = session.run([flat, wide, norm, chosen], {x: np.ones([2, 3], np.float32)})
+    assert [value.shape for value in values] == [(2, 3), (2, 2), (2, 3), (2, 3)]
+
+
+@pytest.mark.usefixtures("_dimensions_are_shown")
+def test_functions_of_tensorflow_2_see_none_all_the_same():
+    kinds = []
+    tf.function(lambda x: kinds.append(x.shape[0]), input_signature=[tf.TensorSpec([None])])(tf.zeros([2]))
+    assert kinds == [None]
+
+
 def test_what_is_not_known_of_a_dimension_stays_unknown():
     unknown = v1.Dimension(None)
     assert (str(unknown), repr(unknown), unknown.value) == ("?", "Dimension(None)", None)

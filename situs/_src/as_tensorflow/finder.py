@@ -46,6 +46,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         importlib.import_module("situs._src.config.devices").set_soft_device_placement(True)
         if self.dialect == "v2":  # as in TensorFlow, importing tensorflow.compat.v1 does not change how ops run
             importlib.import_module("situs._src.v1.frontend").run_eagerly()
+        else:
+            importlib.import_module("situs._src.v1.frontend").disable_v2_tensorshape()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -18,7 +18,7 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.scope import ROOT, Scope, device, enter, here
 from situs._src.base.dtype import variant
 from situs._src.base.errors import NotFoundError, show_as
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, read
 from situs._src.ops.cumulative import add_n
 from situs._src.ops.join import concat
 from situs._src.ops.math import add
@@ -133,7 +133,7 @@ def _by_device(grads: list[Any]) -> list[Any]:
     return sums
 
 
-def _where(grad: Any) -> Any:
+def _where(grad: Any) -> device | nullcontext[None]:
     """The device of a gradient, as a scope; nothing where ops go there by themselves, or the program asks for one."""
     if here.scope is not ROOT or not grad.device or grad.device == process.devices()[0].name:
         return nullcontext()
@@ -159,7 +159,7 @@ def call_rule(record: Record, grads: Sequence[Any], on_the_way: set[int], pendin
     _add(record.inputs, made, on_the_way, pending)
 
 
-def _dense(grad: Any) -> Any:
+def _dense(grad: Any) -> Tensor | None:
     return None if grad is None else read(grad)
 
 

@@ -20,7 +20,9 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.devices.scope import here
 from situs._src.base.dtype import DType, variant
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import put_together, take_apart
+from situs._src.base.typing import ShapeLike
 from situs._src.ir.graph.context import as_default
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -58,7 +60,9 @@ class GraphCall:
         self._state = state
         self._inputs = [*graph.arguments, *graph.captures.values()]
         self._variables = [variable for variable in captured_in(graph) if has_gradient(variable.dtype)]
-        self._held = _held_in(graph)
+        # The constants of a graph that are tensors of eager code, which a tape may watch.
+        values = {node.outputs[0]: node.attrs.get("value") for node in graph.get_operations() if node.type == "Const"}
+        self._held = {t: v for t, v in values.items() if isinstance(v, EagerTensor) and has_gradient(v.dtype)}
         self._backwards: dict[Any, _Backward] = {}
         self._engines: dict[Any, Engine] = {}
         self._programs: dict[Any, Any] = {}
@@ -171,12 +175,6 @@ class GraphCall:
         return self._engines[key]
 
 
-def _held_in(graph: FunctionGraph) -> dict[SymbolicTensor, EagerTensor]:
-    """The constants of a graph that are tensors of eager code, which a tape may watch."""
-    values = {node.outputs[0]: node.attrs.get("value") for node in graph.get_operations() if node.type == "Const"}
-    return {t: v for t, v in values.items() if isinstance(v, EagerTensor) and has_gradient(v.dtype)}
-
-
 class _BackwardGraph(FunctionGraph):
     """A graph that runs after the one around it, so it takes the values of variables as they were then."""
 
@@ -241,7 +239,7 @@ class _Backward:
         return self._narrower[wanted]
 
 
-def _zeros(shape: Any, dtype: DType) -> Any:
+def _zeros(shape: ShapeLike, dtype: DType) -> Tensor:
     return wrap(TensorList(), place(host(), dtype)) if dtype is variant else zeros(shape, dtype)
 
 

@@ -20,7 +20,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.devices.scope import here
 from situs._src.base.dtype import DType, variant
 from situs._src.base.shapes import SCALAR, TensorShape
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, read
 from situs._src.ir.graph.context import as_default
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.node import Operation
@@ -64,7 +64,7 @@ def _spread(numbers: Sequence[int], made: Sequence[Any], count: int) -> list[Any
     return [found.get(number) for number in range(count)]
 
 
-def _zeros_for(tensor: Any) -> Any:
+def _zeros_for(tensor: Any) -> Tensor:
     """The gradient of something that nothing flows to."""
     return reserve(0) if tensor.dtype is variant else zeros_like(tensor)
 
@@ -72,6 +72,7 @@ def _zeros_for(tensor: Any) -> Any:
 # Branches.
 
 
+@find_op("If").gradient
 def _if_gradient(
     grads: list[Any],
     cond: Any,
@@ -141,6 +142,7 @@ def _whole_shape(tensor: Any) -> Any:
 # Calls.
 
 
+@partitioned_call.gradient
 def _call_gradient(
     grads: list[Any], captured: list[Any], *, f: Any, _node: Operation, _see: See, _wants: Wants
 ) -> tuple[Any, ...]:
@@ -155,13 +157,14 @@ def _call_gradient(
 # Loops.
 
 
+@find_op("While").gradient
 def _while_gradient(
     grads: list[Any],
     input: list[Any],
     captured: list[Any],
     output: list[Any],
     *,
-    cond: Any,
+    cond: object,
     body: Any,
     _node: Operation,
     _see: See,
@@ -216,7 +219,7 @@ def _reached(body: FunctionGraph, numbers: Sequence[int], grads: Sequence[Any]) 
     return sorted(found)
 
 
-def _saved_gradients(history_grad: Any, number: Any, saved: Tensors, view: View) -> list[Any]:
+def _saved_gradients(history_grad: Any, number: object, saved: Tensors, view: View) -> list[Any]:
     """What flows to the residuals that an iteration saved, one for each; None for what has no gradient."""
     if not saved:
         return []
@@ -246,8 +249,3 @@ def _common_shape(start: SymbolicTensor, end: SymbolicTensor) -> TensorShape:
     if start.dtype is variant:
         return SCALAR
     return start.shape if start.shape == end.shape else TensorShape(None)
-
-
-find_op("If").gradient(_if_gradient)
-find_op("While").gradient(_while_gradient)
-partitioned_call.gradient(_call_gradient)

@@ -52,7 +52,7 @@ def _custom_gradient(grads: list[Any], results: list[Any], args: list[Any], *, g
     return [None] * len(results), lambda: _checked(grad_fn(*whole), len(args))
 
 
-def _checked(made: Any, count: int) -> list[Any]:
+def _checked(made: object, count: int) -> list[Any]:
     found = flatten(made)
     if len(found) != count:
         raise ArgumentError(
@@ -132,7 +132,7 @@ def _pass(results: list[Tensor], args: list[Any], grad_fn: Callable[..., list[An
         return hold(graph, _custom, given, {"grad_fn": grad_fn}, kinds, "CustomGradient").outputs
 
 
-def _state_of(graph: Graph, arg: Any) -> SymbolicTensor:
+def _state_of(graph: Graph, arg: object) -> SymbolicTensor:
     """The tensor that the gradient of an argument flows to."""
     return captured_variable(graph, arg) if isinstance(arg, Variable) else symbolic(graph, state_or_tensor(arg))
 

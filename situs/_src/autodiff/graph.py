@@ -9,7 +9,7 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from situs._src.autodiff.backprop import Pending, backward, call_rule
@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import read
 from situs._src.base.tree import flatten
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.function import captured
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -40,15 +41,15 @@ Key = Callable[[Any], int]
 
 @export("gradients")
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: object,
+    xs: object,
+    grad_ys: object = None,
     name: str = "gradients",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = "none",
+    aggregation_method: object = None,
+    stop_gradients: object = None,
+    unconnected_gradients: object = "none",
 ) -> list[Any]:
     """Adds operations that compute the derivatives of the sum of `ys` with respect to each of `xs`.
 
@@ -81,7 +82,7 @@ def gradients(
         return gate(made) if gate_gradients and len(made) > 1 else made
 
 
-def _source(x: Any) -> Any:
+def _source(x: ArrayLike) -> EagerTensor | SymbolicTensor:
     """The tensor that gradients of a source flow to: of a variable, its state, whichever way it is read."""
     x = variable_behind(x)
     if isinstance(x, Variable):
@@ -100,7 +101,7 @@ def _tensors(values: Any) -> list[SymbolicTensor]:
     return [] if values is None else [convert_to_tensor(read(value)) for value in flatten(values)]  # type: ignore[misc]
 
 
-def _flat_or_none(grad_ys: Any, count: int) -> list[Any]:
+def _flat_or_none(grad_ys: object, count: int) -> list[Any]:
     if grad_ys is None:
         return [None] * count
     found = list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
@@ -116,7 +117,7 @@ def _graph_of(tensors: Sequence[Any]) -> Graph | None:
     return next((tensor.graph for tensor in tensors if isinstance(tensor, SymbolicTensor)), None)
 
 
-def _of_graph(tensor: Any) -> SymbolicTensor:
+def _of_graph(tensor: object) -> SymbolicTensor:
     if not isinstance(tensor, SymbolicTensor):
         raise ArgumentError(f"`stop_gradients` are tensors of the graph, got {shown(tensor)}.")
     return tensor
@@ -147,7 +148,7 @@ class Origins:
         self._reads = reads
         self._outside: dict[int, dict[int, SymbolicTensor]] = {}  # by graph, and tensor inside
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: object) -> Any:
         """The tensor furthest out that a tensor stands for; for a constant that is an eager tensor, this."""
         while isinstance(tensor, SymbolicTensor):
             node = tensor.op
@@ -163,7 +164,7 @@ class Origins:
             tensor = further
         return tensor
 
-    def key(self, tensor: Any) -> int:
+    def key(self, tensor: object) -> int:
         """What is the same for all tensors that stand for one."""
         return id(self(tensor))
 
@@ -212,7 +213,7 @@ class _NodeRecord:
             return self._seen(value)
         return [self._shape(tensor) for tensor in value] if isinstance(value, list) else self._shape(value)
 
-    def _seen(self, value: Any) -> Any:
+    def _seen(self, value: object) -> Any:
         if isinstance(value, (list, tuple)):
             return type(value)(self._seen(item) for item in value)
         return self.see(value) if isinstance(value, SymbolicTensor) else value
@@ -224,7 +225,7 @@ class _NodeRecord:
 
 
 def _keys(node: Operation, key: Key) -> Keys:
-    def known(tensor: Any) -> int | None:
+    def known(tensor: object) -> int | None:
         return key(tensor) if isinstance(tensor, SymbolicTensor) and has_gradient(tensor.dtype) else None
 
     pairs = zip(node.op_def.inputs, node.args, strict=True)
@@ -270,7 +271,7 @@ def differentiate(
     graph: Graph = here.graph
     makers = {key(tensor): record.node for record in records for tensor in record.node.outputs} if colocated else {}
 
-    def beside(made: int) -> Any:
+    def beside(made: int) -> AbstractContextManager[None] | nullcontext[None]:
         maker = makers.get(made)
         near = maker is not None and maker.graph is graph
         return graph.colocate_with(maker, ignore_existing=True) if near else nullcontext()

@@ -47,7 +47,7 @@ class GraphRecording:
         """Records no more."""
         self._spans[-1] = (self._spans[-1][0], now())
 
-    def watch(self, item: Any) -> None:
+    def watch(self, item: object) -> None:
         """Records from now on what is made of a tensor or a variable."""
         self._watched.append((item, now()))
 
@@ -109,12 +109,12 @@ class GraphRecording:
         return any(start <= node.serial < end for start, end in self._spans)
 
 
-def state_or_tensor(item: Any) -> Any:
+def state_or_tensor(item: object) -> Any:
     """A tensor itself; of a variable of a graph, the tensor that stands for its state."""
     return getattr(item, "_variable", item)
 
 
-def is_variable(item: Any) -> bool:
+def is_variable(item: object) -> bool:
     """Whether something is a variable, of eager code or of a graph."""
     return isinstance(item, Variable) or hasattr(item, "_variable")
 

@@ -7,7 +7,7 @@ from typing import Any
 from situs._src.autodiff.graph import gradients
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import flatten
 from situs._src.ops.array import reshape
 from situs._src.ops.join import stack
@@ -15,12 +15,12 @@ from situs._src.ops.join import stack
 
 @export("hessians")
 def hessians(
-    ys: Any,
-    xs: Any,
+    ys: object,
+    xs: object,
     name: str = "hessians",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
+    aggregation_method: object = None,
 ) -> list[Any]:
     """Adds operations that compute the second derivatives of the sum of `ys` with respect to each of `xs`.
 
@@ -33,7 +33,7 @@ def hessians(
     return found
 
 
-def _rows(grad: Any, x: Any, colocated: bool) -> Any:
+def _rows(grad: Any, x: Any, colocated: bool) -> Tensor:
     sizes = x.shape.as_list() if x.shape.is_fully_defined() else None
     if sizes is None:
         raise ArgumentError(f"Computing hessians takes an x of known shape, got {x!r} of shape {x.shape}.")

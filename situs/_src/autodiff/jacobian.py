@@ -41,14 +41,14 @@ def _whole_seeds(target: Tensor) -> list[Any]:
     return [reshape(constant(row, target.dtype), target.shape) for row in identity]
 
 
-def _whole_rows(rows: list[Any], target: Tensor, source: Any) -> Any:
+def _whole_rows(rows: list[Any], target: Tensor, source: Any) -> Tensor | None:
     sizes = [*target.shape.as_list(), *source.shape.as_list()]
     if not rows:
         return zeros(sizes, source.dtype)
     return None if rows[0] is None else reshape(stack([read(row) for row in rows]), sizes)
 
 
-def _whole_seed(target: Tensor, number: Any) -> Any:
+def _whole_seed(target: Tensor, number: Any) -> Tensor:
     return reshape(one_hot(number, size(target), dtype=target.dtype), shape_of(target))
 
 
@@ -68,12 +68,12 @@ def _batch_seeds(target: Tensor) -> list[Any]:
     return [reshape(constant([row] * batch, target.dtype), target.shape) for row in rows]
 
 
-def _batch_rows(rows: list[Any], target: Tensor, source: Any) -> Any:
+def _batch_rows(rows: list[Any], target: Tensor, source: Any) -> Tensor:
     sizes = [*target.shape.as_list(), *source.shape.as_list()[1:]]
     return reshape(stack([read(row) for row in rows], axis=1), sizes) if rows else zeros(sizes, source.dtype)
 
 
-def _batch_seed(target: Tensor, number: Any) -> Any:
+def _batch_seed(target: Tensor, number: Any) -> Tensor:
     sizes = shape_of(target)
     one = reshape(one_hot(number, reduce_prod(sizes[1:]), dtype=target.dtype), concat([[1], sizes[1:]], 0))
     return broadcast_to(one, sizes)

@@ -13,6 +13,7 @@ from situs._src.ops.array import identity
 from situs._src.ops.nn.recurrent import lstm_in_steps
 
 
+@find_op("LSTMGrad").gradient
 def _lstm_grad_gradient(
     grads: list[Any], z: Tensor, recurrent: Tensor, h: Tensor, c: Tensor, dy: Tensor, dh: Tensor, dc: Tensor
 ) -> tuple[Any, ...]:
@@ -34,6 +35,3 @@ def _lstm_grad_gradient(
             targets = [made[number] for number in wanted]
         found = outer.gradient(targets, [*inputs, *flows], of_gradients)
     return (*found[:4], None, None, None, *found[4:])
-
-
-find_op("LSTMGrad").gradient(_lstm_grad_gradient)

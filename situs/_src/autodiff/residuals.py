@@ -79,7 +79,7 @@ class View:
             view = view.see
         return tensor
 
-    def _constant(self, tensor: SymbolicTensor) -> Any:
+    def _constant(self, tensor: SymbolicTensor) -> SymbolicTensor:
         return constant(here.graph, tensor.op.attrs["value"], tensor.dtype)
 
     def value(self, tensor: SymbolicTensor) -> Any:

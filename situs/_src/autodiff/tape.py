@@ -28,6 +28,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, StateError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import flatten, put_together, take_apart
+from situs._src.base.typing import IntLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.constant import convert_to_tensor, ones_like
 from situs._src.ops.constant import range as range_op
@@ -91,7 +92,7 @@ class GradientTape:
         self._in_graphs.stop()
         self._recording = False
 
-    def watch(self, tensor: Any) -> None:
+    def watch(self, tensor: object) -> None:
         """Records from now on what is made of a tensor, or of several."""
         for item in map(variable_behind, flatten(tensor)):
             if not is_tensor(item):
@@ -146,7 +147,7 @@ class GradientTape:
     # Gradients.
 
     def gradient(
-        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
+        self, target: object, sources: object, output_gradients: Any = None, unconnected_gradients: object = "none"
     ) -> Any:
         """The derivatives of the sum of `target` with respect to each of `sources`.
 
@@ -217,9 +218,9 @@ class GradientTape:
 
     def jacobian(
         self,
-        target: Any,
-        sources: Any,
-        unconnected_gradients: Any = "none",
+        target: object,
+        sources: object,
+        unconnected_gradients: object = "none",
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
@@ -236,9 +237,9 @@ class GradientTape:
 
     def batch_jacobian(
         self,
-        target: Any,
-        source: Any,
-        unconnected_gradients: Any = "none",
+        target: object,
+        source: object,
+        unconnected_gradients: object = "none",
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
@@ -269,14 +270,14 @@ class GradientTape:
                 "enabled and with experimental_use_pfor set to False."
             )
 
-    def _looped_rows(self, target: Any, sources: Any, unconnected: Any, kind: Rows) -> Any:
+    def _looped_rows(self, target: object, sources: object, unconnected: object, kind: Rows) -> Any:
         """The same in a graph for shapes that are not known yet: a loop over the elements of the target."""
         choice, tape = as_choice(unconnected), self._finished()
         form, wanted = _sources(sources)
         end = _tensor(target)
         connected: list[bool] = []
 
-        def row(number: Any) -> list[Any]:
+        def row(number: object) -> list[Any]:
             made = self._gradients(tape, [target], wanted, [kind.seed(end, number)])
             connected[:] = [grad is not None for grad in made]
             return [filled(g, s, UnconnectedGradients.ZERO) for g, s in zip(made, map(read, wanted), strict=True)]
@@ -289,7 +290,7 @@ class GradientTape:
         ]
         return put_together(form, made)
 
-    def _rows(self, target: Any, sources: Any, unconnected: Any, kind: Rows) -> Any:
+    def _rows(self, target: object, sources: object, unconnected: object, kind: Rows) -> Any:
         """The gradients for each of several seeds, put together for each source."""
         choice, tape = as_choice(unconnected), self._finished()
         form, wanted = _sources(sources)
@@ -304,13 +305,13 @@ class GradientTape:
         return put_together(form, made)
 
 
-def _sources(sources: Any) -> tuple[Any, list[Any]]:
+def _sources(sources: object) -> tuple[Any, list[Any]]:
     """The form of the sources, and the sources themselves; what only stands for a variable counts as that."""
     form, items = take_apart(sources)
     return form, [variable_behind(item) for item in items]
 
 
-def _value(item: Any) -> Any:
+def _value(item: object) -> Variable | Tensor:
     return item if isinstance(item, Variable) else read(item)
 
 
@@ -324,11 +325,11 @@ def _states(items: Sequence[Any], what: str) -> list[Any]:
     return found
 
 
-def _tensor(item: Any) -> Tensor:
+def _tensor(item: object) -> Tensor:
     return convert_to_tensor(read(item))
 
 
-def _key(item: Any, what: str) -> int | None:
+def _key(item: object, what: str) -> int | None:
     """The key of a target or source; None if it has no gradient."""
     if isinstance(item, Variable):
         return item._key
@@ -342,5 +343,5 @@ def _key(item: Any, what: str) -> int | None:
     return key_of(item)
 
 
-def _as_seed(seed: Any, target: Any) -> Any:
+def _as_seed(seed: IntLike, target: Any) -> Any:
     return seed if hasattr(seed, "indices") else convert_to_tensor(read(seed), target.dtype)

@@ -18,7 +18,7 @@ class UnconnectedGradients(Enum):
     ZERO = "zero"
 
 
-def as_choice(value: Any) -> UnconnectedGradients:
+def as_choice(value: object) -> UnconnectedGradients:
     """The choice that a program made, as itself or as its word.
 
     Raises:

@@ -42,11 +42,8 @@ def mix_each(numbers: Iterable[int], last: int, offsets: np.ndarray[Any, Any]) -
 def _state(numbers: Iterable[int]) -> int:
     state = 0
     for number in numbers:
-        state = _scramble((state + _STEP + (number & _MASK)) & _MASK)
+        z = (state + _STEP + (number & _MASK)) & _MASK
+        z = ((z ^ (z >> 30)) * _FIRST_FACTOR) & _MASK
+        z = ((z ^ (z >> 27)) * _SECOND_FACTOR) & _MASK
+        state = z ^ (z >> 31)
     return state
-
-
-def _scramble(z: int) -> int:
-    z = ((z ^ (z >> 30)) * _FIRST_FACTOR) & _MASK
-    z = ((z ^ (z >> 27)) * _SECOND_FACTOR) & _MASK
-    return z ^ (z >> 31)

@@ -26,13 +26,13 @@ __all__ = [
 
 
 @export("nest.is_nested")
-def is_nested(structure: Any) -> bool:
+def is_nested(structure: object) -> bool:
     """Whether something is a structure: a list, a tuple, a dictionary or the like."""
     return is_structure(structure)
 
 
 @export("nest.flatten")
-def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+def flatten(structure: object, expand_composites: bool = False) -> list[Any]:
     """The leaves of a structure in one list.
 
     Args:
@@ -45,7 +45,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return list(_leaves(structure, 0, expand_composites))
 
 
-def _leaves(structure: Any, depth: int, expand: bool) -> Iterator[Any]:
+def _leaves(structure: object, depth: int, expand: bool) -> Iterator[Any]:
     if not _is_taken_apart(structure, expand):
         yield structure
         return
@@ -54,7 +54,7 @@ def _leaves(structure: Any, depth: int, expand: bool) -> Iterator[Any]:
         yield from _leaves(part, below, expand)
 
 
-def _is_taken_apart(structure: Any, expand: bool) -> bool:
+def _is_taken_apart(structure: object, expand: bool) -> bool:
     return is_structure(structure) or (expand and type(structure) in composites)
 
 
@@ -75,7 +75,7 @@ def _parts(structure: Any) -> list[Any]:
 
 
 @export("nest.pack_sequence_as")
-def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
+def pack_sequence_as(structure: object, flat_sequence: Any, expand_composites: bool = False) -> Any:
     """A structure like another one, with other leaves.
 
     Args:
@@ -109,7 +109,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     return _packed(structure, iter(leaves), expand_composites)
 
 
-def _packed(structure: Any, leaves: Iterator[Any], expand: bool) -> Any:
+def _packed(structure: object, leaves: Iterator[Any], expand: bool) -> Any:
     if not _is_taken_apart(structure, expand):
         return next(leaves)
     if type(structure) in composites:
@@ -150,7 +150,9 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
 
 
 @export("nest.assert_same_structure")
-def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
+def assert_same_structure(
+    nest1: object, nest2: object, check_types: bool = True, expand_composites: bool = False
+) -> None:
     """Raises unless two structures are the same but for their leaves.
 
     Args:
@@ -176,7 +178,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
 _Found = tuple[type[DTypeError] | type[ArgumentError], str]
 
 
-def _difference(a: Any, b: Any, check_types: bool, depth: int, expand: bool) -> _Found | None:
+def _difference(a: object, b: object, check_types: bool, depth: int, expand: bool) -> _Found | None:
     """The first place where two structures differ, as an error."""
     first, second = _is_taken_apart(a, expand), _is_taken_apart(b, expand)
     if not first and not second:
@@ -188,7 +190,7 @@ def _difference(a: Any, b: Any, check_types: bool, depth: int, expand: bool) -> 
     return _difference_here(a, b, check_types) or _difference_below(a, b, check_types, depth, expand)
 
 
-def _difference_here(a: Any, b: Any, check_types: bool) -> _Found | None:
+def _difference_here(a: object, b: object, check_types: bool) -> _Found | None:
     if check_types and not _same_kind(a, b):
         return DTypeError, (
             f"The two namedtuples don't have the same sequence type. First structure {_described(a)} has type "
@@ -207,7 +209,7 @@ def _difference_here(a: Any, b: Any, check_types: bool) -> _Found | None:
     return None
 
 
-def _difference_below(a: Any, b: Any, check_types: bool, depth: int, expand: bool) -> _Found | None:
+def _difference_below(a: object, b: object, check_types: bool, depth: int, expand: bool) -> _Found | None:
     below = deeper(depth)
     pairs = zip(_parts(a), _parts(b), strict=True)
     return next((found for x, y in pairs if (found := _difference(x, y, check_types, below, expand)) is not None), None)
@@ -223,11 +225,11 @@ def _same_kind(a: Any, b: Any) -> bool:
     return type(a) is type(b)
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     return f"type={type(value).__name__} str={shown(value)}"
 
 
-def _dots(structure: Any) -> str:
+def _dots(structure: object) -> str:
     """A structure with a dot for each leaf."""
     return str(map_structure(lambda leaf: _DOT, structure))
 

@@ -41,7 +41,7 @@ class Dimension(int):
 
     __slots__ = ()
 
-    def __new__(cls, value: Any) -> Dimension:
+    def __new__(cls, value: object) -> Dimension:
         """A size as a dimension."""
         dim = _as_dim(value)
         return UNKNOWN_DIMENSION if dim is None else int.__new__(cls, dim)  # type: ignore[return-value]
@@ -51,24 +51,24 @@ class Dimension(int):
         """The size, as a plain integer."""
         return int(self)
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Whether the other dimension is the same or unknown."""
         return _as_dim(other) in (None, int(self))
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: object) -> None:
         """Raises ``ValueError`` unless the other dimension is the same or unknown."""
         if not self.is_compatible_with(other):
             raise ArgumentError(f"Dimensions {self} and {other} are not compatible")
 
-    def merge_with(self, other: Any) -> Dimension:
+    def merge_with(self, other: object) -> Dimension:
         """What is known from either dimension: this one, unless they disagree."""
         self.assert_is_compatible_with(other)
         return self
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         raise _refused_division(self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> Any:
         raise _refused_division(other, self)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Dimension(int):
         return Dimension, (int(self),)
 
 
-def _refused_division(left: Any, right: Any) -> TypeError:
+def _refused_division(left: object, right: object) -> TypeError:
     names = [
         Dimension.__name__ if isinstance(side, UnknownDimension) else type(side).__name__ for side in (left, right)
     ]
@@ -97,36 +97,36 @@ class UnknownDimension:
     __slots__ = ()
     value = None
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Always true."""
         _as_dim(other)
         return True
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: object) -> None:
         """Nothing to refuse, but what is no dimension."""
         _as_dim(other)
 
-    def merge_with(self, other: Any) -> Any:
+    def merge_with(self, other: object) -> Dimension:
         """The other dimension."""
         return Dimension(other)
 
-    def _unknown(self, other: Any) -> UnknownDimension:
+    def _unknown(self, other: object) -> UnknownDimension:
         _as_dim(other)
         return self
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _unknown
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _unknown
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         raise _refused_division(self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> Any:
         raise _refused_division(other, self)
 
-    def _compared(self, other: Any) -> Any:
+    def _compared(self, other: object) -> Any:
         return None
 
-    def _compared_if_size(self, other: Any) -> Any:
+    def _compared_if_size(self, other: object) -> Any:
         """None, as nobody knows; what is no size is not equal to it."""
         try:
             _as_dim(other)
@@ -286,7 +286,7 @@ class TensorShape:
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self._dims, theirs, strict=True)])
 
-    def is_subtype_of(self, other: Any) -> bool:
+    def is_subtype_of(self, other: object) -> bool:
         """Whether every shape that fits this one fits `other`, which is a TensorShape too."""
         if not isinstance(other, TensorShape):
             return False
@@ -345,7 +345,7 @@ class TensorShape:
     def __getitem__(self, key: int) -> Dim: ...
     @overload
     def __getitem__(self, key: slice) -> TensorShape: ...
-    def __getitem__(self, key: int | slice) -> Any:
+    def __getitem__(self, key: int | slice) -> TensorShape | int | None:
         if self._dims is None:
             return TensorShape(None) if isinstance(key, slice) else None
         if isinstance(key, slice):
@@ -357,7 +357,7 @@ class TensorShape:
         except TypeError:
             raise DTypeError(f"A dimension of a shape is named by an integer or a slice, got {shown(key)}.") from None
 
-    def __add__(self, other: Any) -> TensorShape:
+    def __add__(self, other: object) -> TensorShape:
         return self.concatenate(other)
 
     def __radd__(self, other: Any) -> TensorShape:

@@ -52,7 +52,7 @@ def as_str(bytes_or_text: Any, encoding: str = "utf-8") -> str:
 
 
 @export("compat.as_str_any", as_is=True)
-def as_str_any(value: Any, encoding: str = "utf-8") -> str:
+def as_str_any(value: object, encoding: str = "utf-8") -> str:
     """Text for anything: decoded bytes, else what ``str`` makes of it."""
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 

@@ -69,7 +69,7 @@ def listed(values: Any, what: str) -> list[Any]:
 class Sort:
     """How structures of some classes come apart and are made again."""
 
-    def keys(self, structure: Any) -> tuple[Any, ...]:
+    def keys(self, structure: object) -> tuple[Any, ...]:
         """Names for the parts, if they have some; in the order of the parts."""
         return ()
 
@@ -77,15 +77,15 @@ class Sort:
         """The parts."""
         return structure  # type: ignore[no-any-return]
 
-    def extra(self, structure: Any) -> Any:
+    def extra(self, structure: object) -> Any:
         """What else is needed to make it again."""
         return None
 
-    def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
+    def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: object) -> Any:
         """A structure of these parts."""
         return kind(parts)
 
-    def fixed(self, extra: Any) -> Any:
+    def fixed(self, extra: object) -> Any:
         """What of `extra` tells one form from another."""
         return None
 
@@ -93,20 +93,20 @@ class Sort:
 class _Listed(Sort):
     """What can only be made again as a list."""
 
-    def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
+    def make(self, kind: object, parts: list[Any], keys: tuple[Any, ...], extra: object) -> list[Any]:
         return parts
 
 
 class _Named(Sort):
     """A tuple or an object with fields."""
 
-    def keys(self, structure: Any) -> tuple[Any, ...]:
+    def keys(self, structure: object) -> tuple[Any, ...]:
         return _fields(type(structure))
 
-    def parts(self, structure: Any, keys: tuple[Any, ...]) -> Iterable[Any]:
+    def parts(self, structure: object, keys: tuple[Any, ...]) -> Iterable[Any]:
         return structure if isinstance(structure, tuple) else [getattr(structure, name) for name in keys]
 
-    def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
+    def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: object) -> Any:
         return kind(*parts)
 
 
@@ -129,7 +129,7 @@ class _Mapping(Sort):
     def parts(self, structure: Any, keys: tuple[Any, ...]) -> Iterable[Any]:
         return [structure[key] for key in keys]
 
-    def extra(self, structure: Any) -> Any:
+    def extra(self, structure: Any) -> tuple[tuple[Any, ...], Any | None]:
         return tuple(structure), getattr(structure, "default_factory", None)
 
     def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
@@ -156,7 +156,7 @@ class _Custom(Sort):
     def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
         return kind.__tf_unflatten__(extra, tuple(parts))
 
-    def fixed(self, extra: Any) -> Any:
+    def fixed(self, extra: object) -> Any:
         return key_of(extra)  # lists in it are no keys
 
 
@@ -166,10 +166,10 @@ class _Composite(Sort):
     def parts(self, structure: Any, keys: tuple[Any, ...]) -> Iterable[Any]:
         return [structure._carried()]
 
-    def extra(self, structure: Any) -> Any:
+    def extra(self, structure: object) -> Any:
         return structure
 
-    def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
+    def make(self, kind: object, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
         return extra._with(*parts)
 
 
@@ -182,13 +182,13 @@ class _Components(Sort):
     def parts(self, structure: Any, keys: tuple[Any, ...]) -> Iterable[Any]:
         return structure.__components__()  # type: ignore[no-any-return]
 
-    def extra(self, structure: Any) -> Any:
+    def extra(self, structure: object) -> Any:
         return getattr(structure, "_type_spec", None)
 
     def make(self, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
         return kind(*parts) if extra is None else extra._from_components(*parts)
 
-    def fixed(self, extra: Any) -> Any:
+    def fixed(self, extra: object) -> Any:
         return extra
 
 
@@ -207,7 +207,7 @@ def sort_of(kind: type) -> Sort | None:
         return _known.setdefault(kind, _find_sort(kind))
 
 
-def is_composite(value: Any) -> bool:
+def is_composite(value: object) -> bool:
     """Whether something is a leaf that holds a tensor: `take_apart` goes into it if it is told to."""
     return hasattr(type(value), "_carried") and hasattr(type(value), "_with")
 
@@ -269,7 +269,7 @@ class Form:
         """Whether it is the form of a mapping."""
         return self.sort is _MAPPING
 
-    def matches(self, other: Any) -> bool:
+    def matches(self, other: object) -> bool:
         """Whether another form is the same but for the classes of mappings, which are all alike."""
         if self.is_mapping and isinstance(other, Form) and other.is_mapping:
             pairs = zip(self.items, other.items, strict=True)
@@ -358,7 +358,7 @@ def common_form(form: Any, other: Any) -> Any:
     return Form(form.kind, items, form.keys, spec)
 
 
-def specs_in(form: Any) -> list[Any]:
+def specs_in(form: object) -> list[Any]:
     """The specs of the composites in a form."""
     if not isinstance(form, Form):
         return []
@@ -366,7 +366,7 @@ def specs_in(form: Any) -> list[Any]:
     return own + [spec for item in form.items for spec in specs_in(item)]
 
 
-def _made(sort: Sort, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: Any) -> Any:
+def _made(sort: Sort, kind: Any, parts: list[Any], keys: tuple[Any, ...], extra: object) -> Any:
     if kind is list:
         return parts
     if kind is tuple:
@@ -385,7 +385,7 @@ Whole = Callable[[Any], bool]
 
 
 def take_apart(
-    structure: Any,
+    structure: object,
     keep: Keep | None = None,
     whole: Whole | None = None,
     *,
@@ -406,7 +406,7 @@ def take_apart(
     return taker.take(structure, 0), taker.leaves
 
 
-def _keep_none(value: Any) -> Any:
+def _keep_none(value: object) -> Leaf | None:
     return None if value is None else LEAF
 
 
@@ -422,7 +422,7 @@ class _Taker:
         self.composites = composites
         self.factories = factories
 
-    def take(self, structure: Any, depth: int) -> Any:
+    def take(self, structure: object, depth: int) -> Any:
         """The form of a part; what stands in it goes to the leaves."""
         kind = type(structure)
         sort = sort_of(kind)
@@ -443,13 +443,13 @@ class _Taker:
         return Form(extra.value_type if extra is not None and sort is _COMPONENTS else kind, items, keys, extra)
 
 
-def form_of(structure: Any) -> Any:
+def form_of(structure: object) -> Any:
     """The form of a structure without any of its leaves, None included."""
     return take_apart(structure, lambda leaf: LEAF)[0]
 
 
 def put_together(
-    form: Any, leaves: Iterable[Any], give: Callable[[Any], Any] | None = None, specs: bool = False
+    form: object, leaves: Iterable[Any], give: Callable[[Any], Any] | None = None, specs: bool = False
 ) -> Any:
     """A structure of that form, with these leaves.
 
@@ -462,7 +462,7 @@ def put_together(
     return _put(form, iter(leaves), give, specs)
 
 
-def _put(form: Any, leaves: Iterator[Any], give: Callable[[Any], Any] | None, specs: bool) -> Any:
+def _put(form: object, leaves: Iterator[Any], give: Callable[[Any], Any] | None, specs: bool) -> Any:
     if form is LEAF:
         return next(leaves)
     if not isinstance(form, Form):
@@ -477,18 +477,18 @@ def _put(form: Any, leaves: Iterator[Any], give: Callable[[Any], Any] | None, sp
 # Structures without their form.
 
 
-def is_structure(value: Any) -> bool:
+def is_structure(value: object) -> bool:
     """Whether something is a structure and no leaf."""
     return sort_of(type(value)) is not None
 
 
-def parts_of(structure: Any) -> list[Any] | None:
+def parts_of(structure: object) -> list[Any] | None:
     """The parts of a structure; None for a leaf."""
     sort = sort_of(type(structure))
     return None if sort is None else list(sort.parts(structure, sort.keys(structure)))
 
 
-def named_parts(structure: Any) -> list[tuple[Any, Any]] | None:
+def named_parts(structure: object) -> list[tuple[Any, Any]] | None:
     """The parts of a structure, each with its key, field or number; None for a leaf."""
     sort = sort_of(type(structure))
     if sort is None:
@@ -511,7 +511,7 @@ def key_of(structure: Any, depth: int = 0) -> Any:
     return (kind, sort.extra(structure), *[key_of(part, below) for part in sort.parts(structure, keys)])
 
 
-def made_like(structure: Any, parts: list[Any]) -> Any:
+def made_like(structure: object, parts: list[Any]) -> Any:
     """A structure of the same kind with other parts, which are in the order of `parts_of`."""
     sort = sort_of(type(structure))
     if sort is None:
@@ -519,14 +519,14 @@ def made_like(structure: Any, parts: list[Any]) -> Any:
     return _made(sort, type(structure), parts, sort.keys(structure), sort.extra(structure))
 
 
-def flatten(structure: Any) -> list[Any]:
+def flatten(structure: object) -> list[Any]:
     """The leaves of a structure, in order."""
     leaves: list[Any] = []
     _flatten(structure, leaves, 0)
     return leaves
 
 
-def _flatten(structure: Any, leaves: list[Any], depth: int) -> None:
+def _flatten(structure: object, leaves: list[Any], depth: int) -> None:
     sort = sort_of(type(structure))
     if sort is None:
         leaves.append(structure)
@@ -536,11 +536,11 @@ def _flatten(structure: Any, leaves: list[Any], depth: int) -> None:
         _flatten(part, leaves, below)
 
 
-def pack_like(structure: Any, leaves: Iterable[Any]) -> Any:
+def pack_like(structure: object, leaves: Iterable[Any]) -> Any:
     """A structure of the same form, with other leaves."""
     return _packed(structure, iter(leaves))
 
 
-def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
+def _packed(structure: object, leaves: Iterator[Any]) -> Any:
     parts = parts_of(structure)
     return next(leaves) if parts is None else made_like(structure, [_packed(part, leaves) for part in parts])

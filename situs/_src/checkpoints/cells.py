@@ -33,23 +33,23 @@ from situs._src.variables.partitioned import PartitionedVariable
 from situs._src.variables.symbolic import RefVariable
 
 
-def is_variable(value: Any) -> bool:
+def is_variable(value: object) -> bool:
     """Whether this is a variable, of a graph or not."""
     return isinstance(value, (Variable, RefVariable))
 
 
-def variable_of(value: Any) -> Any:
+def variable_of(value: object) -> Any:
     """The variable that something stands for, as a variable of Keras does; everything else as it is."""
     found = value if is_variable(value) else variable_behind(value)
     return found if is_variable(found) else value
 
 
-def is_saveable(value: Any) -> bool:
+def is_saveable(value: object) -> bool:
     """Whether a ``Saver`` takes this: a variable, whole or in parts, or a state of a session."""
     return is_variable(value) or isinstance(value, (SessionState, Parts, PartitionedVariable))
 
 
-def has_value(value: Any) -> bool:
+def has_value(value: object) -> bool:
     """Whether a checkpoint has a value of its own for this: a variable, or an object with a state."""
     return is_variable(value) or isinstance(value, Resumable)
 

@@ -22,7 +22,8 @@ from situs._src.base.devices.scope import ROOT, build_into, device, here
 from situs._src.base.errors import ArgumentError, NotFoundError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR
-from situs._src.base.tensor import is_tensor
+from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import PathLike, SessionLike
 from situs._src.checkpoints.cells import holds_value, is_variable, needs_session, plain_session, put, saved
 from situs._src.checkpoints.layout import prefix_path
 from situs._src.checkpoints.objects import GRAPH_KEY, children, may_hold_variables, pruned, read_graph, to_text, walk
@@ -111,7 +112,7 @@ class Checkpoint(Trackable):
 
     # Saving.
 
-    def save(self, file_prefix: Any, options: CheckpointOptions | None = None) -> str:
+    def save(self, file_prefix: PathLike, options: CheckpointOptions | None = None) -> str:
         """Saves everything under a name with a number, and makes it the latest checkpoint of its folder.
 
         Args:
@@ -126,7 +127,7 @@ class Checkpoint(Trackable):
         """
         return self._save(file_prefix, None, options)
 
-    def _save(self, file_prefix: Any, session: Any, options: CheckpointOptions | None) -> str:
+    def _save(self, file_prefix: PathLike, session: Any, options: CheckpointOptions | None) -> str:
         if _in_function():
             raise NotInFunctionError(
                 "Calling tf.train.Checkpoint.save() from a function is not supported, as it changes what Python knows "
@@ -182,7 +183,7 @@ class Checkpoint(Trackable):
         self._now_or_beside(write_and_note, options)
         return path
 
-    def write(self, file_prefix: Any, options: CheckpointOptions | None = None) -> Any:
+    def write(self, file_prefix: PathLike, options: CheckpointOptions | None = None) -> Tensor | str:
         """Saves everything under a name as it is, and tells nobody.
 
         In a ``tf.function`` this is an operation: each run writes the values that the variables have then.
@@ -196,14 +197,14 @@ class Checkpoint(Trackable):
         """
         return self._write(file_prefix, None, options)
 
-    def _write(self, file_prefix: Any, session: Any, options: CheckpointOptions | None) -> Any:
+    def _write(self, file_prefix: PathLike, session: Any, options: CheckpointOptions | None) -> Tensor | str:
         asked = as_options(options)
         if _in_function():
             prefix = file_prefix if is_tensor(file_prefix) else as_text(file_prefix)
             return _write_op(prefix, write=lambda path: self._written(path, session, asked))
         return self._written(as_text(file_prefix), session, asked, makes_folder=True)
 
-    def _written(self, path: str, session: Any, options: CheckpointOptions, makes_folder: bool = False) -> str:
+    def _written(self, path: str, session: SessionLike, options: CheckpointOptions, makes_folder: bool = False) -> str:
         self.sync()
         finish = self._taken(path, session, makes_folder)
 
@@ -220,7 +221,7 @@ class Checkpoint(Trackable):
         else:
             work()
 
-    def _taken(self, path: str, session: Any, makes_folder: bool = True) -> Callable[[], None]:
+    def _taken(self, path: str, session: SessionLike, makes_folder: bool = True) -> Callable[[], None]:
         """Takes the values that there are now, and returns what writes them."""
         prefix = prefix_path(path)
         graph = pruned(walk(self))
@@ -242,7 +243,7 @@ class Checkpoint(Trackable):
 
     # Restoring.
 
-    def restore(self, save_path: Any, options: CheckpointOptions | None = None) -> LoadStatus:
+    def restore(self, save_path: PathLike, options: CheckpointOptions | None = None) -> LoadStatus:
         """Gives the variables the values that they were saved with, and goes on counting from there.
 
         Args:
@@ -287,7 +288,7 @@ class CheckpointV1(Checkpoint):
     _make_variable = RefVariable
 
     def save(  # type: ignore[override]
-        self, file_prefix: Any, session: Any = None, options: CheckpointOptions | None = None
+        self, file_prefix: PathLike, session: SessionLike | None = None, options: CheckpointOptions | None = None
     ) -> str:
         """Saves everything under a name with a number, and makes it the latest checkpoint of its folder.
 
@@ -302,8 +303,8 @@ class CheckpointV1(Checkpoint):
         return self._save(file_prefix, session, options)
 
     def write(  # type: ignore[override]
-        self, file_prefix: Any, session: Any = None, options: CheckpointOptions | None = None
-    ) -> Any:
+        self, file_prefix: PathLike, session: Any = None, options: CheckpointOptions | None = None
+    ) -> Tensor | str:
         """Saves everything under a name as it is, and tells nobody.
 
         Args:

@@ -15,6 +15,7 @@ from typing import Any
 
 from situs._src.base.errors import InvalidArgumentError, NotFoundError, OpError
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.checkpoints.layout import index_path, prefix_path, shards_on_disk
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.state import get_checkpoint_state
@@ -27,7 +28,7 @@ _TRIED = 100  # older checkpoints that are looked at if the latest is not comple
 
 
 @export("train.latest_checkpoint")
-def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
+def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:
     """The prefix of the latest checkpoint of a folder that is complete; None if there is none.
 
     Args:
@@ -48,7 +49,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 
 
 @export(v1="train.checkpoint_exists")
-def checkpoint_exists(checkpoint_prefix: Any) -> bool:
+def checkpoint_exists(checkpoint_prefix: PathLike) -> bool:
     """Whether there is a checkpoint with this prefix."""
     try:
         return os.path.lexists(index_path(prefix_path(checkpoint_prefix)))
@@ -72,7 +73,7 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[Any]) -> list[float]:
 
 
 @export("train.load_checkpoint")
-def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
     """A reader of the latest checkpoint in a folder, or of the one with this prefix.
 
     Raises:
@@ -91,13 +92,13 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 
 @export("train.list_variables")
-def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
     """The names and shapes of all variables of a checkpoint, sorted by name."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 @export("train.load_variable")
-def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+def load_variable(ckpt_dir_or_file: PathLike, name: str) -> Any:
     """The value of one variable of a checkpoint as NumPy has it; ``"w:0"`` stands for ``"w"``."""
     with load_checkpoint(ckpt_dir_or_file) as reader:
         return reader.get_tensor(name.removesuffix(":0") if isinstance(name, str) else name)
@@ -108,7 +109,7 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
 
 @export(v1="train.remove_checkpoint")
 def remove_checkpoint(
-    checkpoint_prefix: Any, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
+    checkpoint_prefix: PathLike, checkpoint_format_version: object = None, meta_graph_suffix: str = "meta"
 ) -> None:
     """Deletes the files of a checkpoint; nothing if there is none.
 

@@ -141,7 +141,7 @@ def _index(content: dict[str, Any]) -> Index:
     return Index(_member(content, "name", str), shards, entries)
 
 
-def _shard(content: Any) -> Shard:
+def _shard(content: object) -> Shard:
     file = _member(content, "file", str)
     if not is_shard_file(file):
         raise _WrongError(f"it calls a shard {shown(file)}, which could lead anywhere")
@@ -192,14 +192,14 @@ def _shape(sizes: list[Any]) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _member(content: Any, key: str, kind: type) -> Any:
+def _member(content: object, key: str, kind: type) -> Any:
     found = content.get(key) if isinstance(content, dict) else None
     if type(found) is not kind:
         raise _WrongError(f"{key!r} is {shown(found)}")
     return found
 
 
-def _count(content: Any, key: str) -> int:
+def _count(content: object, key: str) -> int:
     found = _member(content, key, int)
     if not 0 <= found < 2**63:
         raise _WrongError(f"{key!r} is {found}")

@@ -21,6 +21,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.proto.meta_graph import CheckpointState
+from situs._src.base.typing import SessionLike
 from situs._src.checkpoints.cells import is_variable
 from situs._src.checkpoints.checkpoint import Checkpoint
 from situs._src.checkpoints.finding import checkpoint_exists, latest_checkpoint, remove_checkpoint
@@ -136,7 +137,7 @@ class CheckpointManager:
         checkpoint_number: Any = None,
         check_interval: bool = True,
         options: CheckpointOptions | None = None,
-        session: Any = None,
+        session: SessionLike | None = None,
     ) -> str | None:
         """Saves the checkpoint under the next number, then deletes those that are too many.
 

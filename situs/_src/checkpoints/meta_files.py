@@ -14,6 +14,7 @@ from situs._src.base.errors import NotFoundError
 from situs._src.base.export import export
 from situs._src.base.proto.formats import read_any
 from situs._src.base.proto.meta_graph import MetaGraphDef
+from situs._src.base.typing import PathLike
 from situs._src.checkpoints.cells import full_name
 from situs._src.checkpoints.layout import prefix_path
 from situs._src.checkpoints.meta_graph import add_meta_graph
@@ -56,7 +57,7 @@ def import_meta_graph(
     return Saver({full_name(variable).removeprefix(scope): variable for variable in in_parts(variables)}, **kwargs)
 
 
-def read_meta_graph_file(filename: Any) -> MetaGraphDef:
+def read_meta_graph_file(filename: PathLike) -> MetaGraphDef:
     """The message in a file: bytes, text, or the JSON that Situs 0.1 wrote.
 
     Raises:

@@ -19,6 +19,7 @@ from situs._src.base.export import export
 from situs._src.base.proto.formats import read_any, to_text
 from situs._src.base.proto.graph import GraphDef
 from situs._src.base.proto.meta_graph import CollectionDef, MetaGraphDef, SaverDef, VariableDef
+from situs._src.base.typing import PathLike
 from situs._src.checkpoints.layout import prefix_path
 from situs._src.checkpoints.saveable import SessionState, states_of
 from situs._src.files.drafts import write_whole
@@ -36,7 +37,7 @@ _logger = logging.getLogger("situs")
 
 @export(v1="train.export_meta_graph")
 def export_meta_graph(
-    filename: Any = None,
+    filename: PathLike | None = None,
     meta_info_def: MetaGraphDef.MetaInfoDef | None = None,
     graph_def: GraphDef | None = None,
     saver_def: SaverDef | None = None,

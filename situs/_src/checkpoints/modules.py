@@ -155,7 +155,7 @@ def _walk(
         yield from _walk(value, recursive, predicate, order, key, seen)
 
 
-def _leaves(name: Any, value: Any, depth: int = 0) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def _leaves(name: Any, value: object, depth: int = 0) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """The values of an attribute with the ways to them: one, unless it is a list, tuple or dictionary."""
     parts = named_parts(value)
     if parts is None:

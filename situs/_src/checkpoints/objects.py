@@ -48,19 +48,19 @@ _NO_OBJECTS = _PLAIN + _CODE + _OURS
 # What leads where.
 
 
-def may_hold_variables(value: Any) -> bool:
+def may_hold_variables(value: object) -> bool:
     """Whether a value is a variable, or an object, list or dictionary that could lead to one."""
     if has_value(value) or isinstance(value, (list, tuple, Mapping)) or hasattr(type(value), "_checkpoint_children"):
         return True
     return not isinstance(value, _NO_OBJECTS) and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__"))
 
 
-def children(value: Any) -> dict[str, Any]:
+def children(value: object) -> dict[str, Any]:
     """What an object leads to directly, by name; only what may hold variables."""
     return {name: child for name, child in _leading_on(value) if isinstance(name, str)}
 
 
-def _leading_on(value: Any) -> Iterator[tuple[Any, Any]]:
+def _leading_on(value: object) -> Iterator[tuple[Any, Any]]:
     """The children of an object that may hold variables; the keys of a dictionary may be anything."""
     if has_value(value):
         return
@@ -83,7 +83,7 @@ def _all_children(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _attributes(value).items()
 
 
-def _is_data(value: Any) -> bool:
+def _is_data(value: object) -> bool:
     """Whether a list or dictionary has nothing but numbers and strings in it, a million of them perhaps."""
     if not isinstance(value, (list, tuple, Mapping)) or not value:
         return False
@@ -91,7 +91,7 @@ def _is_data(value: Any) -> bool:
     return all(issubclass(kind, _PLAIN) for kind in kinds)
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def _attributes(value: object) -> dict[str, Any]:
     names = [name for cls in type(value).__mro__ for name in _slots(cls)]
     return {name: getattr(value, name) for name in names if hasattr(value, name)} | dict(getattr(value, "__dict__", {}))
 
@@ -141,7 +141,7 @@ class ObjectGraph:
         return found
 
 
-def walk(root: Any) -> ObjectGraph:
+def walk(root: object) -> ObjectGraph:
     """The graph of all objects that `root` leads to and that may lead to variables."""
     if has_value(root):
         return ObjectGraph([Node(key=VALUE[1:], full_name=full_name(root))], [root])
@@ -162,7 +162,7 @@ def walk(root: Any) -> ObjectGraph:
     return graph
 
 
-def _node_of(value: Any, path: str) -> Node:
+def _node_of(value: object, path: str) -> Node:
     if not has_value(value):
         return Node()
     return Node(key=path + (STATE if isinstance(value, Resumable) else VALUE), full_name=full_name(value))

@@ -91,13 +91,13 @@ class CallbackError(InvalidArgumentError, AssertionError):
     """A callback of checkpoints takes too many arguments; TensorFlow's programs know it as an ``AssertionError``."""
 
 
-def _parameters(callback: Any) -> int:
+def _parameters(callback: Callable[..., Any]) -> int:
     if not callable(callback):
         raise DTypeError(f"experimental_write_callbacks are functions, got {shown(callback)}.")
     return len(inspect.signature(callback).parameters)
 
 
-def as_options(options: Any) -> CheckpointOptions:
+def as_options(options: object) -> CheckpointOptions:
     """The options that a program gave; those that nobody asked for, if it gave none.
 
     Raises:

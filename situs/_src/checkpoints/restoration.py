@@ -30,12 +30,12 @@ _logger = logging.getLogger("situs")
 _waiting: dict[int, tuple[Callable[[], Any], dict[Restoration, int]]] = {}  # by object: what to put into its children
 
 
-def is_waiting(parent: Any) -> bool:
+def is_waiting(parent: object) -> bool:
     """Whether a restoration has values for children that an object did not have."""
     return id(parent) in _waiting
 
 
-def arrived(parent: Any, name: str, child: Any) -> None:
+def arrived(parent: object, name: str, child: object) -> None:
     """Tells that an object has got a child; restorations that were waiting for it go on."""
     found, child = _waiting.get(id(parent)), variable_of(child)
     if found is None or found[0]() is not parent or not may_hold_variables(child):
@@ -78,11 +78,11 @@ class Restoration:
         if root is not None:
             self.bind(root, 0)
 
-    def watch(self, value: Any) -> None:
+    def watch(self, value: object) -> None:
         """Restores what becomes a child of another object as if it had become a child of the root."""
         _wait(value, self, 0)
 
-    def bind(self, value: Any, number: int) -> None:
+    def bind(self, value: object, number: int) -> None:
         """Restores an object, and what it leads to, from a node: nothing, if something does not fit."""
         found: list[tuple[Any, str]] = []
         queue, seen = [(value, number)], set()
@@ -99,7 +99,7 @@ class Restoration:
             _check(variable, key, self._reader)
         self._restore(found)
 
-    def _bind_one(self, value: Any, number: int, found: list[tuple[Any, str]]) -> bool:
+    def _bind_one(self, value: object, number: int, found: list[tuple[Any, str]]) -> bool:
         """Binds a node to an object, and lists it if it is a variable; whether to go on with its children."""
         key = self.nodes[number].key
         if (key is not None) != has_value(value) or _wants_state(key) != isinstance(value, Resumable):
@@ -202,7 +202,7 @@ def _check_state(value: Resumable, key: str, reader: CheckpointReader) -> None:
     value._check_state(reader.read(key)[()])
 
 
-def _wait(value: Any, restoration: Restoration, number: int) -> None:
+def _wait(value: object, restoration: Restoration, number: int) -> None:
     """Notes that an object lacks children that a restoration has values for."""
     try:
         found = _waiting.get(id(value))
@@ -215,7 +215,7 @@ def _wait(value: Any, restoration: Restoration, number: int) -> None:
     found[1][restoration] = number
 
 
-def _weakly(value: Any) -> Callable[[], Any]:
+def _weakly(value: object) -> Callable[[], Any]:
     try:
         return weakref.ref(value)
     except TypeError:

@@ -34,6 +34,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.proto.meta_graph import SaverDef
 from situs._src.base.shapes import TensorShape, brackets
+from situs._src.base.typing import IntLike, PathLike, SessionLike
 from situs._src.checkpoints.cells import (
     check_dtype,
     full_name,
@@ -98,7 +99,7 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Any = None,
+        var_list: Sequence[Any] | Mapping[str, Any] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
@@ -153,9 +154,9 @@ class Saver:
 
     def save(
         self,
-        sess: Any,
-        save_path: Any,
-        global_step: Any = None,
+        sess: SessionLike,
+        save_path: PathLike,
+        global_step: IntLike | None = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True,
@@ -195,7 +196,7 @@ class Saver:
             self._note(path, prefix, state_file, meta_graph_suffix)
         return path
 
-    def _with_step(self, path: str, step: Any, session: BaseSession | None, given: Any) -> str:
+    def _with_step(self, path: str, step: Any, session: BaseSession | None, given: object) -> str:
         if not path:
             raise ArgumentError("no path specified")
         if step is None:
@@ -236,7 +237,7 @@ class Saver:
 
     # Restoring.
 
-    def restore(self, sess: Any, save_path: Any) -> None:
+    def restore(self, sess: SessionLike, save_path: PathLike) -> None:
         """Gives the variables the values that they were saved with; they need not have been initialized.
 
         Args:
@@ -266,7 +267,7 @@ class Saver:
     def _put_all(
         self, variables: list[Any], session: BaseSession | None, reader: CheckpointReader, keys: list[str]
     ) -> None:
-        def use(number: int, value: Any) -> None:
+        def use(number: int, value: object) -> None:
             variable = variables[number]
             fits = not self._reshape or isinstance(variable, SessionState)
             put(variable, session, value if fits else reshaped(variable, value))
@@ -337,7 +338,7 @@ class Saver:
 
     def export_meta_graph(
         self,
-        filename: Any = None,
+        filename: PathLike | None = None,
         collection_list: Sequence[str] | None = None,
         as_text: bool = False,
         export_scope: str | None = None,
@@ -390,7 +391,7 @@ def _named(var_list: Mapping[Any, Any]) -> dict[str, Any]:
     return {name: _whole(name, variable) for name, variable in var_list.items()}
 
 
-def _are_parts(value: Any) -> bool:
+def _are_parts(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(getattr(part, "_save_slice_info", None) for part in value)
 
 
@@ -400,7 +401,7 @@ def _whole(name: str, variable: Any) -> Any:
     return Parts(name, found.parts) if isinstance(found, Parts) else found
 
 
-def _unnamed(var_list: Any) -> dict[str, Any]:
+def _unnamed(var_list: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(var_list, (str, bytes)) or is_saveable(var_list) or not isinstance(var_list, Iterable):
         raise DTypeError(f"var_list is a list or a dictionary of variables, got {shown(var_list)}.")
     found: dict[str, Any] = {}
@@ -426,7 +427,7 @@ def _keys(reader: CheckpointReader, variables: Mapping[str, Any]) -> dict[str, s
 # Paths.
 
 
-def as_step(step: Any, session: Any) -> int:
+def as_step(step: IntLike, session: Any) -> int:
     """The number of a step: an integer, or the value of a tensor or variable; those of a graph are run in a session.
 
     Raises:

@@ -20,6 +20,7 @@ from situs._src.base.errors import ArgumentError, OpError
 from situs._src.base.export import export
 from situs._src.base.proto.formats import parse, to_text
 from situs._src.base.proto.meta_graph import CheckpointState
+from situs._src.base.typing import PathLike
 from situs._src.checkpoints.opening import read_plain
 from situs._src.files.drafts import write_whole
 from situs._src.files.paths import as_text, as_texts, translated, without_scheme
@@ -30,7 +31,7 @@ FILE = "checkpoint"
 
 
 @export("train.get_checkpoint_state")
-def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> CheckpointState | None:
+def get_checkpoint_state(checkpoint_dir: PathLike, latest_filename: str | None = None) -> CheckpointState | None:
     """What the file ``checkpoint`` of a folder says, with paths that begin with the folder.
 
     Args:
@@ -64,8 +65,8 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
 
 @export(v1="train.update_checkpoint_state")
 def update_checkpoint_state(
-    save_dir: Any,
-    model_checkpoint_path: Any,
+    save_dir: PathLike,
+    model_checkpoint_path: PathLike,
     all_model_checkpoint_paths: Sequence[Any] | None = None,
     latest_filename: str | None = None,
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
@@ -97,8 +98,8 @@ def update_checkpoint_state(
 
 @export(v1="train.generate_checkpoint_state_proto")
 def generate_checkpoint_state_proto(
-    save_dir: Any,
-    model_checkpoint_path: Any,
+    save_dir: PathLike,
+    model_checkpoint_path: PathLike,
     all_model_checkpoint_paths: Sequence[Any] | None = None,
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
@@ -119,8 +120,8 @@ def generate_checkpoint_state_proto(
 
 
 def _state(
-    save_dir: Any,
-    model_checkpoint_path: Any,
+    save_dir: PathLike,
+    model_checkpoint_path: PathLike,
     all_model_checkpoint_paths: Sequence[Any] | None,
     all_model_checkpoint_timestamps: Sequence[float] | None,
     last_preserved_timestamp: float | None,
@@ -146,13 +147,13 @@ def _state(
     )
 
 
-def _as_given(path: Any, folder: str) -> str:
+def _as_given(path: PathLike, folder: str) -> str:
     """A path as it is, if it is given in full; else relative to the folder."""
     text = without_scheme(as_text(path))
     return text if os.path.isabs(text) else _in_folder(path, folder)  # noqa: PTH117
 
 
-def _in_folder(path: Any, folder: str) -> str:
+def _in_folder(path: PathLike, folder: str) -> str:
     """A path as the file in `folder` names it; relative ones are, if the folder is given in full, relative to it."""
     text = without_scheme(as_text(path))
     if not os.path.isabs(text):  # noqa: PTH117
@@ -161,7 +162,7 @@ def _in_folder(path: Any, folder: str) -> str:
     return text if inside.startswith("..") else inside
 
 
-def checked_file_name(latest_filename: Any, save_path: Any) -> str:
+def checked_file_name(latest_filename: Any, save_path: PathLike) -> str:
     """The name of the file, which must be one, and not the checkpoint's own.
 
     Raises:

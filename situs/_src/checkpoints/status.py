@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs._src.base.errors import FailedPreconditionError, shown
+from situs._src.base.typing import SessionLike
 from situs._src.checkpoints.cells import check_dtype, full_name, is_variable, needs_session, plain_session, put
 from situs._src.checkpoints.objects import walk
 from situs._src.checkpoints.reader import CheckpointReader
@@ -43,10 +44,10 @@ class LoadStatus:
         """Says that it is fine if values stay unused: there will be no warning of them."""
         return self
 
-    def run_restore_ops(self, session: Any = None) -> None:
+    def run_restore_ops(self, session: SessionLike | None = None) -> None:
         """Puts values into the variables of a session; eager variables have theirs already."""
 
-    def initialize_or_restore(self, session: Any = None) -> None:
+    def initialize_or_restore(self, session: SessionLike | None = None) -> None:
         """The same, and initializes the variables of the session that the checkpoint has no values for."""
 
 
@@ -107,13 +108,13 @@ class CheckpointLoadStatus(LoadStatus):
         self._restoration.expects_all = False
         return self
 
-    def run_restore_ops(self, session: Any = None) -> None:
+    def run_restore_ops(self, session: SessionLike | None = None) -> None:
         """Puts values into the variables of a session; eager variables have theirs already."""
         self._restoration.advance()
         if self._restoration.graph_variables():
             self._restoration.run(plain_session(session))
 
-    def initialize_or_restore(self, session: Any = None) -> None:
+    def initialize_or_restore(self, session: SessionLike | None = None) -> None:
         """The same, and initializes the variables of the session that the checkpoint has no values for."""
         self._restoration.advance()
         _initialize(self._restoration.unmatched(), session)
@@ -136,7 +137,7 @@ class InitializationOnlyStatus(LoadStatus):
 
     assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
 
-    def run_restore_ops(self, session: Any = None) -> None:
+    def run_restore_ops(self, session: SessionLike | None = None) -> None:
         """Raises: there was no checkpoint.
 
         Raises:
@@ -144,7 +145,7 @@ class InitializationOnlyStatus(LoadStatus):
         """
         self.assert_consumed()
 
-    def initialize_or_restore(self, session: Any = None) -> None:
+    def initialize_or_restore(self, session: SessionLike | None = None) -> None:
         """Initializes the variables of the session."""
         _initialize([variable for _, variable in walk(self._root).variables], session)
 
@@ -194,13 +195,13 @@ class NameBasedSaverStatus(LoadStatus):
 
     assert_nontrivial_match = assert_existing_objects_matched
 
-    def run_restore_ops(self, session: Any = None) -> None:
+    def run_restore_ops(self, session: SessionLike | None = None) -> None:
         """Puts values into the variables of a session; eager variables have theirs already."""
         variables = [v for v in self._variables() if needs_session([v])]
         if variables:
             self._restore(variables, plain_session(session))
 
-    def initialize_or_restore(self, session: Any = None) -> None:
+    def initialize_or_restore(self, session: SessionLike | None = None) -> None:
         """The same, and initializes the variables of the session that the checkpoint has no values for."""
         _initialize(self._variables(), session)
         self.run_restore_ops(session)

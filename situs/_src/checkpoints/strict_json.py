@@ -30,21 +30,17 @@ def loads(content: bytes) -> Any:
     Raises:
         NotStrictError: it is not JSON, or JSON of the wrong kind.
     """
-    _check_depth(content)
+    depth = 0
+    for mark in _BRACKETS.findall(_STRINGS.sub(b"", content)):
+        depth += 1 if mark in b"[{" else -1
+        if depth > DEEPEST:
+            raise NotStrictError("it is nested too deep")
     try:
         return json.loads(content.decode(), object_pairs_hook=_without_twins, parse_constant=_no_constant)
     except NotStrictError:
         raise
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number of thousands of digits
         raise NotStrictError(f"it is not JSON ({shown(str(error))})") from None
-
-
-def _check_depth(content: bytes) -> None:
-    depth = 0
-    for mark in _BRACKETS.findall(_STRINGS.sub(b"", content)):
-        depth += 1 if mark in b"[{" else -1
-        if depth > DEEPEST:
-            raise NotStrictError("it is nested too deep")
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

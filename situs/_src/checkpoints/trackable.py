@@ -10,8 +10,6 @@ variables restored that it makes later.
 
 from __future__ import annotations
 
-from typing import Any
-
 from situs._src.checkpoints.restoration import arrived, is_waiting
 
 
@@ -22,7 +20,7 @@ class Trackable:
     every attribute that is a variable or leads to some.
     """
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
         if is_waiting(self):
             arrived(self, name, value)

@@ -35,7 +35,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 class Trackable:
     """An object with children that are saved: those that it was told to track."""
 
-    def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
+    def _track_trackable(self, trackable: object, name: str, overwrite: bool = False) -> Any:
         """Makes an object a child, which is saved, and restored if a checkpoint has it already.
 
         Args:
@@ -71,7 +71,7 @@ class Trackable:
         """The child of a name; None if there is none."""
         return (self._trackable_children() if cached_dependencies is None else cached_dependencies).get(name)
 
-    def _no_dependency(self, value: Any) -> Any:
+    def _no_dependency(self, value: object) -> Any:
         """A value to be set as an attribute and not to be tracked."""
         return value
 
@@ -86,7 +86,7 @@ class NoDependency:
 class AutoTrackable(Trackable):
     """An object whose attributes are tracked: variables, objects that track some, lists and dictionaries of them."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, NoDependency):
             self._untrack(name)
             value = value.value
@@ -111,7 +111,7 @@ class AutoTrackable(Trackable):
         if children:
             children.pop(name, None)
 
-    def _no_dependency(self, value: Any) -> Any:
+    def _no_dependency(self, value: object) -> NoDependency:
         """A value to be set as an attribute and not to be tracked."""
         return NoDependency(value)
 
@@ -129,13 +129,13 @@ def is_tracked(value: Any) -> bool:
     return is_variable(value) or isinstance(value, (Trackable, _Tracked, list, tuple, Mapping))
 
 
-def _can_be_tracked(value: Any) -> bool:
+def _can_be_tracked(value: object) -> bool:
     if isinstance(value, defaultdict):
         return False  # as in TensorFlow: Keras has tables by numbers in such
     return is_tracked(value)
 
 
-def _tracked_in(child: Any) -> Any:
+def _tracked_in(child: object) -> Any:
     """What is saved of a list or dictionary, by number or key: nothing but what can be tracked itself."""
     if isinstance(child, Trackable) or not isinstance(child, (list, tuple, Mapping)):
         return child

@@ -9,16 +9,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.checkpoints.finding import latest_checkpoint
 from situs._src.ops.attribute import as_float
 
 
 @export("train.checkpoints_iterator")
 def checkpoints_iterator(
-    checkpoint_dir: Any,
+    checkpoint_dir: PathLike,
     min_interval_secs: float = 0,
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
@@ -45,7 +45,7 @@ def checkpoints_iterator(
 
 
 def wait_for_new_checkpoint(
-    checkpoint_dir: Any,
+    checkpoint_dir: PathLike,
     last_checkpoint: str | None = None,
     seconds_to_sleep: float = 1.0,
     timeout: float | None = None,

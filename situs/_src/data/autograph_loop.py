@@ -29,7 +29,7 @@ class Walk(NamedTuple):
     element: Any
 
 
-def walk(iterated: Any) -> Walk | None:
+def walk(iterated: object) -> Walk | None:
     """How a loop of the graph being built goes through a dataset or an iterator; None for everything else."""
     if here.graph is None or not outermost(here.graph).compares_elements:
         return None

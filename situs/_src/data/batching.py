@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.shapes import TensorShape
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.columns import rows_of, stacked
 from situs._src.data.composites import groups_of, has_composites, joiner, rows_in, spec_of_batches, spec_of_rows
@@ -41,9 +42,9 @@ class Batching(DatasetV2):
 
     def batch(
         self,
-        batch_size: Any,
+        batch_size: IntLike,
         drop_remainder: bool = False,
-        num_parallel_calls: Any = None,
+        num_parallel_calls: IntLike | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Self:
@@ -64,7 +65,7 @@ class Batching(DatasetV2):
         """The rows of the elements, one after the other."""
         return self._of(Unbatch(self._node))
 
-    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Self:
+    def rebatch(self, batch_size: IntLike, drop_remainder: bool = False, name: str | None = None) -> Self:
         """Batches of another size, of the rows of the batches there are."""
         return self.unbatch().batch(batch_size, drop_remainder)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from situs._src.base.errors import DTypeError, InvalidArgumentError, OutOfRangeError
+from situs._src.base.typing import PathLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.cache_file import CacheFile
 from situs._src.data.element import Element
@@ -24,7 +25,7 @@ from situs._src.files.paths import as_text
 class Caching(DatasetV2):
     """Elements kept for later iterations."""
 
-    def cache(self, filename: Any = "", name: str | None = None) -> Self:
+    def cache(self, filename: PathLike = "", name: str | None = None) -> Self:
         """The same elements, made only in the first iteration.
 
         Args:

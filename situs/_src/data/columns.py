@@ -57,7 +57,7 @@ def _stacked(values: Sequence[torch.Tensor]) -> torch.Tensor:
     return _like(np.stack([_array(value) for value in values]), first.dtype)
 
 
-def _array(value: torch.Tensor) -> Any:
+def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
     return value.view(torch.int16).numpy() if value.dtype is torch.bfloat16 else value.numpy()
 
 
@@ -118,7 +118,7 @@ def row(column: Value, number: int) -> Value:
     return column.select(0, number) if isinstance(column, torch.Tensor) else _string_row(column, number)
 
 
-def _string_row(column: Any, number: int) -> Any:
+def _string_row(column: Any, number: int) -> np.ndarray[Any, Any]:
     return np.array(column[number], dtype=object)
 
 

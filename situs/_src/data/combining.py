@@ -18,6 +18,7 @@ from typing import Any, Self
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.tree import LEAF, Form, take_apart
+from situs._src.base.typing import ArrayLike
 from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.element import Element, Spec, joined
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
@@ -77,7 +78,7 @@ class Combining(DatasetV2):
     def sample_from_datasets(
         cls,
         datasets: Any,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         seed: Any = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
@@ -118,7 +119,7 @@ def _as_chances(weights: Any) -> list[float]:
         raise DTypeError(f"The weights of sample_from_datasets() are numbers, got {shown(weights)}.") from None
 
 
-def _check_zipped(form: Any, datasets: Sequence[Any]) -> None:
+def _check_zipped(form: object, datasets: Sequence[Any]) -> None:
     if not datasets:
         raise DTypeError("Must pass at least one dataset to `zip`.")
     if isinstance(form, Form) and form.kind is list:
@@ -166,7 +167,7 @@ class Zip(Node):
         return min((size for size in sizes if size >= 0), default=INFINITE)
 
 
-def _filled(form: Any, specs: Iterator[Spec]) -> Any:
+def _filled(form: object, specs: Iterator[Spec]) -> Any:
     """A form with the forms of elements in the places of its leaves."""
     if form is LEAF:
         return next(specs).form

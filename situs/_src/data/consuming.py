@@ -35,12 +35,13 @@ from situs._src.ir.registry.op import Op
 from situs._src.ops.constant import constant
 from situs._src.ops.define import CPU, op
 from situs._src.runtime.eager.bridge import Value, host
+from situs._src.runtime.run.state import Run
 
 
 class Consuming(DatasetV2):
     """What becomes of a whole dataset."""
 
-    def reduce(self, initial_state: Any, reduce_func: Any, name: str | None = None) -> Any:
+    def reduce(self, initial_state: object, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """Goes through the elements with a state: ``state = reduce_func(state, element)`` for each.
 
         Args:
@@ -166,12 +167,12 @@ def added(graph: Graph, op_def: Op, node: Node, results: Sequence[Any], name: st
 
 @_reduce.kernel(CPU)
 @_single.kernel(CPU)
-def _consume_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> list[Value]:
+def _consume_kernel(other_arguments: list[Value], *, dataset: Node, run: Run) -> list[Value]:
     element = Cursor(dataset, binding_for(dataset, other_arguments, run)).pull(run)
     assert element is not None
     return brought(element, dataset.where or host(), host())
 
 
 @_cardinality.kernel(CPU)
-def _cardinality_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> list[Value]:
+def _cardinality_kernel(other_arguments: list[Value], *, dataset: Node, run: Run) -> list[Value]:
     return [torch.tensor(dataset.cardinality(binding_for(dataset, other_arguments, run)), dtype=torch.int64)]

@@ -21,6 +21,7 @@ from situs._src.data.element import Element
 from situs._src.data.node import Binding, Draws, Failure, Memory, Node, symbols_of
 from situs._src.data.options import options_of
 from situs._src.runtime.eager.bridge import Value
+from situs._src.runtime.run.state import Run
 
 _END: Any = object()
 _NOTHING: Any = object()
@@ -49,7 +50,7 @@ class Cursor:
         self._next: Any = _NOTHING  # what was looked at, and not taken
         self._items: Iterator[Any] = node.start(binding).elements()
 
-    def pull(self, run: Any = None) -> Element | None:
+    def pull(self, run: Run | None = None) -> Element | None:
         """The next element; None at the end.
 
         Args:
@@ -79,7 +80,7 @@ class Cursor:
             # its threads when it is dropped.
             del self, item, error
 
-    def has_next(self, run: Any = None) -> bool:
+    def has_next(self, run: Run | None = None) -> bool:
         """Whether there is another element, which stays there."""
         with self._lock:
             if self._next is _NOTHING:
@@ -154,7 +155,7 @@ class _Broken:
         raise CancelledError("The iterator was closed, or interrupted. Make a new one to iterate again.")
 
 
-def binding_for(node: Node, values: Sequence[Value], run: Any) -> Binding:
+def binding_for(node: Node, values: Sequence[Value], run: Run) -> Binding:
     """The binding of a dataset that an operation iterates, with the values of the tensors it depends on."""
     symbols = symbols_of(node)
     return Binding({id(tensor): value for tensor, value in zip(symbols, values, strict=True)}, run.state)

@@ -15,6 +15,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import StateError
 from situs._src.base.export import export
 from situs._src.base.tree import take_apart
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.batching import Batching
 from situs._src.data.caching import Caching
@@ -113,10 +114,10 @@ class TextLineDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
+        filenames: ArrayLike,
+        compression_type: ArrayLike | None = None,
+        buffer_size: IntLike | None = None,
+        num_parallel_reads: IntLike | None = None,
         name: str | None = None,
     ) -> None:
         reader = lines_of(compression_type, buffer_size)
@@ -137,10 +138,10 @@ class TFRecordDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
+        filenames: ArrayLike,
+        compression_type: ArrayLike | None = None,
+        buffer_size: IntLike | None = None,
+        num_parallel_reads: IntLike | None = None,
         name: str | None = None,
     ) -> None:
         self._node = reading(filenames, records_of(compression_type), num_parallel_reads, "TFRecordDataset")
@@ -163,13 +164,13 @@ class FixedLengthRecordDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
+        filenames: ArrayLike,
         record_bytes: Any,
-        header_bytes: Any = None,
-        footer_bytes: Any = None,
-        buffer_size: Any = None,
-        compression_type: Any = None,
-        num_parallel_reads: Any = None,
+        header_bytes: IntLike | None = None,
+        footer_bytes: IntLike | None = None,
+        buffer_size: IntLike | None = None,
+        compression_type: ArrayLike | None = None,
+        num_parallel_reads: IntLike | None = None,
         name: str | None = None,
     ) -> None:
         reader = slices_of(record_bytes, header_bytes, footer_bytes, compression_type)

@@ -25,6 +25,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.base.devices.spec import parse_spec
 from situs._src.base.errors import ArgumentError, UnknownDeviceError
 from situs._src.base.export import export
+from situs._src.base.typing import DeviceLike, IntLike
 from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.element import Element
 from situs._src.data.node import Binding, Node, Stream, Transformation, guarded
@@ -41,7 +42,7 @@ _DEFAULT = 2  # elements: one that is being used, one that is being copied
 
 
 @export("data.experimental.prefetch_to_device")
-def prefetch_to_device(device: Any, buffer_size: Any = None) -> Callable[[Any], Any]:
+def prefetch_to_device(device: DeviceLike, buffer_size: IntLike | None = None) -> Callable[[Any], Any]:
     """A transformation that brings elements to a device ahead of their use; for ``Dataset.apply``.
 
     Args:
@@ -60,7 +61,7 @@ def prefetch_to_device(device: Any, buffer_size: Any = None) -> Callable[[Any], 
 
 
 @export("data.experimental.copy_to_device")
-def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Callable[[Any], Any]:
+def copy_to_device(target_device: DeviceLike, source_device: DeviceLike = "/cpu:0") -> Callable[[Any], Any]:
     """A transformation that brings elements to a device when they are asked for; for ``Dataset.apply``.
 
     Args:
@@ -131,7 +132,7 @@ class Mover:
         self._moves = [dtype is not dt.string for dtype in dtypes]  # strings live on the host
         self._copy = counted(self._copied, target, _NAME)
 
-    def bring(self, element: Element) -> Any:
+    def bring(self, element: Element) -> tuple[Any, ...]:
         """Begins to move an element."""
         with torch.profiler.record_function(_NAME):
             return self._each(element)
@@ -164,7 +165,7 @@ class CardMover(Mover):
         self._card = torch_device(target)
         self._stream = _stream(self._card)
 
-    def bring(self, element: Element) -> Any:
+    def bring(self, element: Element) -> tuple[tuple[Any, ...], Any]:
         """Orders the copies, out of pinned memory."""
         with torch.profiler.record_function(_NAME), torch.cuda.stream(self._stream):
             moved = self._each(element)

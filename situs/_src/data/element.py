@@ -53,7 +53,7 @@ class DatasetSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return self.element_spec, self.shape
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[Spec, TensorShape]:
         return self.spec, self.shape
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ def _with_shape(leaf: Leaf, shape: TensorShape) -> Leaf:
     return DatasetSpec(leaf.spec, shape) if isinstance(leaf, DatasetSpec) else TensorSpec(shape, leaf.dtype)
 
 
-def _packer(form: Any) -> Callable[[Sequence[Any]], Any]:
+def _packer(form: object) -> Callable[[Sequence[Any]], Any]:
     """A function from leaves to their structure, quick for the common forms."""
     if form is LEAF:
         return lambda leaves: leaves[0]
@@ -138,7 +138,7 @@ def is_dataset(spec: Spec) -> bool:
 # From structures of the program's.
 
 
-def take_apart_element(structure: Any) -> tuple[Any, list[Any]]:
+def take_apart_element(structure: object) -> tuple[Any, list[Any]]:
     """The form of an element, and what stands in it; a list counts as one thing.
 
     Raises:
@@ -151,18 +151,18 @@ def take_apart_element(structure: Any) -> tuple[Any, list[Any]]:
     return form, leaves
 
 
-def _is_whole(structure: Any) -> bool:
+def _is_whole(structure: object) -> bool:
     if isinstance(structure, SparseTensorValue):  # a named tuple, which stands for one tensor
         raise UnimplementedError("Datasets have no sparse tensors: a SparseTensorValue cannot be part of an element.")
     return is_tensor_of_items(structure)
 
 
-def is_tensor_of_items(structure: Any) -> bool:
+def is_tensor_of_items(structure: object) -> bool:
     """Whether something with items is one tensor in an element: a list is, a tuple is not."""
     return isinstance(structure, Sequence) and not isinstance(structure, tuple)
 
 
-def spec_of(structure: Any) -> Spec:
+def spec_of(structure: object) -> Spec:
     """The spec for a structure of TensorSpecs, DatasetSpecs and the specs of composites.
 
     Raises:
@@ -181,7 +181,7 @@ def spec_of(structure: Any) -> Spec:
     return Spec(form, [TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, TensorSpec) else leaf for leaf in leaves])
 
 
-def spec_from(types: Any, shapes: Any) -> Spec:
+def spec_from(types: object, shapes: object) -> Spec:
     """The spec for a structure of dtypes, and one of shapes like it; None for shapes that are unknown.
 
     Raises:
@@ -193,7 +193,7 @@ def spec_from(types: Any, shapes: Any) -> Spec:
     return Spec(form, [TensorSpec(TensorShape(shape), as_dtype(dtype)) for dtype, shape in pairs])
 
 
-def matched(form: Any, structure: Any, what: str) -> list[Any]:
+def matched(form: object, structure: object, what: str) -> list[Any]:
     """What stands in a structure at the places of a form's leaves, which may be anything, shapes for instance.
 
     Raises:
@@ -209,7 +209,7 @@ def matched(form: Any, structure: Any, what: str) -> list[Any]:
     return [leaf for inner, item in zip(form.items, items, strict=True) for leaf in matched(inner, item, what)]
 
 
-def joined(specs: Sequence[Spec], form: Any = None) -> Spec:
+def joined(specs: Sequence[Spec], form: object = None) -> Spec:
     """The spec of elements that have one element of each part: a tuple of them, or in another form."""
     inner = Form(tuple, tuple([spec.form for spec in specs])) if form is None else form
     return Spec(inner, [leaf for spec in specs for leaf in spec.leaves])

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from situs._src.base.errors import InvalidArgumentError
+from situs._src.base.typing import IntLike
 from situs._src.data.text import Reader, opened_file, read_up_to
 from situs._src.files.paths import local, translated
 from situs._src.files.record_writer import as_compression
@@ -18,7 +19,7 @@ from situs._src.ops.attribute import as_int
 _CHUNK = 2**20  # bytes read at a time
 
 
-def slices_of(record_bytes: Any, header_bytes: Any, footer_bytes: Any, compression: Any) -> Reader:
+def slices_of(record_bytes: IntLike, header_bytes: Any, footer_bytes: Any, compression: Any) -> Reader:
     """What reads the records of a file.
 
     Raises:

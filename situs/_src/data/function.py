@@ -146,7 +146,7 @@ class ElementFunction:
                 traced = trace(flat, Kind(form, kinds), names, here.graph)
         return traced
 
-    def _results(self, made: Any) -> list[Any]:
+    def _results(self, made: object) -> list[Any]:
         """What a function returned, flat: its tensors, and those that its datasets depend on. Notes the spec."""
         made = tuple(made) if type(made) is list else made
         if made is None:
@@ -252,7 +252,12 @@ def _captured_value(tensor: SymbolicTensor, binding: Binding) -> Any:
         return cell
     if binding.state is None:
         raise InvalidArgumentError(f"The dataset uses the variable {variable.name!r}, and is iterated in no session.")
-    return binding.state.cell(variable.attrs["shared_name"], _not_there(variable.name))
+    name = variable.name
+
+    def refuse() -> Cell:
+        raise InvalidArgumentError(f"The dataset uses the variable {name!r}, which has not been initialized.")
+
+    return binding.state.cell(variable.attrs["shared_name"], refuse)
 
 
 def _root(tensor: SymbolicTensor) -> SymbolicTensor:
@@ -263,13 +268,6 @@ def _root(tensor: SymbolicTensor) -> SymbolicTensor:
             break
         tensor = outside[0]
     return tensor
-
-
-def _not_there(name: str) -> Callable[[], Cell]:
-    def refuse() -> Cell:
-        raise InvalidArgumentError(f"The dataset uses the variable {name!r}, which has not been initialized.")
-
-    return refuse
 
 
 class _Borrowed(State):
@@ -321,7 +319,7 @@ _variant.shape(lambda other_arguments, *, dataset: SCALAR)
 
 
 @_variant.kernel(CPU)
-def _variant_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> Bound:
+def _variant_kernel(other_arguments: list[Value], *, dataset: Node, run: Run) -> Bound:
     values = {id(tensor): value for tensor, value in zip(symbols_of(dataset), other_arguments, strict=True)}
     if isinstance(run, ElementRun):
         return Bound(dataset, run.binding.within(values))

@@ -25,7 +25,7 @@ from situs._src.base.errors import (
     UnknownError,
     shown,
 )
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, read
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element, Spec, matched, spec_from, spec_of
 from situs._src.data.node import Binding, Failure, Node, Stream
@@ -41,9 +41,9 @@ class Generating(DatasetV2):
     def from_generator(
         cls,
         generator: Any,
-        output_types: Any = None,
-        output_shapes: Any = None,
-        args: Any = None,
+        output_types: object = None,
+        output_shapes: object = None,
+        args: object = None,
         output_signature: Any = None,
         name: str | None = None,
     ) -> Self:
@@ -63,7 +63,7 @@ class Generating(DatasetV2):
         return cls._of(Generator(generator, spec, _arguments(args)))
 
 
-def _arguments(args: Any) -> Tensors | None:
+def _arguments(args: object) -> Tensors | None:
     if args is None:
         return None
     if not isinstance(args, Iterable):
@@ -72,7 +72,7 @@ def _arguments(args: Any) -> Tensors | None:
     return Tensors(*components_of(given)) if given else None
 
 
-def _signature(types: Any, shapes: Any, signature: Any) -> Spec:
+def _signature(types: object, shapes: object, signature: Any) -> Spec:
     if signature is not None:
         for name, value in (("output_types", types), ("output_shapes", shapes)):
             if value is not None:
@@ -115,7 +115,7 @@ class Generator(Node):
             yield self._checked(value)
         yield yielding
 
-    def _checked(self, value: Any) -> Any:
+    def _checked(self, value: object) -> Failure | tuple[Tensor, ...]:
         try:
             leaves = _leaves(self.spec, value)
             return tuple([_component(leaf, *each) for leaf, each in zip(self.spec.leaves, leaves, strict=True)])
@@ -126,7 +126,7 @@ class Generator(Node):
 _END: Any = object()
 
 
-def _as_argument(value: Any) -> Any:
+def _as_argument(value: object) -> Any:
     array = to_numpy_value(value)
     return array.copy() if array.ndim else array[()]
 
@@ -142,7 +142,7 @@ def _called(call: Callable[[], Any]) -> Any:
         build_into(*before)
 
 
-def _leaves(spec: Spec, value: Any) -> list[tuple[Any, Any]]:
+def _leaves(spec: Spec, value: object) -> list[tuple[Any, Any]]:
     """What stands in the places of an element's leaves, each with the whole for messages."""
     try:
         return [(leaf, value) for leaf in _at_places(spec.form, value)]
@@ -150,13 +150,13 @@ def _leaves(spec: Spec, value: Any) -> list[tuple[Any, Any]]:
         raise _unlike(spec.pack([leaf.dtype for leaf in spec.leaves]), value) from None
 
 
-def _at_places(form: Any, value: Any) -> list[Any]:
+def _at_places(form: object, value: object) -> list[Any]:
     if isinstance(value, list) and hasattr(form, "kind"):
         raise DTypeError("a list is no structure here")
     return matched(form, value, "the element")
 
 
-def _unlike(expected: Any, value: Any) -> OpError:
+def _unlike(expected: Any, value: object) -> OpError:
     return DTypeError(
         "`generator` yielded an element that did not match the expected structure. The expected structure was "
         f"{expected!r}, but the yielded element was {shown(value)}."
@@ -178,7 +178,7 @@ def _component(leaf: Any, value: Any, whole: Any) -> Any:
     return host_to_value(array, leaf.dtype)
 
 
-def _as_host(value: Any) -> Any:
+def _as_host(value: object) -> Any:
     value = read(value)
     return list(value) if isinstance(value, tuple) else value
 

@@ -68,7 +68,10 @@ class Iterator(IteratorBase):
 
     @staticmethod
     def from_structure(
-        output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
+        output_types: object,
+        output_shapes: object = None,
+        shared_name: str | None = None,
+        output_classes: object = None,
     ) -> Iterator:
         """An iterator without a dataset: `make_initializer` gives it one, or several by turns.
 
@@ -82,7 +85,7 @@ class Iterator(IteratorBase):
 
     @staticmethod
     def from_string_handle(
-        string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
+        string_handle: Any, output_types: object, output_shapes: object = None, output_classes: object = None
     ) -> Iterator:
         """The iterator of the session whose `string_handle` is fed.
 
@@ -163,7 +166,7 @@ class Iterator(IteratorBase):
             self._string = made
         return self._string
 
-    def _add_string_handle(self, name: str | None) -> Any:
+    def _add_string_handle(self, name: str | None) -> SymbolicTensor:
         graph = ops.graph_of(self._handle)
         with building(graph), ops.on_device(graph, self._where):
             inputs = (graph.capture(self._handle),)

@@ -19,6 +19,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError, OutOfRangeError, StateError, UnimplementedError
 from situs._src.base.export import export
+from situs._src.base.tensor import Tensor
 from situs._src.checkpoints.resumable import Resumable
 from situs._src.data import iterator_ops as ops
 from situs._src.data.cursor import Cursor
@@ -80,7 +81,7 @@ class IteratorBase(Resumable, CompositeTensor):
     @abc.abstractmethod
     def __next__(self) -> Any: ...
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> IteratorBase:
         return self
 
     def _saved_state(self) -> bytes:
@@ -141,7 +142,7 @@ class OwnedIterator(IteratorBase):
             return optional_of(here.graph, self._handle(here.graph), self._spec, self._where, self._make_dataset)
         return optional_now(self._cursor.pull(), self._spec, self._where, self._make_dataset)
 
-    def has_next(self) -> Any:
+    def has_next(self) -> Tensor:
         """A tensor that says whether there is another element; in a graph, whether its run finds one."""
         if here.graph is not None:
             return ops.add_has_next(here.graph, self._handle(here.graph), self._where)
@@ -226,7 +227,7 @@ class FunctionIterator(IteratorBase):
         graph = ops.graph_of(self._handle)
         return optional_of(graph, self._handle, self._spec, self._where, self._make_dataset)
 
-    def has_next(self) -> Any:
+    def has_next(self) -> SymbolicTensor:
         """A tensor that says whether the run finds another element."""
         return ops.add_has_next(ops.graph_of(self._handle), self._handle, self._where)
 
@@ -279,7 +280,7 @@ class IteratorSpec(TypeSpec):
     def _to_components(self, value: IteratorBase) -> Any:
         return value._as_tensor()
 
-    def _from_components(self, components: Any) -> IteratorBase:
+    def _from_components(self, components: object) -> IteratorBase:
         if isinstance(components, EagerTensor) and isinstance(components._value, Lent):
             return components._value.iterator
         return FunctionIterator(components, self._spec, self._where, self._make_dataset)
@@ -287,5 +288,5 @@ class IteratorSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return (self.element_spec,)
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[Spec, Device | None]:
         return self._spec, self._where

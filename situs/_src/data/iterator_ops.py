@@ -44,6 +44,7 @@ from situs._src.placement import options
 from situs._src.runtime.eager.bridge import Value, copier, host
 from situs._src.runtime.plan.prune import prune
 from situs._src.runtime.run.engine import Engine
+from situs._src.runtime.run.state import Run
 
 
 class Handle:
@@ -122,7 +123,7 @@ for _declared in (iterator, one_shot, anonymous):
 
 
 @iterator.kernel(CPU, GPU)
-def _iterator_kernel(*, handle: Handle | None, run: Any, **names: str) -> Handle:
+def _iterator_kernel(*, handle: Handle | None, run: Run, **names: str) -> Handle:
     if handle is not None:
         return handle  # an iterator of eager code
     found: Handle = run.state.resource(_key(**names), lambda: Handle(_key(**names)))
@@ -130,14 +131,14 @@ def _iterator_kernel(*, handle: Handle | None, run: Any, **names: str) -> Handle
 
 
 @one_shot.kernel(CPU, GPU)
-def _one_shot_kernel(*, dataset: Node, run: Any, **names: str) -> Handle:
+def _one_shot_kernel(*, dataset: Node, run: Run, **names: str) -> Handle:
     found: Handle = run.state.resource(_key(**names), lambda: Handle(_key(**names)))
     found.begin_once(lambda: Cursor(dataset, _constants(dataset, run)))
     return found
 
 
 @anonymous.kernel(CPU, GPU)
-def _anonymous_kernel(other_arguments: list[Value], *, dataset: Node, run: Any) -> Handle:
+def _anonymous_kernel(other_arguments: list[Value], *, dataset: Node, run: Run) -> Handle:
     return Handle("", Cursor(dataset, binding_for(dataset, other_arguments, run)))
 
 
@@ -145,7 +146,7 @@ def _key(*, container: str, shared_name: str, node_name: str) -> str:
     return f"iterator:{container}/{shared_name or node_name}"
 
 
-def _constants(dataset: Node, run: Any) -> Binding:
+def _constants(dataset: Node, run: Run) -> Binding:
     """A binding with the tensors that a dataset depends on, computed now; `check_constant` says that this can be."""
     symbols = symbols_of(dataset)
     if not symbols:
@@ -185,13 +186,13 @@ has_next.shape(lambda iterator: SCALAR)
 
 
 @make_iterator.kernel(CPU, GPU)
-def _make_kernel(other_arguments: list[Value], iterator: Handle, *, dataset: Node, run: Any) -> tuple[()]:
+def _make_kernel(other_arguments: list[Value], iterator: Handle, *, dataset: Node, run: Run) -> tuple[()]:
     iterator.begin(Cursor(dataset, binding_for(dataset, other_arguments, run)))
     return ()
 
 
 @get_next.kernel(CPU, GPU)
-def _get_next_kernel(iterator: Handle, *, output_types: Any, run: Any, where: Device) -> list[Value]:
+def _get_next_kernel(iterator: Handle, *, output_types: object, run: Run, where: Device) -> list[Value]:
     cursor = iterator.cursor
     element = cursor.pull(run)
     if element is None:
@@ -208,7 +209,7 @@ def brought(element: Element, source: Device, target: Device) -> list[Value]:
 
 
 @has_next.kernel(CPU, GPU, host_output=True)
-def _has_next_kernel(iterator: Handle, *, run: Any) -> torch.Tensor:
+def _has_next_kernel(iterator: Handle, *, run: Run) -> torch.Tensor:
     return torch.tensor(iterator.cursor.has_next(run))
 
 
@@ -223,13 +224,13 @@ deserialize.shape(lambda *inputs: [])
 
 
 @serialize.kernel(CPU, GPU, host_output=True)
-def _serialize_kernel(resource_handle: Handle, *, external_state_policy: int | None) -> Any:
+def _serialize_kernel(resource_handle: Handle, *, external_state_policy: int | None) -> np.ndarray[Any, Any]:
     cursor = resource_handle.cursor
     return np.array(position_of(cursor, cursor.node, external_state_policy).to_bytes(), dtype=object)
 
 
 @deserialize.kernel(CPU, GPU)
-def _deserialize_kernel(resource_handle: Handle, serialized: Any, *, run: Any) -> tuple[()]:
+def _deserialize_kernel(resource_handle: Handle, serialized: Any, *, run: Run) -> tuple[()]:
     cursor, position = resource_handle.cursor, Position.from_bytes(serialized[()])
     check_fits(cursor.node, position)
     go_to(cursor, cursor.node, position, run.state)
@@ -251,12 +252,12 @@ from_string.shape(lambda string_handle, *, output_types, output_shapes: SCALAR)
 
 
 @to_string.kernel(CPU, GPU, host_output=True)
-def _to_string_kernel(resource_handle: Handle) -> Any:
+def _to_string_kernel(resource_handle: Handle) -> np.ndarray[Any, Any]:
     return np.array(resource_handle.name.encode(), dtype=object)
 
 
 @from_string.kernel(CPU, GPU)
-def _from_string_kernel(string_handle: Any, *, output_types: Any, output_shapes: Any, run: Any) -> Handle:
+def _from_string_kernel(string_handle: Any, *, output_types: Any, output_shapes: Any, run: Run) -> Handle:
     name = string_handle[()].decode(errors="replace")
 
     def refuse() -> Handle:

@@ -16,6 +16,7 @@ from typing import Any, Self
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError
 from situs._src.base.tree import Form
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.combining import Zip
 from situs._src.data.element import Element, Spec
@@ -31,8 +32,8 @@ class Mapping(DatasetV2):
 
     def map(
         self,
-        map_func: Any,
-        num_parallel_calls: Any = None,
+        map_func: Callable[..., Any],
+        num_parallel_calls: IntLike | None = None,
         deterministic: bool | None = None,
         synchronous: bool | None = None,
         use_unbounded_threadpool: bool | None = None,
@@ -51,15 +52,15 @@ class Mapping(DatasetV2):
         function = self._function(map_func, "map")
         return self._of(Map(self._node, function, as_calls(num_parallel_calls), as_order(deterministic)))
 
-    def filter(self, predicate: Any, name: str | None = None) -> Self:
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
         """The elements for which a function returns true."""
         return self._of(Filter(self._node, self._predicate(predicate, "filter")))
 
-    def take_while(self, predicate: Any, name: str | None = None) -> Self:
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
         """The elements up to the first for which a function returns false."""
         return self._of(TakeWhile(self._node, self._predicate(predicate, "take_while")))
 
-    def _predicate(self, predicate: Any, what: str) -> ElementFunction:
+    def _predicate(self, predicate: Callable[..., Any], what: str) -> ElementFunction:
         function = self._function(predicate, what)
         leaves = function.spec.leaves
         if len(leaves) != 1 or leaves[0].dtype is not dt.bool or leaves[0].shape.rank not in (0, None):
@@ -69,7 +70,7 @@ class Mapping(DatasetV2):
             )
         return function
 
-    def scan(self, initial_state: Any, scan_func: Any, name: str | None = None) -> Self:
+    def scan(self, initial_state: object, scan_func: Callable[..., Any], name: str | None = None) -> Self:
         """Goes through the elements with a state: ``state, output = scan_func(state, element)`` for each.
 
         Args:
@@ -87,7 +88,7 @@ class Mapping(DatasetV2):
         return self._of(Zip([numbers, self._node]))
 
 
-def as_calls(number: Any) -> Number | None:
+def as_calls(number: object) -> Number | None:
     """The number of parallel calls; None for one after the other.
 
     Raises:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Self
 
 from situs._src.base.errors import DTypeError
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import DatasetSpec, Element, is_dataset
 from situs._src.data.function import Bound, ElementFunction
@@ -41,16 +42,16 @@ Opened = Iterator[Any] | Failure
 class Nesting(DatasetV2):
     """Functions that make a dataset of each element."""
 
-    def flat_map(self, map_func: Any, name: str | None = None) -> Self:
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Self:
         """The elements of the datasets that a function makes of the elements, one dataset after the other."""
         return self._of(FlatMap(self._node, self._nested(map_func, "flat_map")))
 
     def interleave(
         self,
-        map_func: Any,
-        cycle_length: Any = None,
-        block_length: Any = None,
-        num_parallel_calls: Any = None,
+        map_func: Callable[..., Any],
+        cycle_length: IntLike | None = None,
+        block_length: IntLike | None = None,
+        num_parallel_calls: IntLike | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Self:
@@ -71,7 +72,7 @@ class Nesting(DatasetV2):
         function = self._nested(map_func, "interleave")
         return self._of(Interleave(self._node, function, cycle, block, as_calls(num_parallel_calls)))
 
-    def _nested(self, map_func: Any, what: str) -> ElementFunction:
+    def _nested(self, map_func: Callable[..., Any], what: str) -> ElementFunction:
         function = self._function(map_func, what)
         if not is_dataset(function.spec):
             raise DTypeError(
@@ -80,17 +81,13 @@ class Nesting(DatasetV2):
         return function
 
 
-def _inner_spec(function: ElementFunction) -> Any:
-    leaf = function.spec.leaves[0]
-    assert isinstance(leaf, DatasetSpec)
-    return leaf.spec
-
-
 class _Flattened(Computed):
     """The elements of the datasets that a function returns."""
 
     def __init__(self, input: Node, function: ElementFunction, *depends_on: Any) -> None:
-        super().__init__(input, function, _inner_spec(function), *depends_on)
+        leaf = function.spec.leaves[0]
+        assert isinstance(leaf, DatasetSpec)
+        super().__init__(input, function, leaf.spec, *depends_on)
         self.where = function.returned[0].where if function.returned else None
 
     def _open(self, binding: Binding) -> Callable[[Any], Any]:

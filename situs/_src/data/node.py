@@ -318,7 +318,7 @@ class Node:
     def __init_subclass__(cls) -> None:
         Node.classes[cls.__name__] = cls
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Node:
         """A node that knows what it was made with."""
         made = super().__new__(cls)
         made.made_with = args, kwargs
@@ -412,7 +412,7 @@ def symbols_of(node: Node) -> list[SymbolicTensor]:
 # Numbers that programs give.
 
 
-def as_number(value: Any, name: str) -> Number:
+def as_number(value: object, name: str) -> Number:
     """An integer, or a scalar of a graph that will be one.
 
     Raises:

@@ -22,6 +22,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN
+from situs._src.base.tensor import Tensor
 from situs._src.data import iterator_ops as ops
 from situs._src.data.element import Element, Spec, spec_of, take_apart_element
 from situs._src.data.function import MakeDataset, presented
@@ -34,6 +35,7 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.inner import building, symbolic
 from situs._src.runtime.eager.bridge import Value, host, place
 from situs._src.runtime.eager.tensor import EagerTensor, wrap
+from situs._src.runtime.run.state import Run
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
@@ -98,7 +100,7 @@ class Optional(CompositeTensor):
         self._of_iterator = of_iterator  # whether the element lies at `where`
 
     @staticmethod
-    def from_value(value: Any) -> Optional:
+    def from_value(value: object) -> Optional:
         """An optional with an element.
 
         Args:
@@ -117,7 +119,7 @@ class Optional(CompositeTensor):
             return Optional(spec, ops.add(graph, _from_value, inputs, {}, [(dt.variant, SCALAR)], None).outputs[0])
 
     @staticmethod
-    def empty(element_spec: Any) -> Optional:
+    def empty(element_spec: object) -> Optional:
         """An optional without an element.
 
         Args:
@@ -129,7 +131,7 @@ class Optional(CompositeTensor):
         with ops.on_device(here.graph, None):
             return Optional(spec, ops.add(here.graph, _none, (), {}, [(dt.variant, SCALAR)], None).outputs[0])
 
-    def has_value(self, name: str | None = None) -> Any:
+    def has_value(self, name: str | None = None) -> Tensor:
         """A tensor that says whether there is an element."""
         if self._is_eager():
             return constant(self._tensor._value.element is not None, dt.bool)
@@ -178,7 +180,7 @@ class Optional(CompositeTensor):
         return self.element_spec
 
     @_element_spec.setter
-    def _element_spec(self, element_spec: Any) -> None:
+    def _element_spec(self, element_spec: object) -> None:
         self._spec = None if element_spec is None else spec_of(element_spec)
 
     @property
@@ -229,17 +231,17 @@ class OptionalSpec(TypeSpec):
     def _to_components(self, value: Optional) -> Any:
         return value._tensor
 
-    def _from_components(self, components: Any) -> Optional:
+    def _from_components(self, components: object) -> Optional:
         return Optional(self._spec, components, *self._like_value)
 
     def _serialize(self) -> tuple[Any, ...]:
         return (self.element_spec,)
 
-    def is_subtype_of(self, other: Any) -> bool:
+    def is_subtype_of(self, other: object) -> bool:
         """Whether all optionals of this kind are of the other."""
         return isinstance(other, OptionalSpec) and (other._spec is None or super().is_subtype_of(other))
 
-    def most_specific_common_supertype(self, others: Any) -> Any:
+    def most_specific_common_supertype(self, others: Any) -> OptionalSpec | TypeSpec | None:
         """The narrowest kind that all of these are of; one that is not known yet is that of the others."""
         known = [spec for spec in (self, *others) if not isinstance(spec, OptionalSpec) or spec._spec is not None]
         if len(known) <= 1:
@@ -247,7 +249,7 @@ class OptionalSpec(TypeSpec):
         first, *rest = known
         return TypeSpec.most_specific_common_supertype(first, rest) if isinstance(first, OptionalSpec) else None
 
-    def _key(self) -> Any:
+    def _key(self) -> Spec | None:
         return self._spec
 
 
@@ -292,7 +294,7 @@ _get_value.shape(lambda optional, *, output_types: [UNKNOWN] * len(output_types)
 
 
 @_next_optional.kernel(CPU, GPU)
-def _next_optional_kernel(iterator: ops.Handle, *, run: Any) -> Held:
+def _next_optional_kernel(iterator: ops.Handle, *, run: Run) -> Held:
     cursor = iterator.cursor
     return _held(cursor.pull(run), cursor.where)
 
@@ -303,7 +305,7 @@ def _none_kernel() -> Held:
 
 
 @_from_value.kernel(CPU, GPU)
-def _from_value_kernel(components: list[Value], *, run: Any, where: Device) -> Held:
+def _from_value_kernel(components: list[Value], *, run: Run, where: Device) -> Held:
     return Held(tuple(components), (where,) * len(components))
 
 
@@ -313,7 +315,7 @@ def _has_value_kernel(optional: Held) -> torch.Tensor:
 
 
 @_get_value.kernel(CPU, GPU)
-def _get_value_kernel(optional: Held, *, output_types: Any, run: Any, where: Device) -> list[Value]:
+def _get_value_kernel(optional: Held, *, output_types: object, run: Run, where: Device) -> list[Value]:
     if optional.element is None:
         raise InvalidArgumentError(_EMPTY)
     if len(set(optional.devices)) == 1:

@@ -61,7 +61,7 @@ class _Fields:
             nested = isinstance(kind, type) and issubclass(kind, _Fields)
             object.__setattr__(self, name, kind() if nested else None)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         kind = self._names.get(name)
         if kind is None:
             known = ", ".join(self._names)
@@ -94,7 +94,7 @@ def _merged_value(mine: Any, theirs: Any) -> Any:
     return mine._merged(theirs) if isinstance(mine, _Fields) else theirs
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, _Fields) and value == type(value)())
 
 
@@ -175,7 +175,7 @@ class Options(_Fields):
         "threading": ThreadingOptions,
     }
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__("deterministic" if name == "experimental_deterministic" else name, value)
 
     @property
@@ -188,7 +188,7 @@ class Options(_Fields):
         """Whether parallel stages keep the order of the elements where nothing else is said."""
         return getattr(self, "deterministic", None) is not False
 
-    def merge(self, options: Any) -> Options:
+    def merge(self, options: object) -> Options:
         """These options, with those that another has set in their place."""
         if not isinstance(options, Options):
             raise ArgumentError(f"Options are merged with tf.data.Options, got {options!r}.")
@@ -205,7 +205,7 @@ class Optioned(DatasetV2):
         """The options of the dataset: its own, and those of what it is made of."""
         return options_of(self._node)
 
-    def with_options(self, options: Any, name: str | None = None) -> Self:
+    def with_options(self, options: object, name: str | None = None) -> Self:
         """The same dataset, with options for the whole of it."""
         if not isinstance(options, Options):
             raise DTypeError(f"with_options() takes tf.data.Options, got {options!r}.")

@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentErr
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import read
 from situs._src.base.tree import LEAF, Form
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.batching import checked_size, groups, leading, number_of_batches
 from situs._src.data.columns import padded
@@ -39,7 +40,7 @@ class Padding(DatasetV2):
 
     def padded_batch(
         self,
-        batch_size: Any,
+        batch_size: IntLike,
         padded_shapes: Any = None,
         padding_values: Any = None,
         drop_remainder: bool = False,
@@ -64,12 +65,15 @@ class Padding(DatasetV2):
         if _has_none(spec.form):
             raise DTypeError(f"`padded_batch` pads tensors; there is None in the elements here, {spec.structure!r}.")
         sizes = _sizes(spec, padded_shapes)
-        fills = _fills(spec, padding_values)
+        # What to pad each component with.
+        alone = padding_values is None or not isinstance(padding_values, (tuple, Mapping))
+        each = [padding_values] * len(spec.leaves) if alone else _matched_fills(spec.form, padding_values)
+        fills = [_fill(value, leaf.dtype) for value, leaf in zip(each, spec.leaves, strict=True)]
         size, drops = as_number(batch_size, "batch_size"), as_bool(drop_remainder, "drop_remainder")
         return self._of(PaddedBatch(self._node, size, drops, sizes, fills))
 
 
-def _sizes(spec: Spec, wanted: Any) -> list[list[Size]]:
+def _sizes(spec: Spec, wanted: object) -> list[list[Size]]:
     """The size of each dimension of each component."""
     if wanted is None:
         for number, leaf in enumerate(spec.leaves):
@@ -82,7 +86,7 @@ def _sizes(spec: Spec, wanted: Any) -> list[list[Size]]:
     return [_size(*each) for each in zip(shapes, spec.leaves, strict=True)]
 
 
-def _size(wanted: Any, leaf: Leaf) -> list[Size]:
+def _size(wanted: object, leaf: Leaf) -> list[Size]:
     shape = TensorShape(_open(wanted))
     if shape.rank is None:
         shape = leaf.shape
@@ -100,11 +104,11 @@ def _incompatible(shape: TensorShape, leaf: Leaf) -> InvalidArgumentError:
     )
 
 
-def _has_none(form: Any) -> bool:
+def _has_none(form: object) -> bool:
     return form is None or (isinstance(form, Form) and any(_has_none(item) for item in form.items))
 
 
-def _open(wanted: Any) -> Any:
+def _open(wanted: object) -> Any:
     """A shape, with None where TensorFlow's programs write -1.
 
     Raises:
@@ -129,14 +133,7 @@ def _open(wanted: Any) -> Any:
     return [None if size == -1 else size for size in value]
 
 
-def _fills(spec: Spec, values: Any) -> list[Any]:
-    """What to pad each component with."""
-    alone = values is None or not isinstance(values, (tuple, Mapping))
-    each = [values] * len(spec.leaves) if alone else _matched_fills(spec.form, values)
-    return [_fill(value, leaf.dtype) for value, leaf in zip(each, spec.leaves, strict=True)]
-
-
-def _matched_fills(form: Any, values: Any) -> list[Any]:
+def _matched_fills(form: object, values: Any) -> list[Any]:
     """What to pad each component of a form with; None stands for all below it."""
     if values is None:
         return [None] * leaves_in(form)
@@ -146,14 +143,14 @@ def _matched_fills(form: Any, values: Any) -> list[Any]:
     return [fill for item, part in zip(form.items, parts, strict=True) for fill in _matched_fills(item, part)]
 
 
-def leaves_in(form: Any) -> int:
+def leaves_in(form: object) -> int:
     """How many leaves a form has."""
     if isinstance(form, Form):
         return sum(leaves_in(item) for item in form.items)
     return int(form is LEAF)
 
 
-def _fill(value: Any, dtype: DType) -> Any:
+def _fill(value: object, dtype: DType) -> Any:
     if value is None:
         return b"" if dtype is dt.string else 0
     weak = type(value) in (int, float) and _fits(value, dtype)
@@ -170,7 +167,7 @@ def _fill(value: Any, dtype: DType) -> Any:
     return to_numpy(tensor)[()] if dtype is dt.string else to_numpy(tensor).item()
 
 
-def _fits(value: Any, dtype: DType) -> bool:
+def _fits(value: object, dtype: DType) -> bool:
     """Whether a number of the program's, which has no dtype of its own, may stand for one of this dtype."""
     return dtype.is_floating or (type(value) is int and dtype.is_integer)
 

@@ -53,7 +53,7 @@ class Limit:
     def __init__(self, size: int) -> None:
         self.size = size
 
-    def note(self, ready: bool, all_ready: bool, item: Any) -> None:
+    def note(self, ready: bool, all_ready: bool, item: object) -> None:
         """Takes into account whether an item was there when it was asked for, and all others as well."""
 
 
@@ -71,7 +71,7 @@ class TunedLimit(Limit):
         super().__init__(2)
         self._was_full = False
 
-    def note(self, ready: bool, all_ready: bool, item: Any) -> None:
+    def note(self, ready: bool, all_ready: bool, item: object) -> None:
         """Doubles the limit when the buffer is found empty after it was full."""
         if ready:
             self._was_full |= all_ready

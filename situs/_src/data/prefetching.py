@@ -8,9 +8,10 @@ The thread begins with the first element that is asked for. It makes at most `bu
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from situs._src.base.errors import InvalidArgumentError
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import AUTOTUNE, Binding, Node, Number, Stream, Transformation, as_number
@@ -20,7 +21,7 @@ from situs._src.data.parallel import Limit, TunedLimit, prefetched
 class Prefetching(DatasetV2):
     """Elements made before they are asked for."""
 
-    def prefetch(self, buffer_size: Any, name: str | None = None) -> Self:
+    def prefetch(self, buffer_size: IntLike, name: str | None = None) -> Self:
         """The same elements, made ahead by a thread.
 
         Args:

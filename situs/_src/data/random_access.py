@@ -30,13 +30,14 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, op
 from situs._src.ops.inner import building, symbolic
 from situs._src.runtime.eager.bridge import Value, host
+from situs._src.runtime.run.state import Run
 
 _at = op("GetElementAtIndex", "index: any, other_arguments: any* -> components: any*", stateful=True, dataset=None)
 _at.shape(lambda index, other_arguments, *, dataset: [UNKNOWN] * len(dataset.spec.leaves))
 
 
 @export("data.experimental.at")
-def at(dataset: Any, index: Any) -> Any:
+def at(dataset: Any, index: object) -> Any:
     """The element of a dataset with a number, made without those before it.
 
     Args:
@@ -60,7 +61,7 @@ def at(dataset: Any, index: Any) -> Any:
     return presenter(node.spec, node.where, dataset._of)(node.at(Binding(), as_int(read(index), "index")))
 
 
-def _added(node: Node, index: Any) -> list[Any]:
+def _added(node: Node, index: object) -> list[Any]:
     graph = here.graph
     assert graph is not None
     with building(graph):
@@ -73,6 +74,6 @@ def _added(node: Node, index: Any) -> list[Any]:
 
 
 @_at.kernel(CPU)
-def _at_kernel(index: Value, other_arguments: list[Value], *, dataset: Node, run: Any) -> list[Value]:
+def _at_kernel(index: Value, other_arguments: list[Value], *, dataset: Node, run: Run) -> list[Value]:
     found: Element = dataset.at(binding_for(dataset, other_arguments, run), int(index))
     return brought(found, dataset.where or host(), host())

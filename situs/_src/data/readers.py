@@ -39,6 +39,7 @@ from situs._src.ops.attribute import as_int, as_name
 from situs._src.ops.define import CPU, op
 from situs._src.ops.queue_base import QueueBase, add_queue
 from situs._src.runtime.run.queue_buffer import Buffer
+from situs._src.runtime.run.state import Run
 from situs._src.runtime.symbolic.bind import SymbolicBinder
 
 Records = Iterator[tuple[bytes, bytes]]  # keys and values
@@ -79,7 +80,7 @@ class Reading:
                 found.append(record)
             return found
 
-    def _next(self, queue: Buffer, run: Any) -> tuple[bytes, bytes]:
+    def _next(self, queue: Buffer, run: Run) -> tuple[bytes, bytes]:
         while True:
             if self._file is None:
                 self._name = bytes(queue.take(1, run)[0][0][()])
@@ -164,7 +165,7 @@ def _reader_op(name: str, records: Callable[..., Callable[[str], Records]], **at
     declared.shape(lambda **attrs: SCALAR)
 
     @declared.kernel(CPU)
-    def kernel(*, container: str, shared_name: str, node_name: str, run: Any, **given: Any) -> Reading:
+    def kernel(*, container: str, shared_name: str, node_name: str, run: Run, **given: Any) -> Reading:
         key = f"{container}/reader/{shared_name or node_name}"
         made: Reading = run.state.resource(key, lambda: Reading(records(**given)))
         return made
@@ -217,14 +218,14 @@ _reset.shape(lambda reader: [])
 
 
 @_read.kernel(CPU)
-def _read_kernel(reader: Reading, queue: Buffer, *, run: Any = None) -> tuple[Any, Any]:
+def _read_kernel(reader: Reading, queue: Buffer, *, run: Run | None = None) -> tuple[Any, Any]:
     _check_names(queue)
     key, value = reader.next(queue, run)
     return np.array(key, dtype=object), np.array(value, dtype=object)
 
 
 @_read_up_to.kernel(CPU)
-def _read_up_to_kernel(reader: Reading, queue: Buffer, num_records: int, *, run: Any = None) -> tuple[Any, Any]:
+def _read_up_to_kernel(reader: Reading, queue: Buffer, num_records: int, *, run: Run | None = None) -> tuple[Any, Any]:
     _check_names(queue)
     if num_records < 1:
         raise InvalidArgumentError(f"num_records must be positive, got {num_records}")
@@ -273,7 +274,7 @@ class ReaderBase:
         self._reader_ref = reader_ref
 
     @property
-    def reader_ref(self) -> Any:
+    def reader_ref(self) -> SymbolicTensor:
         """The operation's handle."""
         return self._reader_ref
 
@@ -319,7 +320,7 @@ class ReaderBase:
         """Refused."""
         raise UnimplementedError("Readers do not write their state down here. tf.data has datasets that resume.")
 
-    def restore_state(self, state: Any, name: str | None = None) -> Any:
+    def restore_state(self, state: object, name: str | None = None) -> Any:
         """Refused."""
         raise UnimplementedError("Readers do not write their state down here. tf.data has datasets that resume.")
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.data.records import next_record
 from situs._src.data.text import opened_file
 from situs._src.files.paths import as_text
@@ -74,7 +75,7 @@ _PIECE = 2**20  # bytes
 
 
 @export(v1=("io.tf_record_iterator", "python_io.tf_record_iterator"))
-def tf_record_iterator(path: Any, options: Any = None) -> TFRecordIterator:
+def tf_record_iterator(path: PathLike, options: object = None) -> TFRecordIterator:
     """An iterator over the records of a file, as bytes.
 
     Args:

@@ -64,13 +64,13 @@ class Position(NamedTuple):
             raise DataLossError(f"The saved position of an iterator is not what Situs writes: {shown(error)}") from None
 
 
-def _natural(number: Any) -> int:
+def _natural(number: object) -> int:
     if type(number) is not int or not 0 <= number < _LARGEST:
         raise ValueError(f"{shown(number)} is no number that it could have")
     return number
 
 
-def position_of(cursor: Cursor, node: Node, policy: Any = None) -> Position:
+def position_of(cursor: Cursor, node: Node, policy: object = None) -> Position:
     """Where an iteration is.
 
     Args:
@@ -134,7 +134,7 @@ def check_fits(node: Node, position: Position) -> None:
 # What can be done again.
 
 
-def check_repeatable(node: Node, policy: Any = None) -> None:
+def check_repeatable(node: Node, policy: object = None) -> None:
     """Raises unless the elements of a dataset depend on nothing else, or the program says that it does not matter.
 
     Raises:

@@ -25,7 +25,7 @@ from situs._src.ops.placeholder import placeholder
 
 
 @export("data.experimental.make_saveable_from_iterator")
-def make_saveable_from_iterator(iterator: Any, external_state_policy: Any = None) -> SessionState:
+def make_saveable_from_iterator(iterator: Any, external_state_policy: object = None) -> SessionState:
     """What a ``Saver`` saves of an iterator of a graph: its position.
 
     Args:
@@ -46,7 +46,7 @@ def make_saveable_from_iterator(iterator: Any, external_state_policy: Any = None
     return SessionState(iterator._handle.op.name, made.outputs[0], given, restore)
 
 
-def _policy(policy: Any) -> int | None:
+def _policy(policy: object) -> int | None:
     if policy is None or isinstance(policy, int):
         return None if policy is None else int(ExternalStatePolicy(policy))
     name = str(policy).upper()

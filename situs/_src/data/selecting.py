@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from situs._src.base import dtype as dt
 from situs._src.base.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, OpError
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
@@ -25,19 +26,19 @@ from situs._src.runtime.eager.tensor import to_numpy_value
 class Selecting(DatasetV2):
     """Some of the elements, or all of them again."""
 
-    def take(self, count: Any, name: str | None = None) -> Self:
+    def take(self, count: IntLike, name: str | None = None) -> Self:
         """The first `count` elements; all if it is -1."""
         return self._of(Take(self._node, as_number(count, "count")))
 
-    def skip(self, count: Any, name: str | None = None) -> Self:
+    def skip(self, count: IntLike, name: str | None = None) -> Self:
         """The elements after the first `count`; none if it is -1."""
         return self._of(Skip(self._node, as_number(count, "count")))
 
-    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Self:
+    def shard(self, num_shards: IntLike, index: object, name: str | None = None) -> Self:
         """Every element whose number gives `index` when divided by `num_shards`: a part for one of many workers."""
         return self._of(Shard(self._node, as_number(num_shards, "num_shards"), as_number(index, "index")))
 
-    def repeat(self, count: Any = None, name: str | None = None) -> Self:
+    def repeat(self, count: IntLike | None = None, name: str | None = None) -> Self:
         """The elements `count` times over; without end if it is None or -1."""
         return self._of(Repeat(self._node, as_number(-1 if count is None else count, "count")))
 
@@ -269,7 +270,7 @@ def _first_ones(items: Iterator[Any]) -> Iterator[Any]:
             yield item
 
 
-def _key(element: Element) -> Any:
+def _key(element: Element) -> tuple[Any, tuple[Any, ...]]:
     array = to_numpy_value(element[0])
     return array.shape, tuple(array.ravel().tolist())
 

@@ -22,6 +22,7 @@ import numpy as np
 from situs._src.base.dtype import DType, as_dtype
 from situs._src.base.errors import InvalidArgumentError
 from situs._src.base.shapes import TensorShape
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import LEAF, Form
 from situs._src.checkpoints.strict_json import loads
 from situs._src.data import options as _options
@@ -105,7 +106,7 @@ class _Writer:
     def _shape(self, value: TensorShape) -> Any:
         return None if value.rank is None else list(value)
 
-    def _leaf(self, value: TensorSpec) -> Any:
+    def _leaf(self, value: TensorSpec) -> list[object]:
         return [self._shape(value.shape), value.dtype.name]
 
     def _dataset_leaf(self, value: DatasetSpec) -> Any:
@@ -114,16 +115,16 @@ class _Writer:
     def _spec(self, value: Spec) -> Any:
         return [self.value(value.form), [self.value(leaf) for leaf in value.leaves]]
 
-    def _here(self, value: Any) -> Any:
+    def _here(self, value: object) -> Any:
         return None  # a leaf of a form
 
-    def _form(self, value: Form) -> Any:
+    def _form(self, value: Form) -> list[object]:
         if _KINDS.get(value.kind.__name__) is not value.kind:
             raise NotPlainError(f"a structure of the class {value.kind.__name__}")
         parts = (value.items, value.keys, value.extra[0] if value.is_mapping else ())
         return [value.kind.__name__, *[self.value(tuple(part)) for part in parts]]
 
-    def _function(self, value: ElementFunction) -> Any:
+    def _function(self, value: ElementFunction) -> list[object]:
         if any(tensor.is_ref for tensor in value._captured):
             raise NotPlainError("a function that uses a variable")
         self.graphs.append(value._graph)
@@ -136,15 +137,15 @@ class _Writer:
             raise NotPlainError(f"a Python function, {value.func!r}")
         return [names[0], {name: self.value(item) for name, item in value.keywords.items()}]
 
-    def _options(self, value: Any) -> Any:
+    def _options(self, value: object) -> Any:
         return [type(value).__name__, {name: self._option(item) for name, item in vars(value).items()}]
 
-    def _option(self, value: Any) -> Any:
+    def _option(self, value: object) -> dict[str, Tensor] | int | Tensor:
         if isinstance(value, _options._Fields):
             return {"options": self._options(value)}
         return int(value) if isinstance(value, int) and not isinstance(value, bool) else self.value(value)
 
-    def _late_seed(self, value: LateSeed) -> Any:
+    def _late_seed(self, value: LateSeed) -> list[int]:
         return [self.place(value.given), value.globally]
 
     def _datasets(self, value: Datasets) -> Any:
@@ -230,7 +231,7 @@ class _Reader:
             raise InvalidArgumentError(f"The dataset takes input {content} of {len(self._tensors)}.")
         return self._tensors[content]
 
-    def _tensor(self, content: Any) -> Any:
+    def _tensor(self, content: Any) -> EagerTensor:
         from situs._src.base.proto.formats import read_any
         from situs._src.base.proto.tensor import TensorProto
         from situs._src.ir.graph.array_proto import array_from_proto  # here, because it loads protobuf
@@ -238,7 +239,7 @@ class _Reader:
         array, dtype = array_from_proto(read_any(base64.b64decode(content), TensorProto))
         return to_tensor(array, dtype, device=host())
 
-    def _dtype(self, content: Any) -> DType:
+    def _dtype(self, content: object) -> DType:
         return as_dtype(content)
 
     def _shape(self, content: Any) -> TensorShape:
@@ -254,7 +255,7 @@ class _Reader:
         form, leaves = content
         return Spec(self.value(form), [self.value(leaf) for leaf in leaves])
 
-    def _here(self, content: Any) -> Any:
+    def _here(self, content: object) -> Any:
         return LEAF
 
     def _form(self, content: Any) -> Form:
@@ -266,7 +267,7 @@ class _Reader:
         number, spec, what = content
         return ElementFunction.of_graph(self._graphs[number], self._spec(spec), str(what))
 
-    def _reader(self, content: Any) -> Any:
+    def _reader(self, content: Any) -> partial[Any]:
         name, keywords = content
         return partial(_READERS[name], **{str(key): self.value(item) for key, item in keywords.items()})
 

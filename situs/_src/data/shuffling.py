@@ -9,11 +9,12 @@ program, on every machine and Python; it is not TensorFlow's.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from situs._src.base.errors import FailedPreconditionError, InvalidArgumentError
 from situs._src.base.mixing import unpredictable
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
@@ -26,8 +27,8 @@ class Shuffling(DatasetV2):
 
     def shuffle(
         self,
-        buffer_size: Any,
-        seed: Any = None,
+        buffer_size: IntLike,
+        seed: IntLike | None = None,
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Self:
@@ -96,7 +97,7 @@ def _checked(size: int) -> int:
     return size
 
 
-def _shuffled(items: Iterator[Any], size: int, draw: Any) -> Iterator[Any]:
+def _shuffled(items: Iterator[Any], size: int, draw: Callable[..., Any]) -> Iterator[Any]:
     """Items at random from a buffer of so many, or of all."""
     buffer: list[Any] = []
     for item in items:
@@ -111,7 +112,7 @@ def _shuffled(items: Iterator[Any], size: int, draw: Any) -> Iterator[Any]:
         yield _taken(buffer, draw)
 
 
-def _taken(buffer: list[Any], draw: Any) -> Any:
+def _taken(buffer: list[Any], draw: Callable[..., Any]) -> Any:
     """Takes an item out of the buffer at random; the last one takes its place."""
     number = int(draw() * len(buffer))
     taken, buffer[number] = buffer[number], buffer[-1]

@@ -25,6 +25,7 @@ from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import read
 from situs._src.base.tree import deeper, specs_in
+from situs._src.base.typing import DTypeLike, IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.composites import groups_of, rows_in, spec_of_rows
 from situs._src.data.element import DatasetSpec, Element, Spec, take_apart_element
@@ -47,12 +48,12 @@ class Sources(DatasetV2):
     """The ways to make a dataset of what is in memory."""
 
     @classmethod
-    def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:
+    def from_tensors(cls, tensors: object, name: str | None = None) -> Self:
         """A dataset of one element: these tensors."""
         return cls._of(Tensors(*components_of(tensors)))
 
     @classmethod
-    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
+    def from_tensor_slices(cls, tensors: object, name: str | None = None) -> Self:
         """A dataset with an element for each row of the tensors, which must have as many.
 
         Args:
@@ -94,7 +95,7 @@ class Sources(DatasetV2):
         return cls._of(RandomNumbers(seed_for(seed), again))
 
     @classmethod
-    def counter(cls, start: Any = 0, step: Any = 1, dtype: Any = dt.int64, name: str | None = None) -> Self:
+    def counter(cls, start: Any = 0, step: IntLike = 1, dtype: DTypeLike = dt.int64, name: str | None = None) -> Self:
         """An endless dataset that counts from `start` in steps."""
         return cls._of(Counter(as_number(start, "start"), as_number(step, "step"), as_dtype(dtype)))
 
@@ -102,13 +103,13 @@ class Sources(DatasetV2):
 _BOUNDS = {1: ("stop",), 2: ("start", "stop"), 3: ("start", "stop", "step")}
 
 
-def components_of(structure: Any) -> tuple[Any, list[Any]]:
+def components_of(structure: object) -> tuple[Any, list[Any]]:
     """The form of an element, and its tensors: values on the host, or tensors of a graph."""
     form, leaves = take_apart_element(structure)
     return form, [_component(leaf) for leaf in leaves]
 
 
-def _component(leaf: Any) -> Any:
+def _component(leaf: object) -> Any:
     """A tensor of a graph where it has to be; else a value, also while a graph is being built."""
     leaf = read(leaf)
     if isinstance(leaf, (DatasetV2, DatasetArray)) or _has_datasets(leaf):
@@ -172,7 +173,7 @@ class Datasets:
         return made
 
 
-def _has_datasets(leaf: Any) -> bool:
+def _has_datasets(leaf: object) -> bool:
     return isinstance(leaf, list) and bool(leaf) and all(isinstance(item, DatasetV2) for item in leaf)
 
 
@@ -182,7 +183,7 @@ def _value(component: Any, binding: Binding) -> Any:
     return binding.value(component) if isinstance(component, SymbolicTensor) else component._value
 
 
-def _leaf(component: Any, shape: TensorShape) -> Any:
+def _leaf(component: Any, shape: TensorShape) -> DatasetSpec | TensorSpec:
     """What elements have of a component, in a shape."""
     if isinstance(component, Datasets):
         return DatasetSpec(component.leaf.spec, shape)

@@ -26,6 +26,7 @@ from situs._src.base.errors import DataLossError, DTypeError, InvalidArgumentErr
 from situs._src.base.settings import longest_record
 from situs._src.base.shapes import SCALAR
 from situs._src.base.tree import LEAF
+from situs._src.base.typing import ArrayLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Spec
 from situs._src.data.mapping import as_calls, workers_for
@@ -114,7 +115,7 @@ def _strings(tensors: Tensors, binding: Binding) -> list[str]:
     return [os.fsdecode(text) for text in np.asarray(value, dtype=object).ravel().tolist()]
 
 
-def _as_value(text: bytes) -> Any:
+def _as_value(text: bytes) -> np.ndarray[Any, Any]:
     return np.array(text, dtype=object)
 
 
@@ -176,7 +177,7 @@ def names_node(filenames: Any, what: str) -> Node:
     return tensors if tensors.spec.leaves[0].shape.rank == 0 else Slices(*components)
 
 
-def _as_texts(names: Any) -> Any:
+def _as_texts(names: object) -> Any:
     """Names of files, with strings in the place of paths."""
     if isinstance(names, (list, tuple)):
         if not names:
@@ -185,11 +186,11 @@ def _as_texts(names: Any) -> Any:
     return _as_text(names)
 
 
-def _as_text(names: Any) -> Any:
+def _as_text(names: object) -> Any:
     return os.fspath(names) if isinstance(names, os.PathLike) else names
 
 
-def reading(filenames: Any, reader: Reader, parallel: Any, what: str) -> FileReader:
+def reading(filenames: ArrayLike, reader: Reader, parallel: Any, what: str) -> FileReader:
     """The node that reads files."""
     calls = as_calls(parallel)
     return FileReader(names_node(filenames, what), reader, calls, what.removesuffix("Dataset"))
@@ -265,7 +266,7 @@ def opened_file(path: str, compression: str, buffering: int = -1) -> Iterator[An
         raise DataLossError(f"{path}: this is not what {compression} compression gives: {error}") from None
 
 
-def _opened(path: str, compression: str, buffering: int) -> Any:
+def _opened(path: str, compression: str, buffering: int) -> BinaryIO:
     file = local(path).open("rb", buffering)
     return io.BufferedReader(_Inflated(file, WINDOWS[compression]), _BLOCK) if compression else file
 

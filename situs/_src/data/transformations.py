@@ -12,6 +12,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.node import INFINITE, Binding, Failure, Node, Stream, Transformation
 from situs._src.ops.attribute import as_int
@@ -37,7 +38,7 @@ def cardinality(dataset: Any) -> Any:
 
 
 @export("data.experimental.assert_cardinality")
-def assert_cardinality(expected_cardinality: Any) -> Transform:
+def assert_cardinality(expected_cardinality: IntLike) -> Transform:
     """A transformation that says how many elements a dataset has, and holds it to that.
 
     Args:
@@ -98,7 +99,10 @@ def enumerate_dataset(start: Any = 0) -> Transform:
 
 @export("data.experimental.group_by_window")
 def group_by_window(
-    key_func: Any, reduce_func: Any, window_size: Any = None, window_size_func: Any = None
+    key_func: Callable[..., Any],
+    reduce_func: Callable[..., Any],
+    window_size: IntLike | None = None,
+    window_size_func: Callable[..., Any] | None = None,
 ) -> Transform:
     """A transformation that groups elements by a key; see ``Dataset.group_by_window``."""
     return _method("group_by_window", key_func, reduce_func, window_size, window_size_func)
@@ -112,11 +116,11 @@ def ignore_errors(log_warning: bool = False) -> Transform:
 
 @export("data.experimental.map_and_batch")
 def map_and_batch(
-    map_func: Any,
-    batch_size: Any,
-    num_parallel_batches: Any = None,
+    map_func: Callable[..., Any],
+    batch_size: IntLike,
+    num_parallel_batches: IntLike | None = None,
     drop_remainder: bool = False,
-    num_parallel_calls: Any = None,
+    num_parallel_calls: IntLike | None = None,
 ) -> Transform:
     """A transformation that maps and batches.
 
@@ -138,12 +142,12 @@ def map_and_batch(
 
 @export("data.experimental.parallel_interleave")
 def parallel_interleave(
-    map_func: Any,
-    cycle_length: Any,
-    block_length: Any = 1,
+    map_func: Callable[..., Any],
+    cycle_length: IntLike,
+    block_length: IntLike = 1,
     sloppy: bool | None = False,
-    buffer_output_elements: Any = None,
-    prefetch_input_elements: Any = None,
+    buffer_output_elements: IntLike | None = None,
+    prefetch_input_elements: IntLike | None = None,
 ) -> Transform:
     """A transformation that reads several datasets at a time; see ``Dataset.interleave``.
 
@@ -159,20 +163,20 @@ def parallel_interleave(
 
 
 @export("data.experimental.scan")
-def scan(initial_state: Any, scan_func: Any) -> Transform:
+def scan(initial_state: object, scan_func: Callable[..., Any]) -> Transform:
     """A transformation by a function with a state; see ``Dataset.scan``."""
     return _method("scan", initial_state, scan_func)
 
 
 @export("data.experimental.shuffle_and_repeat")
-def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transform:
+def shuffle_and_repeat(buffer_size: IntLike, count: IntLike | None = None, seed: IntLike | None = None) -> Transform:
     """A transformation that shuffles and repeats."""
     shuffling = _method("shuffle", buffer_size, seed)
     return lambda dataset: shuffling(dataset).repeat(count)
 
 
 @export("data.experimental.take_while")
-def take_while(predicate: Any) -> Transform:
+def take_while(predicate: Callable[..., Any]) -> Transform:
     """A transformation to the elements before the first that a predicate does not hold for."""
     return _method("take_while", predicate)
 

@@ -18,6 +18,7 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.tree import LEAF
+from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import DatasetSpec, Element, Spec, is_dataset, joined
 from situs._src.data.function import Bound, ElementFunction
@@ -43,7 +44,12 @@ class Windows(DatasetV2):
     """Elements in groups."""
 
     def window(
-        self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False, name: str | None = None
+        self,
+        size: Any,
+        shift: IntLike | None = None,
+        stride: Any = 1,
+        drop_remainder: bool = False,
+        name: str | None = None,
     ) -> Self:
         """Groups of elements, each a dataset; of elements with several components, a dataset for each.
 
@@ -61,10 +67,10 @@ class Windows(DatasetV2):
 
     def group_by_window(
         self,
-        key_func: Any,
-        reduce_func: Any,
-        window_size: Any = None,
-        window_size_func: Any = None,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        window_size: IntLike | None = None,
+        window_size_func: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> Self:
         """Groups elements by a key, and makes a dataset of each group of one size.

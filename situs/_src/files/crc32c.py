@@ -31,7 +31,12 @@ def with_numpy(data: bytes) -> int:
     table, state = _contributions(), 0xFFFFFFFF
     for start in range(0, len(data), _BLOCK):
         block = np.frombuffer(data, np.uint8, min(_BLOCK, len(data) - start), start).astype(np.int64)
-        state = _advanced(state, block, table)
+        # The state after a block: before it, the state counts as part of the first four bytes.
+        count = len(block)
+        for number in range(min(count, 4)):
+            block[number] ^= (state >> (8 * number)) & 0xFF
+        made = np.bitwise_xor.reduce(table[np.arange(count - 1, -1, -1), block])
+        state = int(made) ^ (state >> (8 * count) if count < 4 else 0)
     return state ^ 0xFFFFFFFF
 
 
@@ -54,15 +59,6 @@ def masked_crc32c(data: bytes) -> int:
     """The CRC-32C of some bytes as TFRecord files hold it: turned around, so that it can be part of data itself."""
     crc = crc32c(data)
     return (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF
-
-
-def _advanced(state: int, block: np.ndarray[Any, Any], table: np.ndarray[Any, Any]) -> int:
-    """The state after a block: before it, the state counts as part of the first four bytes."""
-    count = len(block)
-    for number in range(min(count, 4)):
-        block[number] ^= (state >> (8 * number)) & 0xFF
-    made = np.bitwise_xor.reduce(table[np.arange(count - 1, -1, -1), block])
-    return int(made) ^ (state >> (8 * count) if count < 4 else 0)
 
 
 @cache

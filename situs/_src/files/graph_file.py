@@ -6,6 +6,7 @@ from typing import Any
 
 from situs._src.base.errors import DTypeError
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.files.drafts import write_whole
 from situs._src.files.paths import as_text as path_text
 from situs._src.files.paths import local, translated
@@ -13,7 +14,7 @@ from situs._src.ir.graph.graph import Graph
 
 
 @export("io.write_graph", v1=("io.write_graph", "train.write_graph"))
-def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
+def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:
     """Writes a graph into a file: all of it or nothing.
 
     Args:

@@ -74,7 +74,7 @@ class GFile:
             read += b"" if "b" in self._mode else _rest_of_character(read, file)
         return self._given(read)
 
-    def readline(self) -> Any:
+    def readline(self) -> str | bytes:
         """The next line, with its line feed; empty at the end of the file."""
         file = self._readable()
         with translated(self._name):
@@ -88,7 +88,7 @@ class GFile:
     def __iter__(self) -> Iterator[Any]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> str | bytes:
         line = self.readline()
         if not line:
             raise StopIteration

@@ -17,7 +17,7 @@ _matching.shape(lambda pattern: TensorShape([None]))
 
 
 @_matching.kernel(CPU)
-def _matching_kernel(pattern: Any) -> Any:
+def _matching_kernel(pattern: Any) -> np.ndarray[Any, Any]:
     found = sorted({name for each in pattern.ravel() for name in glob(each)})
     return np.array([name.encode() for name in found], dtype=object)
 

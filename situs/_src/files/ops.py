@@ -13,6 +13,7 @@ from situs._src.base.errors import InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import PathLike
 from situs._src.files.paths import local, translated
 from situs._src.ir.registry.traits import CHECK
 from situs._src.ops.define import CPU, op
@@ -40,7 +41,7 @@ def _check_scalar(shape: TensorShape, what: str) -> None:
 
 
 @_read.kernel(CPU)
-def _read_kernel(filename: Any) -> Any:
+def _read_kernel(filename: Any) -> np.ndarray[Any, Any]:
     _check_scalar(TensorShape(filename.shape), "filename")
     with translated(filename[()]):
         return np.array(local(filename[()]).read_bytes(), dtype=object)
@@ -57,7 +58,7 @@ def _write_kernel(filename: Any, contents: Any) -> list[Any]:
 
 
 @export("io.read_file", v1=("read_file", "io.read_file"))
-def read_file(filename: Any, name: str | None = None) -> Tensor:
+def read_file(filename: PathLike, name: str | None = None) -> Tensor:
     """What is in a file, as a string of bytes.
 
     Args:
@@ -71,7 +72,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
 
 
 @export("io.write_file", v1=("write_file", "io.write_file"))
-def write_file(filename: Any, contents: Any, name: str | None = None) -> Any:
+def write_file(filename: PathLike, contents: Any, name: str | None = None) -> Tensor:
     """Writes a file, and the folders that lead to it.
 
     Args:

@@ -30,10 +30,11 @@ from situs._src.base.errors import (
     shown,
 )
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 
 
 @export("io.gfile.join")
-def join(path: Any, *paths: Any) -> Any:
+def join(path: PathLike, *paths: Any) -> Any:
     """Parts of a path as one, with slashes between them; a part that begins with a slash starts anew."""
     parts = [os.fspath(part) if isinstance(part, os.PathLike) else part for part in (path, *paths)]
     if not all(isinstance(part, type(parts[0])) and isinstance(part, (str, bytes)) for part in parts):
@@ -47,7 +48,7 @@ def get_registered_schemes() -> list[str]:
     return ["", "file"]
 
 
-def as_text(path: Any) -> str:
+def as_text(path: PathLike) -> str:
     """A path as a string.
 
     Raises:
@@ -77,7 +78,7 @@ def as_texts(paths: Any, what: str) -> list[str]:
     return [as_text(path) for path in items]
 
 
-def local(path: Any) -> Path:
+def local(path: PathLike) -> Path:
     """The place of a path on this machine.
 
     Raises:
@@ -111,7 +112,7 @@ def without_scheme(text: str) -> str:
 
 
 @contextmanager
-def translated(path: Any) -> Iterator[None]:
+def translated(path: PathLike) -> Iterator[None]:
     """A context in which the operating system's errors become those of `base.errors`."""
     try:
         yield
@@ -123,7 +124,7 @@ def translated(path: Any) -> Iterator[None]:
         raise InvalidArgumentError(f"{as_text(path)!r} cannot be a path: {error}") from error
 
 
-def as_op_error(error: OSError, path: Any) -> OpError:
+def as_op_error(error: OSError, path: PathLike) -> OpError:
     """What an error of the operating system is called here."""
     cls = _BY_ERRNO.get(error.errno or 0, UnknownError)
     named = path if error.filename is None else error.filename

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Self
 
 from situs._src.base.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import ArrayLike, PathLike
 from situs._src.files.crc32c import masked_crc32c
 from situs._src.files.paths import local, translated
 
@@ -48,14 +49,16 @@ class TFRecordOptions:
         InvalidArgumentError: there is no such kind or level.
     """
 
-    def __init__(self, compression_type: Any = None, compression_level: int | None = None, **options: Any) -> None:
+    def __init__(
+        self, compression_type: ArrayLike | None = None, compression_level: int | None = None, **options: Any
+    ) -> None:
         self.compression_type = as_compression(compression_type)
         self.compression_level = -1 if compression_level is None else compression_level
         if self.compression_level not in range(-1, 10):
             raise InvalidArgumentError(f"`compression_level` is from -1 to 9, got {shown(compression_level)}.")
 
     @classmethod
-    def get_compression_type_string(cls, options: Any) -> str:
+    def get_compression_type_string(cls, options: object) -> str:
         """The name of the kind of compression that options, or a number of TensorFlow 1's, stand for."""
         return as_compression(options)
 
@@ -87,7 +90,7 @@ class TFRecordWriter:
             writer.write(b"a record")
     """
 
-    def __init__(self, path: Any, options: Any = None) -> None:
+    def __init__(self, path: PathLike, options: Any = None) -> None:
         kind = as_compression(options)
         level = options.compression_level if isinstance(options, TFRecordOptions) else -1
         place: Path = local(path)
@@ -95,7 +98,7 @@ class TFRecordWriter:
             self._file: BinaryIO = place.open("wb")
         self._packer = zlib.compressobj(level, wbits=WINDOWS[kind]) if kind else None
 
-    def write(self, record: Any) -> None:
+    def write(self, record: object) -> None:
         """Adds a record of bytes."""
         if not isinstance(record, bytes):
             raise DTypeError(f"A record is bytes, got {shown(record)} of type {type(record).__name__!r}.")

@@ -19,24 +19,25 @@ from typing import Any
 
 from situs._src.base.errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.files.paths import as_op_error, as_text, local, translated, without_scheme
 
 # Questions.
 
 
 @export("io.gfile.exists")
-def exists(path: Any) -> bool:
+def exists(path: PathLike) -> bool:
     """Whether there is a file or folder of this name."""
     return bool(as_text(path)) and _known(Path.exists, path)
 
 
 @export("io.gfile.isdir")
-def isdir(path: Any) -> bool:
+def isdir(path: PathLike) -> bool:
     """Whether this is a folder."""
     return bool(as_text(path)) and _known(Path.is_dir, path)
 
 
-def _known(question: Callable[[Path], bool], path: Any) -> bool:
+def _known(question: Callable[[Path], bool], path: PathLike) -> bool:
     with translated(path):
         return question(local(path))
 
@@ -51,7 +52,7 @@ class FileStatistics:
 
 
 @export("io.gfile.stat")
-def stat(path: Any) -> FileStatistics:
+def stat(path: PathLike) -> FileStatistics:
     """Size, time of the last change and kind of a file.
 
     Raises:
@@ -63,7 +64,7 @@ def stat(path: Any) -> FileStatistics:
 
 
 @export("io.gfile.listdir")
-def listdir(path: Any) -> list[str]:
+def listdir(path: PathLike) -> list[str]:
     """The names in a folder, sorted.
 
     Raises:
@@ -92,7 +93,7 @@ def _matches(pattern: str) -> list[str]:
 
 
 @export("io.gfile.walk")
-def walk(top: Any, topdown: bool = True, onerror: Any = None) -> Iterator[tuple[str, list[str], list[str]]]:
+def walk(top: PathLike, topdown: bool = True, onerror: Any = None) -> Iterator[tuple[str, list[str], list[str]]]:
     """Goes through a tree of folders: the path, the folders and the files of each; nothing if there is no such folder.
 
     Args:
@@ -116,7 +117,7 @@ def walk(top: Any, topdown: bool = True, onerror: Any = None) -> Iterator[tuple[
 
 
 @export("io.gfile.mkdir")
-def mkdir(path: Any) -> None:
+def mkdir(path: PathLike) -> None:
     """Makes a folder in one that exists; one that is there already is left as it is."""
     with translated(path):
         if not isdir(path):
@@ -124,7 +125,7 @@ def mkdir(path: Any) -> None:
 
 
 @export("io.gfile.makedirs")
-def makedirs(path: Any) -> None:
+def makedirs(path: PathLike) -> None:
     """Makes a folder and those above it; one that is there already is left as it is."""
     if not as_text(path):  # the folder of "name.txt", which programs ask for before they write it
         return
@@ -135,7 +136,7 @@ def makedirs(path: Any) -> None:
 
 
 @export("io.gfile.remove")
-def remove(path: Any) -> None:
+def remove(path: PathLike) -> None:
     """Deletes a file.
 
     Raises:
@@ -146,7 +147,7 @@ def remove(path: Any) -> None:
 
 
 @export("io.gfile.rmtree")
-def rmtree(path: Any) -> None:
+def rmtree(path: PathLike) -> None:
     """Deletes a folder with all that is in it, or a file."""
     with translated(path):
         target = local(path)
@@ -157,7 +158,7 @@ def rmtree(path: Any) -> None:
 
 
 @export("io.gfile.copy")
-def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+def copy(src: PathLike, dst: PathLike, overwrite: bool = False) -> None:
     """Copies a file.
 
     Raises:
@@ -170,7 +171,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 
 @export("io.gfile.rename")
-def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+def rename(src: PathLike, dst: PathLike, overwrite: bool = False) -> None:
     """Gives a file or folder another name.
 
     Raises:
@@ -181,6 +182,6 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
         local(src).replace(local(dst))
 
 
-def _check_free(path: Any, overwrite: bool) -> None:
+def _check_free(path: PathLike, overwrite: bool) -> None:
     if not overwrite and exists(path):
         raise AlreadyExistsError(f"{as_text(path)}: file already exists; pass overwrite=True to replace it")

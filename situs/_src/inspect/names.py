@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from situs._src.base.devices.spec import parse_spec
 from situs._src.base.errors import InvalidArgumentError, NotFoundError, shown
+from situs._src.base.typing import DeviceLike
 
 
 class Named(Protocol):
@@ -20,7 +21,7 @@ class Named(Protocol):
 N = TypeVar("N", bound=Named)
 
 
-def find(items: Sequence[N], device: Any) -> N:
+def find(items: Sequence[N], device: DeviceLike) -> N:
     """The item about a device.
 
     Raises:

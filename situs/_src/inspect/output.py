@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from situs._src.base.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, PermissionDeniedError
+from situs._src.base.typing import PathLike
 from situs._src.files.paths import local, translated
 
 SUFFIXES = (".svg", ".html", ".json")
 
 
-def write(path: Any, as_text: Mapping[str, Callable[[], str]]) -> None:
+def write(path: PathLike, as_text: Mapping[str, Callable[[], str]]) -> None:
     """Writes a report to a file.
 
     Args:
@@ -30,7 +30,7 @@ def write(path: Any, as_text: Mapping[str, Callable[[], str]]) -> None:
         file.write_text(text + "\n", encoding="utf-8")
 
 
-def check_writable(path: Any) -> None:
+def check_writable(path: PathLike) -> None:
     """Raises what `write` would, as far as it can be known before there is anything to write."""
     file = _with_known_suffix(path, SUFFIXES)
     with translated(path):
@@ -42,7 +42,7 @@ def check_writable(path: Any) -> None:
             raise PermissionDeniedError(f"{file}; it may not be written.")
 
 
-def _with_known_suffix(path: Any, suffixes: Iterable[str]) -> Path:
+def _with_known_suffix(path: PathLike, suffixes: Iterable[str]) -> Path:
     file = local(path)
     if file.suffix.lower() not in suffixes:
         known = ", ".join(SUFFIXES)

@@ -158,7 +158,10 @@ def _size_ticks(highest: float) -> list[int]:
 
 
 def _times(scale: _Scale) -> list[str]:
-    step = _time_step(scale.span)
+    # A round number of nanoseconds that fits up to eight times into a span.
+    rough = max(scale.span / 8, 1)
+    power = int(10 ** floor(log10(rough)))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
     unit, length = next(found for found in _TIME_UNITS if scale.span >= found[1])
     parts = []
     for tick in range(floor(scale.span / step) + 1):
@@ -166,10 +169,3 @@ def _times(scale: _Scale) -> list[str]:
         parts.append(line("axis", x, scale.ground, x, scale.ground + 4))
         parts.append(label(x, scale.ground + 17, f"{tick * step / length:g} {unit}", "middle"))
     return parts
-
-
-def _time_step(span: int) -> int:
-    """A round number of nanoseconds that fits up to eight times into a span."""
-    rough = max(span / 8, 1)
-    power = int(10 ** floor(log10(rough)))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)

@@ -26,6 +26,7 @@ from situs._src.base.export import export
 from situs._src.base.settings import switch as as_switch
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tree import flatten
+from situs._src.base.typing import FeedDict, SessionLike
 from situs._src.inspect.planned import MemoryPlan
 from situs._src.ir.graph.context import get_default_graph, get_default_session
 from situs._src.ir.graph.graph import Graph
@@ -39,7 +40,6 @@ from situs._src.runtime.eager.bridge import host
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.execute import decide
 from situs._src.runtime.eager.tensor import EagerTensor
-from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run.offload import Moved, moved
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.swap import switch
@@ -52,7 +52,7 @@ __all__ = ["plan", "swap_to_host", "swapped"]
 
 
 @export("memory.plan")
-def plan(fetches: Any, feed_dict: Any = None, session: Any = None) -> MemoryPlan:
+def plan(fetches: object, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> MemoryPlan:
     """Tells how much memory a run will hold on each device at most, and what will hold it, without running.
 
     Args:
@@ -87,17 +87,19 @@ def plan(fetches: Any, feed_dict: Any = None, session: Any = None) -> MemoryPlan
         made.close()
 
 
-def _graph_behind(fetches: Any) -> Graph:
+def _graph_behind(fetches: object) -> Graph:
     """The graph of the first fetch that has one; the default graph if they are all names."""
     graphs = (getattr(leaf, "graph", None) for leaf in flatten(fetches))
     return next((graph for graph in graphs if isinstance(graph, Graph)), get_default_graph())
 
 
-def _in_session(session: BaseSession, fetches: Any, feed_dict: Any) -> MemoryPlan:
+def _in_session(session: BaseSession, fetches: object, feed_dict: Any) -> MemoryPlan:
     session._check_open()
     given = flattened(as_mapping(feed_dict))
     prepared = session._prepare(fetches, given)
-    missing = _unfed(prepared.program.plan)
+    # The placeholders that a run would miss.
+    made = prepared.program.plan
+    missing = [c.node.outputs[0] for c in made.calls if c.node is not None and c.node.type == "Placeholder"]
     if missing:
         given = {**given, **{tensor: tensor.shape for tensor in missing}}
         prepared = session._prepare(fetches, given)
@@ -105,11 +107,6 @@ def _in_session(session: BaseSession, fetches: Any, feed_dict: Any) -> MemoryPla
     program = prepared.program
     constants, cells = session._engine.constants, session._state._cells
     return _planned(program, fed, constants, cells)
-
-
-def _unfed(made: Plan) -> list[SymbolicTensor]:
-    """The placeholders that a run would miss."""
-    return [c.node.outputs[0] for c in made.calls if c.node is not None and c.node.type == "Placeholder"]
 
 
 def _of_function(function: ConcreteFunction, feed_dict: Any) -> MemoryPlan:
@@ -152,7 +149,7 @@ def _fed(tensor: SymbolicTensor, given: Any, device: Device) -> Fed:
     return Fed(tensor, device, TensorShape(value.shape), value if steers else None)
 
 
-def _is_shape(given: Any) -> bool:
+def _is_shape(given: object) -> bool:
     """Whether this is a tuple of sizes. A list is a value."""
     sizes = (int, np.integer, type(None))
     return type(given) is tuple and all(isinstance(size, sizes) and not isinstance(size, bool) for size in given)

@@ -26,6 +26,7 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.errors import NotFoundError
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.inspect.holders import Holder, by_line, by_op
 from situs._src.inspect.names import find, short_name
 from situs._src.inspect.output import write
@@ -137,7 +138,7 @@ class Recording:
         """The recording as plain data that JSON can hold: for each GPU its peak, and its events as columns."""
         return {"begin": self._begin, "end": self._end, "devices": [_as_dict(line) for line in self.tracks()]}
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Writes the recording to a file: a picture (``.svg``), a page with tables (``.html``) or data (``.json``).
 
         Raises:

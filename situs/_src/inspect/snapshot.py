@@ -21,6 +21,7 @@ from situs._src.base.budget.ledger import Account
 from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device, in_listing_order
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.inspect.bars import bars
 from situs._src.inspect.census import census
 from situs._src.inspect.figures import DeviceMemory
@@ -60,7 +61,7 @@ class Snapshot:
         """The snapshot as plain data that JSON can hold."""
         return {"devices": [device.to_dict() for device in self.devices]}
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Writes the snapshot to a file: data (``.json``), a picture (``.svg``) or a page with both (``.html``).
 
         Raises:

@@ -112,7 +112,9 @@ def layers(track: Track, moments: Integers) -> list[Layer]:
     ops = list(dict.fromkeys(made[0] for made in track.known))
     numbers = {op: number for number, op in enumerate(ops)}
     of_event = np.array([numbers[made[0]] for made in track.known], np.int64)[track.makers]
-    at_peak = _at_peak(track, of_event, len(ops))
+    count = len(ops)
+    end = 0 if track.peak_at is None else track.peak_at + 1
+    at_peak = _sum_by(of_event[:end], track.sizes[:end], count)
     largest = _largest(track, of_event, at_peak)
     shown = largest[:OPS_SHOWN]
     found = [Layer(ops[n], np.cumsum(np.where(of_event == n, track.sizes, 0))[moments], int(at_peak[n])) for n in shown]
@@ -120,11 +122,6 @@ def layers(track: Track, moments: Integers) -> list[Layer]:
         rest = track.totals[moments] - np.sum([layer.values for layer in found], axis=0)
         found.append(Layer("other", rest, track.peak - sum(layer.at_peak for layer in found)))
     return found
-
-
-def _at_peak(track: Track, of_event: Integers, count: int) -> Integers:
-    end = 0 if track.peak_at is None else track.peak_at + 1
-    return _sum_by(of_event[:end], track.sizes[:end], count)
 
 
 def _largest(track: Track, of_event: Integers, at_peak: Integers) -> list[int]:

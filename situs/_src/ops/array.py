@@ -18,14 +18,16 @@ import torch
 
 from situs._src.base.dtype import ALL, FIXED, FLOAT8, INDEX, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype, int32
 from situs._src.base.dtype import bool as bool_
-from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError
+from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, is_tensor
-from situs._src.ir.registry.op import find_op
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, ShapeLike, SizesOf
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.attribute import as_bool, as_word, is_plain, plain
-from situs._src.ops.define import CPU, GPU, op, unary
+from situs._src.ops.define import CPU, GPU, F, KernelValue, op, unary
 from situs._src.ops.spelling import renamed
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime import dispatch
@@ -45,7 +47,7 @@ def as_sizes(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def partly(check: Callable[[Any], tuple[int, ...]], shape: Any) -> tuple[Dim, ...]:
+def partly(check: Callable[[Any], tuple[int, ...]], shape: HostValue) -> tuple[Dim, ...]:
     """A shape whose known sizes `check` has seen; None, for a size that is not known, stays in its place."""
     if not isinstance(shape, tuple) or None not in shape:
         return check(shape)
@@ -53,32 +55,46 @@ def partly(check: Callable[[Any], tuple[int, ...]], shape: Any) -> tuple[Dim, ..
     return tuple(None if size is None else next(known) for size in shape)
 
 
-def as_integer(value: Any, what: str) -> int:
-    """An integer given on the host; as in TensorFlow, a list of one will do."""
-    if isinstance(value, tuple) and len(value) == 1:
-        value = value[0]
+def as_integer(value: HostValue, what: str) -> int:
+    """An integer given on the host."""
+    if isinstance(value, tuple):
+        raise ArgumentError(f"{what} must be a single integer, got the shape {brackets(host_shape(value))}")
     if not isinstance(value, int) or isinstance(value, bool):
         raise DTypeError(f"{what} must be a single integer, got {value!r}")
     return value
 
 
-def as_integers(value: Any, what: str) -> tuple[int, ...]:
+def as_lone_integer(value: HostValue, what: str) -> int:
+    """An integer given on the host, where a list of one will do, as it does for a few ops of TensorFlow's."""
+    return as_integer(value[0] if isinstance(value, tuple) and len(value) == 1 else value, what)
+
+
+def as_integers(value: object, what: str) -> tuple[int, ...]:
     """A vector of integers given on the host; a single one counts as a vector of one."""
     values = value if isinstance(value, tuple) else (value,)
     return tuple(as_integer(each, f"Each entry of {what}") for each in values)
 
 
-def as_attribute(value: Any, what: str) -> int:
+def as_attribute(value: object, what: str) -> int:
     """An integer attribute, from what the program passed for it."""
+    if has_dimensions(value):
+        raise DTypeError(f"{what} must be a single integer, got {shown(value)}")
     return as_integer(plain(value, what), what)
 
 
-def host_shape(value: Any) -> tuple[int, ...]:
+def has_dimensions(value: Any) -> bool:
+    """Whether what stands for a number is a list, an array or a tensor with dimensions, which TensorFlow may refuse."""
+    if type(value) is int:
+        return False
+    return isinstance(value, (list, tuple)) or bool(value.shape.rank if is_tensor(value) else np.ndim(value))
+
+
+def host_shape(value: HostValue) -> tuple[int, ...]:
     """The shape of nested tuples."""
     return (len(value), *(host_shape(value[0]) if value else ())) if isinstance(value, tuple) else ()
 
 
-def sizes_of(tensor: Tensor) -> Any:
+def sizes_of(tensor: Tensor) -> TensorShape | Tensor:
     """The sizes of a tensor, to make another one of: its shape if it is known, else a tensor with the sizes."""
     return tensor.shape if tensor.shape.is_fully_defined() else shape(tensor)
 
@@ -101,7 +117,19 @@ def by_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _view(item: Any, old: torch.dtype, new: torch.dtype) -> Any:
+def also_by_bits(declared: Op, *device_types: str, variable: str = "T") -> Callable[[F], F]:
+    """Lets a kernel that only moves elements serve the wide unsigned dtypes of an op too, as its decorator."""
+
+    types: dict[str, Any] = {variable: WIDE_UNSIGNED}
+
+    def register(kernel: F) -> F:
+        declared.kernel(*device_types, **types)(by_bits(kernel))
+        return kernel
+
+    return register
+
+
+def _view(item: object, old: torch.dtype, new: torch.dtype) -> Any:
     if isinstance(item, (list, tuple)) and item and isinstance(item[0], torch.Tensor):
         return [_view(each, old, new) for each in item]
     return item.view(new) if isinstance(item, torch.Tensor) and item.dtype is old else item
@@ -113,7 +141,7 @@ _reshape = op("Reshape", "tensor: T, shape: host -> T", traits={FOLDABLE, MOVES,
 
 
 @_reshape.shape
-def _reshape_shape(tensor: TensorShape, shape: Any) -> TensorShape:
+def _reshape_shape(tensor: TensorShape, shape: HostValue) -> TensorShape:
     if shape is None:
         return UNKNOWN
     sizes = partly(as_sizes, shape)
@@ -145,7 +173,7 @@ def _infer_missing(dims: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, 
 
 @_reshape.kernel(CPU)
 @_reshape.kernel(GPU, T=FIXED)
-def _reshape_kernel(tensor: Any, shape: Any) -> Any:
+def _reshape_kernel(tensor: KernelValue, shape: Any) -> KernelValue:
     sizes = shape if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)) else as_sizes(shape)
     if 0 in sizes and -1 in sizes:
         sizes = _infer_missing(tuple(tensor.shape), sizes)
@@ -153,7 +181,7 @@ def _reshape_kernel(tensor: Any, shape: Any) -> Any:
 
 
 @_reshape.gradient
-def _reshape_gradient(grad: Tensor, tensor_shape: Any) -> Tensor:
+def _reshape_gradient(grad: Tensor, tensor_shape: SizesOf) -> Tensor:
     return _reshaped(grad, tensor_shape)
 
 
@@ -162,7 +190,7 @@ _reshaped_quickly = dispatch.recalled(_reshape)
 
 
 @export("reshape", v1=("reshape", "manip.reshape"))
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+def reshape(tensor: ArrayLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Returns the elements of `tensor` in another shape.
 
     Args:
@@ -214,7 +242,7 @@ def _scalar_shape(input: TensorShape) -> TensorShape:
 
 
 @_shape.static_value
-def _known_shape(node: Any, value_of: Any) -> tuple[int | None, ...] | None:
+def _known_shape(node: Operation, value_of: Any) -> tuple[int | None, ...] | None:
     shape = node.inputs[0].shape
     return None if shape.rank is None else tuple(shape)
 
@@ -225,7 +253,7 @@ _rank.static_value(lambda node, value_of: node.inputs[0].shape.rank)
 
 @_shape.kernel(CPU)
 @_shape.kernel(GPU, T=FIXED, host_output=True)
-def _shape_kernel(input: Any, out_type: DType) -> torch.Tensor:
+def _shape_kernel(input: KernelValue, out_type: DType) -> torch.Tensor:
     return torch.tensor(input.shape, dtype=TORCH_DTYPE[out_type])
 
 
@@ -237,48 +265,48 @@ def _shape_n_kernel(input: list[Any], out_type: DType) -> list[torch.Tensor]:
 
 @_size.kernel(CPU)
 @_size.kernel(GPU, T=FIXED, host_output=True)
-def _size_kernel(input: Any, out_type: DType) -> torch.Tensor:
+def _size_kernel(input: KernelValue, out_type: DType) -> torch.Tensor:
     return torch.tensor(math.prod(input.shape), dtype=TORCH_DTYPE[out_type])
 
 
 @_rank.kernel(CPU)
 @_rank.kernel(GPU, T=FIXED, host_output=True)
-def _rank_kernel(input: Any) -> torch.Tensor:
+def _rank_kernel(input: KernelValue) -> torch.Tensor:
     return torch.tensor(input.ndim, dtype=torch.int32)
 
 
 @export("shape", v1=())
-def shape(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
+def shape(input: ArrayLike, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Returns the shape of a tensor as a vector of int32, or of `out_type`, on the host."""
     return _shape(input, out_type=as_dtype(int32 if out_type is None else out_type), name=name)
 
 
 @export(v1="shape")
-def shape_v1(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+def shape_v1(input: ArrayLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """Returns the shape of a tensor, with the argument order of TensorFlow 1."""
     return shape(input, out_type, name)
 
 
 @export("shape_n")
-def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Tensor]:
+def shape_n(input: ArrayLike, out_type: DTypeLike = int32, name: str | None = None) -> list[Tensor]:
     """Returns the shapes of several tensors of one dtype."""
     return _shape_n.many(input, out_type=as_dtype(out_type), name=name)
 
 
 @export("size", v1=())
-def size(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
+def size(input: ArrayLike, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Returns the number of elements of a tensor as int32, or as `out_type`, on the host."""
     return _size(input, out_type=as_dtype(int32 if out_type is None else out_type), name=name)
 
 
 @export(v1="size")
-def size_v1(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+def size_v1(input: ArrayLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """Returns the number of elements of a tensor, with the argument order of TensorFlow 1."""
     return size(input, out_type, name)
 
 
 @export("rank")
-def rank(input: Any, name: str | None = None) -> Tensor:
+def rank(input: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the number of dimensions of a tensor as an int32 scalar on the host."""
     return _rank(input, name=name)
 
@@ -286,7 +314,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 # Identity, StopGradient, EnsureShape: the tensor itself.
 
 
-def _itself(x: Any) -> Any:
+def _itself(x: ArrayLike) -> Any:
     return x
 
 
@@ -309,7 +337,7 @@ def _ensure_shape_shape(input: TensorShape, *, shape: TensorShape) -> TensorShap
 
 @_ensure_shape.kernel(CPU)
 @_ensure_shape.kernel(GPU, T=FIXED)
-def _ensure_shape_kernel(input: Any, shape: TensorShape) -> Any:
+def _ensure_shape_kernel(input: KernelValue, shape: TensorShape) -> KernelValue:
     _ensure_shape_shape(TensorShape(input.shape), shape=shape)
     return input
 
@@ -326,13 +354,13 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 
 
 @export("guarantee_const")
-def guarantee_const(input: Any, name: str | None = "GuaranteeConst") -> Tensor:
+def guarantee_const(input: ArrayLike, name: str | None = "GuaranteeConst") -> Tensor:
     """Returns the tensor as it is; a promise that it will not change, which nothing here depends on."""
     return _identity(input, name)
 
 
 @export("identity_n")
-def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+def identity_n(input: ArrayLike, name: str | None = None) -> list[Tensor]:
     """Returns a list of tensors with the same elements as those given."""
     if not isinstance(input, (list, tuple)):
         raise DTypeError(f"identity_n takes a list of tensors, got {type(input).__name__}.")
@@ -360,10 +388,10 @@ _squeeze = op("Squeeze", "input: T -> output: T", traits={FOLDABLE, MOVES, SIZE_
 
 
 @_expand_dims.shape
-def _expand_dims_shape(input: TensorShape, axis: Any) -> TensorShape:
+def _expand_dims_shape(input: TensorShape, axis: HostValue) -> TensorShape:
     if input.rank is None or axis is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * (input.rank + 1))
-    place = as_integer(axis, "The axis of expand_dims")
+    place = as_lone_integer(axis, "The axis of expand_dims")
     if not -input.rank - 1 <= place <= input.rank:
         raise ArgumentError(f"Tried to expand dim index {place} for tensor with {input.rank} dimensions.")
     place += input.rank + 1 if place < 0 else 0
@@ -372,13 +400,13 @@ def _expand_dims_shape(input: TensorShape, axis: Any) -> TensorShape:
 
 @_expand_dims.kernel(CPU)
 @_expand_dims.kernel(GPU, T=FIXED)
-def _expand_dims_kernel(input: torch.Tensor, axis: Any) -> torch.Tensor:
-    return input.unsqueeze(axis if type(axis) is int else as_integer(axis, "The axis of expand_dims"))
+def _expand_dims_kernel(input: torch.Tensor, axis: HostValue) -> torch.Tensor:
+    return input.unsqueeze(axis if type(axis) is int else as_lone_integer(axis, "The axis of expand_dims"))
 
 
 @_expand_dims.kernel(CPU, T=STRING)
-def _expand_dims_strings(input: Any, axis: Any) -> Any:
-    return np.expand_dims(input, as_integer(axis, "The axis of expand_dims"))
+def _expand_dims_strings(input: KernelValue, axis: HostValue) -> np.ndarray[Any, Any]:
+    return np.expand_dims(input, as_lone_integer(axis, "The axis of expand_dims"))
 
 
 @_squeeze.shape
@@ -402,21 +430,21 @@ def _squeezed(axis: int, dims: tuple[Dim, ...]) -> int:
 
 @_squeeze.kernel(CPU)
 @_squeeze.kernel(GPU, T=FIXED)
-def _squeeze_kernel(input: Any, squeeze_dims: tuple[int, ...]) -> Any:
+def _squeeze_kernel(input: KernelValue, squeeze_dims: tuple[int, ...]) -> KernelValue:
     if not squeeze_dims:
         return input.squeeze()
     return input.squeeze(tuple({_squeezed(axis, tuple(input.shape)) for axis in squeeze_dims}))
 
 
 @_expand_dims.gradient
-def _expand_dims_gradient(grad: Tensor, input_shape: Any, axis: Any) -> Tensor:
+def _expand_dims_gradient(grad: Tensor, input_shape: SizesOf, axis: HostInput) -> Tensor:
     if isinstance(input_shape, tuple) or not is_plain(axis):
         return _reshaped(grad, input_shape)
     return squeeze(grad, axis)  # which need not wait for the input, to see its sizes
 
 
 @_squeeze.gradient
-def _squeeze_gradient(grad: Tensor, input_shape: Any, *, squeeze_dims: tuple[int, ...]) -> Tensor:
+def _squeeze_gradient(grad: Tensor, input_shape: SizesOf, *, squeeze_dims: tuple[int, ...]) -> Tensor:
     if isinstance(input_shape, tuple) or len(squeeze_dims) != 1:
         return _reshaped(grad, input_shape)
     return _expand_dims(grad, squeeze_dims[0])
@@ -426,13 +454,15 @@ _expanded = dispatch.steered(_expand_dims)
 
 
 @export("expand_dims", v1=())
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
+def expand_dims(input: ArrayLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """Returns `input` with a dimension of size 1 put in at `axis`, which may count from the end."""
     return _expanded(input, axis, name=name)
 
 
 @export(v1="expand_dims")
-def expand_dims_v1(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def expand_dims_v1(
+    input: ArrayLike, axis: AxisLike | None = None, name: str | None = None, dim: AxisLike | None = None
+) -> Tensor:
     """Returns `input` with a dimension of size 1 put in at `axis`, which TensorFlow 1 also calls `dim`."""
     return expand_dims(input, renamed("axis", axis, "dim", dim, required=True), name)
 
@@ -441,15 +471,19 @@ _squeezed_quickly = dispatch.recalled(_squeeze)
 
 
 @export("squeeze", v1=())
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def squeeze(input: ArrayLike, axis: Any = None, name: str | None = None) -> Tensor:
     """Returns `input` without its dimensions of size 1: those named by `axis`, or all."""
+    if axis is not None and not isinstance(axis, (int, list, tuple)) and has_dimensions(axis):
+        raise DTypeError(f"Expected list for 'axis' argument to 'squeeze' Op, not {shown(axis)}.")
     dims = () if axis is None else as_integers(plain(axis, "axis"), "the axes of squeeze")
     made = _squeezed_quickly(input, dims)
     return _squeeze(input, squeeze_dims=dims, name=name) if made is None else made
 
 
 @export(v1="squeeze")
-def squeeze_v1(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
+def squeeze_v1(
+    input: ArrayLike, axis: AxisLike | None = None, name: str | None = None, squeeze_dims: AxisLike | None = None
+) -> Tensor:
     """Returns `input` without dimensions of size 1; TensorFlow 1 also calls the axes `squeeze_dims`."""
     return squeeze(input, renamed("axis", axis, "squeeze_dims", squeeze_dims), name)
 
@@ -461,7 +495,7 @@ _transpose = op("Transpose", "x: T, perm: host -> y: T", traits={VIEW}, conjugat
 
 
 @_transpose.shape
-def _transpose_shape(x: TensorShape, perm: Any, *, conjugate: bool) -> TensorShape:
+def _transpose_shape(x: TensorShape, perm: HostValue, *, conjugate: bool) -> TensorShape:
     if x.rank is None or perm is None:
         return UNKNOWN if x.rank is None else TensorShape([None] * x.rank)
     return TensorShape(x[axis] for axis in _as_perm(perm, x.rank))
@@ -514,14 +548,14 @@ def _transpose_strings(x: Any, perm: Any, conjugate: bool = False) -> Any:
 
 
 @_transpose.gradient
-def _transpose_gradient(grad: Tensor, perm: Any, *, conjugate: bool) -> Tensor:
+def _transpose_gradient(grad: Tensor, perm: HostInput, *, conjugate: bool) -> Tensor:
     return _transposed(grad, _inverse(perm), conjugate=conjugate)
 
 
 _transposed = dispatch.steered(_transpose)
 
 
-def _inverse(perm: Any) -> Any:
+def _inverse(perm: Any) -> Tensor | str | tuple[int, ...]:
     """The order of dimensions that undoes another; a word stands for one that undoes itself."""
     if isinstance(perm, str):
         return perm
@@ -536,7 +570,9 @@ def _inverse(perm: Any) -> Any:
 
 
 @export("transpose", v1=())
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:
+def transpose(
+    a: object, perm: AxisLike | None = None, conjugate: bool = False, name: str | None = "transpose"
+) -> Tensor:
     """Returns `a` with its dimensions in another order.
 
     Args:
@@ -553,13 +589,15 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
 
 
 @export(v1="transpose")
-def transpose_v1(a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False) -> Tensor:
+def transpose_v1(
+    a: ArrayLike, perm: AxisLike | None = None, name: str | None = "transpose", conjugate: bool = False
+) -> Tensor:
     """Returns `a` with its dimensions in another order, with the argument order of TensorFlow 1."""
     return transpose(a, perm, conjugate, name)
 
 
 @export("linalg.matrix_transpose", v1=("matrix_transpose", "linalg.matrix_transpose", "linalg.transpose"))
-def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
+def matrix_transpose(a: ArrayLike, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """Returns `a` with its last two dimensions swapped."""
     return _transposed(a, _MATRIX, conjugate=as_bool(conjugate, "conjugate"), name=name)
 
@@ -571,7 +609,7 @@ _broadcast_args = op("BroadcastArgs", "s0: T, s1: T -> r0: T", traits={FOLDABLE,
 
 
 @_broadcast_to.shape
-def _broadcast_to_shape(input: TensorShape, shape: Any) -> TensorShape:
+def _broadcast_to_shape(input: TensorShape, shape: HostValue) -> TensorShape:
     if shape is None:
         return UNKNOWN
     sizes = TensorShape(partly(as_sizes, shape))
@@ -589,7 +627,7 @@ def _broadcast_to_shape(input: TensorShape, shape: Any) -> TensorShape:
 
 @_broadcast_to.kernel(CPU)
 @_broadcast_to.kernel(GPU, T=FIXED)
-def _broadcast_to_kernel(input: torch.Tensor, shape: Any) -> torch.Tensor:
+def _broadcast_to_kernel(input: torch.Tensor, shape: HostValue) -> torch.Tensor:
     sizes = as_sizes(shape)
     if -1 in sizes:
         raise ArgumentError("Dimension -1 must be >= 0")
@@ -597,7 +635,7 @@ def _broadcast_to_kernel(input: torch.Tensor, shape: Any) -> torch.Tensor:
 
 
 @_broadcast_to.kernel(CPU, T=STRING)
-def _broadcast_to_strings(input: Any, shape: Any) -> Any:
+def _broadcast_to_strings(input: KernelValue, shape: HostValue) -> np.ndarray[Any, Any]:
     return np.broadcast_to(input, as_sizes(shape))
 
 
@@ -619,12 +657,12 @@ def _broadcast_args_kernel(s0: torch.Tensor, s1: torch.Tensor) -> torch.Tensor:
 
 
 @_broadcast_to.gradient
-def _broadcast_to_gradient(grad: Tensor, input_shape: Any) -> Tensor:
+def _broadcast_to_gradient(grad: Tensor, input_shape: SizesOf) -> Tensor:
     return sum_to(grad, input_shape)
 
 
 @export("broadcast_to")
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def broadcast_to(input: ArrayLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Returns `input` repeated along dimensions of size 1, or new ones in front, until it has `shape`."""
     return _broadcast_to(input, shape, name=name)
 
@@ -636,7 +674,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 
 @export("broadcast_dynamic_shape")
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+def broadcast_dynamic_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Tensor:
     """Returns the shape of an element-wise result, as a tensor, from the shapes of the inputs as tensors."""
     return _broadcast_args(shape_x, shape_y)
 
@@ -657,12 +695,12 @@ def _meshgrid_shape(inputs: list[TensorShape], *, indexing: str) -> list[TensorS
 
 @_meshgrid.kernel(CPU)
 @_meshgrid.kernel(GPU, T=FIXED)
-def _meshgrid_kernel(inputs: list[torch.Tensor], indexing: str) -> Any:
+def _meshgrid_kernel(inputs: list[torch.Tensor], indexing: str) -> tuple[torch.Tensor, ...]:
     return torch.meshgrid(*(each.reshape(-1) for each in inputs), indexing=indexing)
 
 
 @_meshgrid.kernel(CPU, T=STRING)
-def _meshgrid_strings(inputs: list[Any], indexing: str) -> Any:
+def _meshgrid_strings(inputs: list[Any], indexing: str) -> list[Any]:
     return list(np.meshgrid(*(each.reshape(-1) for each in inputs), indexing=indexing))  # type: ignore[call-overload]
 
 
@@ -674,14 +712,14 @@ def _meshgrid_gradient(grads: list[Any], inputs_shape: list[Any], *, indexing: s
     return [None if grad is None else _along(grad, axis, len(axes), shape) for grad, shape, axis in parts]
 
 
-def _along(grad: Tensor, axis: int, rank: int, shape: Any) -> Tensor:
+def _along(grad: Tensor, axis: int, rank: int, shape: ShapeLike) -> Tensor:
     """The sum over all axes but one, in the shape of the vector that runs along it."""
     others = tuple(each for each in range(rank) if each != axis)
     return _reshape(find_op("Sum")(grad, others), shape)
 
 
 @_sequence_mask.shape
-def _sequence_mask_shape(lengths: TensorShape, maxlen: Any) -> TensorShape:
+def _sequence_mask_shape(lengths: TensorShape, maxlen: HostValue) -> TensorShape:
     return lengths.concatenate([None if maxlen is None else _as_maxlen(maxlen)])
 
 
@@ -696,7 +734,7 @@ def _as_maxlen(maxlen: Any) -> int:
 
 
 @_sequence_mask.kernel(CPU, GPU)
-def _sequence_mask_kernel(lengths: torch.Tensor, maxlen: Any, dtype: DType) -> torch.Tensor:
+def _sequence_mask_kernel(lengths: torch.Tensor, maxlen: HostValue, dtype: DType) -> torch.Tensor:
     if maxlen is None:
         maxlen = max(lengths.max().item(), 0) if lengths.numel() else 0
     if not isinstance(maxlen, float):  # else half of a place counts as one
@@ -724,7 +762,9 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str | None = "meshgrid") ->
 
 
 @export("sequence_mask")
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None) -> Tensor:
+def sequence_mask(
+    lengths: ArrayLike, maxlen: IntLike | None = None, dtype: DTypeLike = bool_, name: str | None = None
+) -> Tensor:
     """Returns a mask that is true at the first ``lengths[i]`` places of row i.
 
     Args:

@@ -21,7 +21,7 @@ from situs._src.runtime.symbolic.fold import constant_value
 NUMBERS = (int, float, np.integer, np.floating)
 
 
-def plain(value: Any, name: str, depth: int = 0) -> Any:
+def plain(value: object, name: str, depth: int = 0) -> Any:
     """A host value that must be known when the op is called: how many results there are depends on it, or which op.
 
     Raises:
@@ -42,7 +42,7 @@ def plain(value: Any, name: str, depth: int = 0) -> Any:
     return host_value(value)
 
 
-def is_plain(value: Any, depth: int = 0) -> bool:
+def is_plain(value: object, depth: int = 0) -> bool:
     """Whether a host value, or every entry of it, is known when the op is called."""
     value = read(value)
     if isinstance(value, SymbolicTensor):
@@ -53,7 +53,7 @@ def is_plain(value: Any, depth: int = 0) -> bool:
     return all(is_plain(item, below) for item in value)
 
 
-def as_int(value: Any, name: str) -> int:
+def as_int(value: object, name: str) -> int:
     """An integer, such as an axis.
 
     Raises:
@@ -67,7 +67,7 @@ def as_int(value: Any, name: str) -> int:
         raise _refusal("int", value, name) from None
 
 
-def as_float(value: Any, name: str) -> float:
+def as_float(value: object, name: str) -> float:
     """A number, as a float.
 
     Raises:
@@ -82,7 +82,7 @@ def as_float(value: Any, name: str) -> float:
         raise _refusal("float", value, name) from None
 
 
-def as_bool(value: Any, name: str) -> bool:
+def as_bool(value: object, name: str) -> bool:
     """A switch; None stands for off, and a number must be 0 or 1.
 
     Raises:
@@ -100,7 +100,7 @@ def as_bool(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def as_word(value: Any, name: str) -> str:
+def as_word(value: object, name: str) -> str:
     """A word, such as a data format.
 
     Raises:
@@ -120,11 +120,11 @@ def as_name(name: Any, default: str) -> str:
     return default if name is None else as_word(name, "name") or default
 
 
-def _folded(value: Any) -> Any:
+def _folded(value: object) -> Any:
     """The value of a graph's constant; anything else as it is."""
     found = constant_value(value) if isinstance(value, SymbolicTensor) else None
     return value if found is None else found
 
 
-def _refusal(wanted: str, value: Any, name: str) -> DTypeError:
+def _refusal(wanted: str, value: object, name: str) -> DTypeError:
     return DTypeError(f"Expected {wanted} for argument '{name}' not {shown(value)}.")

@@ -15,8 +15,9 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, HostValue
 from situs._src.ops.attribute import as_int
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, KernelValue, op
 
 _decode = op(
     "DecodeWav",
@@ -37,7 +38,9 @@ def _decode_shape(contents: TensorShape, *, desired_channels: int, desired_sampl
 
 
 @_decode.kernel(CPU)
-def _decode_kernel(contents: Any, *, desired_channels: int, desired_samples: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _decode_kernel(
+    contents: KernelValue, *, desired_channels: int, desired_samples: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     if np.ndim(contents):
         raise InvalidArgumentError(f"contents must be rank 0, one file; got shape {brackets(np.shape(contents))}")
     samples, rate = _read(bytes(contents[()]))
@@ -92,14 +95,14 @@ def _form(body: bytes) -> tuple[int, int]:
 
 
 @_encode.shape
-def _encode_shape(audio: TensorShape, sample_rate: Any) -> TensorShape:
+def _encode_shape(audio: TensorShape, sample_rate: HostValue) -> TensorShape:
     if audio.rank not in (2, None):
         raise ArgumentError(f"audio must be 2-dimensional{brackets(audio)}")
     return SCALAR
 
 
 @_encode.kernel(CPU)
-def _encode_kernel(audio: torch.Tensor, sample_rate: Any) -> Any:
+def _encode_kernel(audio: torch.Tensor, sample_rate: Any) -> np.ndarray[Any, Any]:
     _encode_shape(TensorShape(audio.shape), sample_rate)
     channels = audio.shape[1]
     if not isinstance(sample_rate, int) or not 0 < sample_rate < 2**32:
@@ -115,7 +118,7 @@ def _encode_kernel(audio: torch.Tensor, sample_rate: Any) -> Any:
 
 @export("audio.decode_wav")
 def decode_wav(
-    contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
+    contents: ArrayLike, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """The samples of a WAV file of 16 bits.
 
@@ -135,7 +138,7 @@ def decode_wav(
 
 
 @export("audio.encode_wav")
-def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Tensor:
+def encode_wav(audio: ArrayLike, sample_rate: ArrayLike, name: str | None = None) -> Tensor:
     """A WAV file of 16 bits.
 
     Args:

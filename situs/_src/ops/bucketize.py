@@ -13,6 +13,7 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import TensorShape
+from situs._src.base.typing import HostValue
 from situs._src.ops.define import CPU, GPU, op
 
 bucketize = op(
@@ -24,7 +25,7 @@ bucketize = op(
 
 
 @bucketize.shape
-def _bucketize_shape(input: TensorShape, *, boundaries: Any) -> TensorShape:
+def _bucketize_shape(input: TensorShape, *, boundaries: HostValue) -> TensorShape:
     _check(boundaries)
     return input
 
@@ -35,7 +36,7 @@ def _check(boundaries: Any) -> None:
 
 
 @bucketize.kernel(CPU, GPU)
-def _bucketize_kernel(input: torch.Tensor, *, boundaries: Any, device: Any) -> torch.Tensor:
+def _bucketize_kernel(input: torch.Tensor, *, boundaries: HostValue, device: torch.device) -> torch.Tensor:
     _check(boundaries)
     kind = torch.float64 if input.dtype is torch.float64 else torch.float32
     edges = torch.tensor(boundaries, dtype=torch.float32, device=device).to(kind)  # TensorFlow keeps them as float32

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC
 from situs._src.ops.compare import greater, less, logical_or
 from situs._src.ops.constant import zeros_like
-from situs._src.ops.define import CPU, GPU, numpy_kernel, op, same_shape
+from situs._src.ops.define import CPU, GPU, KernelValue, numpy_kernel, op, same_shape
 from situs._src.ops.masked import masked, unmasked
 from situs._src.ops.naming import Composed
 from situs._src.ops.sum_to import sum_to
@@ -36,7 +39,7 @@ _E4M3FN_END = 464.0  # half way from the largest number, 448, to what would be t
 _PARTS = frozenset({dt.float32, dt.float64})  # the dtypes that a complex number is made of
 
 
-def dtype_of(value: Any) -> DType:
+def dtype_of(value: object) -> DType:
     """The dtype that `value` has, or would have as a tensor."""
     given = getattr(value, "dtype", None)
     return to_array(value)[1] if given is None else as_dtype(given)
@@ -50,13 +53,13 @@ _run_cast = dispatch.typed(_cast)
 
 
 @_cast.fresh_when
-def _is_no_view(node: Any) -> bool:
+def _is_no_view(node: Operation) -> bool:
     """What is cast to its own dtype, and the real part of a complex number, is a view."""
     source = node.inputs[0].dtype
     return source is not node.outputs[0].dtype and not source.is_complex
 
 
-def _known_cast(x: Tensor, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
+def _known_cast(x: Tensor, *, DstT: DType, Truncate: bool) -> Callable[[Any], Any] | None:  # noqa: N803
     """In a graph, PyTorch's own cast, unless an imaginary part has to be left out first."""
     wanted = TORCH_DTYPE[DstT]
     return None if x.dtype.is_complex or wanted is torch.float8_e4m3fn else lambda x: x.to(wanted)
@@ -73,14 +76,14 @@ def _cast_kernel(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> torch.Tenso
 
 
 @_cast.kernel(CPU, SrcT=STRING)
-def _cast_from_string(x: Any, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
+def _cast_from_string(x: KernelValue, *, DstT: DType, Truncate: bool) -> KernelValue:  # noqa: N803
     if DstT is not dt.string:
         raise UnimplementedError(f"Cast string to {DstT.name} is not supported; tf.strings.to_number parses numbers.")
     return x
 
 
 @_cast.kernel(CPU, SrcT=FIXED, DstT=STRING)
-def _cast_to_string(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> Any:  # noqa: N803
+def _cast_to_string(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> KernelValue:  # noqa: N803
     source = str(x.dtype).removeprefix("torch.")
     raise UnimplementedError(f"Cast {source} to string is not supported; tf.strings.as_string prints numbers.")
 
@@ -91,7 +94,7 @@ def _cast_gradient(grad: Tensor, x: Tensor) -> Tensor | None:
 
 
 @export("cast", "dtypes.cast")
-def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Converts the elements of `x` to another dtype; a tensor that has it already is returned as it is.
 
     Args:
@@ -110,49 +113,49 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     return _run_cast(x, target, name=name)
 
 
-def as_index(x: Any) -> Any:
+def as_index(x: ArrayLike) -> Any:
     """Indices as what ops of indices take: int16 becomes int32."""
     return cast(x, dt.int32) if isinstance(x, Tensor) and x.dtype is dt.int16 else x
 
 
 @export(v1="to_float")
-def to_float(x: Any, name: str = "ToFloat") -> Tensor:
+def to_float(x: ArrayLike, name: str = "ToFloat") -> Tensor:
     """Casts to float32."""
     return cast(x, dt.float32, name)
 
 
 @export(v1="to_double")
-def to_double(x: Any, name: str = "ToDouble") -> Tensor:
+def to_double(x: ArrayLike, name: str = "ToDouble") -> Tensor:
     """Casts to float64."""
     return cast(x, dt.float64, name)
 
 
 @export(v1="to_int32")
-def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
+def to_int32(x: ArrayLike, name: str = "ToInt32") -> Tensor:
     """Casts to int32."""
     return cast(x, dt.int32, name)
 
 
 @export(v1="to_int64")
-def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
+def to_int64(x: ArrayLike, name: str = "ToInt64") -> Tensor:
     """Casts to int64."""
     return cast(x, dt.int64, name)
 
 
 @export(v1="to_bfloat16")
-def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
+def to_bfloat16(x: ArrayLike, name: str = "ToBFloat16") -> Tensor:
     """Casts to bfloat16."""
     return cast(x, dt.bfloat16, name)
 
 
 @export(v1="to_complex64")
-def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
+def to_complex64(x: ArrayLike, name: str = "ToComplex64") -> Tensor:
     """Casts to complex64."""
     return cast(x, dt.complex64, name)
 
 
 @export(v1="to_complex128")
-def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
+def to_complex128(x: ArrayLike, name: str = "ToComplex128") -> Tensor:
     """Casts to complex128."""
     return cast(x, dt.complex128, name)
 
@@ -188,8 +191,8 @@ def _clip_gradient(
     t: Tensor,
     clip_value_min: Tensor,
     clip_value_max: Tensor,
-    clip_value_min_shape: Any,
-    clip_value_max_shape: Any,
+    clip_value_min_shape: SizesOf,
+    clip_value_max_shape: SizesOf,
 ) -> tuple[Any, ...]:
     below, above = less(t, clip_value_min), greater(t, clip_value_max)
     return (
@@ -200,7 +203,7 @@ def _clip_gradient(
 
 
 @export("saturate_cast", "dtypes.saturate_cast")
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+def saturate_cast(value: ArrayLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Converts the elements to another dtype, the ones outside its range to its nearest end.
 
     Args:
@@ -226,7 +229,7 @@ def _clamp(value: Tensor, target: DType, name: str | None = None) -> Tensor:
     return _clip(value, low, high, name=name)
 
 
-def _not_beyond(limit: Any, source: DType) -> Any:
+def _not_beyond(limit: ArrayLike, source: DType) -> float | int:
     """The number of dtype `source` that lies nearest to `limit` and not beyond it."""
     low, high = (_as_python(end) for end in source.limits)
     bounded = min(max(_as_python(limit), low), high)
@@ -276,7 +279,7 @@ def _bitcast_kernel(input: torch.Tensor, *, type: DType, sizes: tuple[int, int])
 
 
 @export("bitcast")
-def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+def bitcast(input: ArrayLike, type: DTypeLike, name: str | None = None) -> Tensor:
     """Reads the bytes of `input` as elements of another dtype.
 
     Narrower elements add a dimension at the end; wider ones take the last dimension away, which
@@ -309,12 +312,12 @@ def _complex_kernel(real: torch.Tensor, imag: torch.Tensor, *, Tout: DType) -> t
 
 
 @_complex.gradient
-def _complex_gradient(grad: Tensor, real_shape: Any, imag_shape: Any) -> tuple[Any, ...]:
+def _complex_gradient(grad: Tensor, real_shape: SizesOf, imag_shape: SizesOf) -> tuple[Any, ...]:
     return lambda: sum_to(real(grad), real_shape), lambda: sum_to(imag(grad), imag_shape)
 
 
 @export("complex", "dtypes.complex")
-def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
+def complex(real: ArrayLike, imag: ArrayLike, name: str | None = None) -> Tensor:
     """Makes complex numbers of their real and imaginary parts, which broadcast.
 
     Args:
@@ -346,7 +349,7 @@ def _real_gradient(grad: Tensor, input: Tensor) -> Tensor:
 
 
 @export("math.real", v1=("real", "math.real"))
-def real(input: Any, name: str | None = None) -> Tensor:
+def real(input: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the real part of every element; in a graph, a tensor of real numbers itself."""
     if isinstance(input, SymbolicTensor) and not input.dtype.is_complex:
         return input
@@ -368,6 +371,6 @@ def _imag_gradient(grad: Tensor, input: Tensor) -> Tensor | None:
 
 
 @export("math.imag", v1=("imag", "math.imag"))
-def imag(input: Any, name: str | None = None) -> Tensor:
+def imag(input: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the imaginary part of every element; that of a real number is zero."""
     return _imag(input, Tout=dtype_of(input).real_dtype, name=name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ops.array import reshape, size
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import less, less_equal, logical_and
@@ -20,25 +20,25 @@ from situs._src.ops.reduce import reduce_all, reduce_sum
 
 
 @export("math.is_non_decreasing")
-def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+def is_non_decreasing(x: ArrayLike, name: str | None = None) -> Tensor:
     """Says whether no element, in the order of the flattened tensor, is less than the one before."""
     return _in_order(x, less_equal, name, "is_non_decreasing")
 
 
 @export("math.is_strictly_increasing")
-def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+def is_strictly_increasing(x: ArrayLike, name: str | None = None) -> Tensor:
     """Says whether every element, in the order of the flattened tensor, is greater than the one before."""
     return _in_order(x, less, name, "is_strictly_increasing")
 
 
-def _in_order(x: Any, compare: Callable[..., Tensor], name: str | None, default: str) -> Tensor:
+def _in_order(x: ArrayLike, compare: Callable[..., Tensor], name: str | None, default: str) -> Tensor:
     with Composed(name, default) as last:
         flat = reshape(x, [-1])
         return reduce_all(compare(flat[:-1], flat[1:]), name=last)
 
 
 @export("math.polyval")
-def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
+def polyval(coeffs: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """The value of a polynomial at `x`, from its coefficients, that of the highest power first, by Horner's scheme.
 
     Raises:
@@ -58,7 +58,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 @export("math.lbeta")
-def lbeta(x: Any, name: str | None = None) -> Tensor:
+def lbeta(x: ArrayLike, name: str | None = None) -> Tensor:
     """The logarithm of the absolute value of the beta function of the numbers along the last axis; -inf of none."""
     with Composed(name, "lbeta") as last:
         x = convert_to_tensor(x)

@@ -10,6 +10,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike
 from situs._src.ops.array import size
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import greater
@@ -23,7 +24,9 @@ from situs._src.ops.slices import IndexedSlices
 
 
 @export("clip_by_norm")
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+def clip_by_norm(
+    t: ArrayLike, clip_norm: ArrayLike, axes: AxisLike | None = None, name: str | None = None
+) -> IndexedSlices | Tensor:
     """Scales a tensor down to a Euclidean norm; one that is within it stays as it is.
 
     Args:
@@ -44,7 +47,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return _like(t, divide(scaled, maximum(norm, limit), last))
 
 
-def _like(t: Any, values: Tensor) -> Any:
+def _like(t: ArrayLike, values: Tensor) -> IndexedSlices | Tensor:
     """Values as what they were computed for: a tensor, or slices of one."""
     return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
 
@@ -58,7 +61,7 @@ def _norm(t: Tensor, axes: Any) -> Tensor:
 
 @export("clip_by_global_norm")
 def clip_by_global_norm(
-    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+    t_list: Any, clip_norm: ArrayLike, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Any], Tensor]:
     """Scales many tensors down together, so that their elements have a Euclidean norm of at most `clip_norm`.
 
@@ -83,13 +86,13 @@ def clip_by_global_norm(
         return [None if t is None else _scaled(t, scale) for t in tensors], norm
 
 
-def _scaled(t: Any, scale: Tensor) -> Any:
+def _scaled(t: ArrayLike, scale: Tensor) -> IndexedSlices | Tensor:
     values = convert_to_tensor(values_of(t))
     return _like(t, multiply(values, cast(scale, values.dtype)))
 
 
 @export(v1="clip_by_average_norm")
-def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
+def clip_by_average_norm(t: ArrayLike, clip_norm: ArrayLike, name: str | None = None) -> Tensor:
     """Scales a tensor down so that its Euclidean norm per element is at most `clip_norm`."""
     values = convert_to_tensor(t)
     with Composed(name, "clip_by_average_norm") as last:

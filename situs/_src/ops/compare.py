@@ -7,7 +7,6 @@ Two inputs have one dtype and broadcast as in NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,10 +16,11 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE
 from situs._src.ops.attribute import as_float
-from situs._src.ops.define import CPU, GPU, POINTWISE, binary, op, same_shape, unary
+from situs._src.ops.define import CPU, GPU, POINTWISE, KernelValue, binary, op, same_shape, unary
 from situs._src.runtime import dispatch
 from situs._src.runtime.dispatch import BinaryFunction
 
@@ -59,12 +59,12 @@ greater_equal = export("greater_equal", "math.greater_equal")(
 
 
 @find_op("Equal").kernel(CPU, T=STRING)
-def _equal_strings(x: Any, y: Any) -> torch.Tensor:
+def _equal_strings(x: KernelValue, y: KernelValue) -> torch.Tensor:
     return torch.from_numpy(np.asarray(np.equal(x, y), dtype=np.bool_))
 
 
 @find_op("NotEqual").kernel(CPU, T=STRING)
-def _not_equal_strings(x: Any, y: Any) -> torch.Tensor:
+def _not_equal_strings(x: KernelValue, y: KernelValue) -> torch.Tensor:
     return torch.from_numpy(np.asarray(np.not_equal(x, y), dtype=np.bool_))
 
 
@@ -86,7 +86,7 @@ def _approximate_equal_kernel(x: torch.Tensor, y: torch.Tensor, *, tolerance: fl
 
 
 @export("math.approximate_equal")
-def approximate_equal(x: Any, y: Any, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
+def approximate_equal(x: ArrayLike, y: ArrayLike, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
     """Says where two tensors of one shape differ by less than `tolerance`."""
     return _approximate_equal(x, y, tolerance=as_float(tolerance, "tolerance"), name=name)
 
@@ -132,22 +132,6 @@ def _within_width(shift: torch.Tensor) -> torch.Tensor:
     return shift.clamp(0, 8 * shift.element_size() - 1)
 
 
-def _left_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.bitwise_left_shift(x, _within_width(y))
-
-
-def _right_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.bitwise_right_shift(x, _within_width(y))
-
-
-def _wide_left_shift(x: Any, y: Any) -> Any:
-    return np.left_shift(x, np.clip(y, 0, 8 * y.itemsize - 1))
-
-
-def _wide_right_shift(x: Any, y: Any) -> Any:
-    return np.right_shift(x, np.clip(y, 0, 8 * y.itemsize - 1))
-
-
 bitwise_and = export("bitwise.bitwise_and")(
     binary("BitwiseAnd", torch.bitwise_and, INTEGER, "Returns the bits set in x and in y.", wide=np.bitwise_and)
 )
@@ -161,8 +145,20 @@ bitwise_invert = export("bitwise.invert")(
     unary("Invert", torch.bitwise_not, INTEGER, "Returns the bits not set in x.", wide=np.invert)
 )
 left_shift = export("bitwise.left_shift")(
-    binary("LeftShift", _left_shift, INTEGER, "Shifts the bits of x up by y places.", wide=_wide_left_shift)
+    binary(
+        "LeftShift",
+        lambda x, y: torch.bitwise_left_shift(x, _within_width(y)),
+        INTEGER,
+        "Shifts the bits of x up by y places.",
+        wide=lambda x, y: np.left_shift(x, np.clip(y, 0, 8 * y.itemsize - 1)),
+    )
 )
 right_shift = export("bitwise.right_shift")(
-    binary("RightShift", _right_shift, INTEGER, "Shifts the bits of x down by y places.", wide=_wide_right_shift)
+    binary(
+        "RightShift",
+        lambda x, y: torch.bitwise_right_shift(x, _within_width(y)),
+        INTEGER,
+        "Shifts the bits of x down by y places.",
+        wide=lambda x, y: np.right_shift(x, np.clip(y, 0, 8 * y.itemsize - 1)),
+    )
 )

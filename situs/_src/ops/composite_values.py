@@ -13,6 +13,7 @@ import numpy as np
 
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import ArrayLike
 
 
 @export(v1="SparseTensorValue")
@@ -43,7 +44,7 @@ class RaggedTensorValue:
         ValueError: the splits are no vector.
     """
 
-    def __init__(self, values: Any, row_splits: Any) -> None:
+    def __init__(self, values: ArrayLike, row_splits: Any) -> None:
         if not isinstance(row_splits, (np.ndarray, np.generic)) or row_splits.dtype not in (np.int64, np.int32):
             raise DTypeError(f"row_splits must be a 1D int32 or int64 numpy array, got {shown(row_splits)}.")
         if row_splits.ndim != 1:
@@ -71,7 +72,7 @@ class RaggedTensorValue:
         return self._values.dtype
 
     @property
-    def flat_values(self) -> Any:
+    def flat_values(self) -> np.ndarray[Any, Any] | np.generic:
         """The elements, without any rows."""
         inner = self._values
         while isinstance(inner, RaggedTensorValue):

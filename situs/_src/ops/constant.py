@@ -23,6 +23,7 @@ from situs._src.base.errors import ArgumentError, ConversionError, DTypeError, R
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH
@@ -56,7 +57,9 @@ def _const_kernel(*, value: np.ndarray[Any, Any], dtype: DType, device: torch.de
 
 
 @export("constant")
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
+def constant(
+    value: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str = "Const"
+) -> Tensor:
     """Makes a constant tensor of a Python or NumPy value.
 
     Args:
@@ -85,7 +88,9 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 
 
 @export("convert_to_tensor")
-def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
+def convert_to_tensor(
+    value: Any, dtype: DTypeLike | None = None, dtype_hint: Any = None, name: str | None = None
+) -> Tensor:
     """Returns `value` as a tensor; a tensor is returned as it is.
 
     Args:
@@ -121,7 +126,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     return constant(_cast_in(value, wanted), wanted, name=name or "Const")
 
 
-def _cast_in(value: Any, dtype: DType) -> Any:
+def _cast_in(value: object, dtype: DType) -> Any:
     """Nested lists, with the tensors in them cast."""
     if isinstance(value, (list, tuple)):
         return [_cast_in(item, dtype) for item in value]
@@ -131,7 +136,7 @@ def _cast_in(value: Any, dtype: DType) -> Any:
     return find_op("Cast")(tensor, DstT=dtype)
 
 
-def kept_number(value: Any, dtype: DType) -> Any:
+def kept_number(value: object, dtype: DType) -> Any:
     """In eager code, the tensor that the host keeps of a Python number; anything else as it is.
 
     An op with an input that is a number and steers it, such as a position, is so found among the steps remembered.
@@ -149,21 +154,17 @@ def _constant_of_tensor(value: Tensor, wanted: DType | None, shape: Any) -> Tens
             f"Use tf.cast(tensor, {wanted!r})."
         )
     if shape is None or value.shape == TensorShape(shape):
-        return _identity_here(value)
+        # The tensor on the device that a constant of its dtype would be made on.
+        if isinstance(value, SymbolicTensor):
+            return value
+        assert isinstance(value, EagerTensor)
+        if here.graph is not None:
+            return symbolic_constant(here.graph, value, value.dtype)
+        return copy_to(value, _constant_place(value.dtype, "Const")[0].device)
     if isinstance(value, SymbolicTensor):
         raise DTypeError(f"tf.constant takes values, not the symbolic {value!r}. Use tf.reshape or tf.fill.")
     assert isinstance(value, EagerTensor)
     return constant(value.numpy(), value.dtype, shape)
-
-
-def _identity_here(value: Tensor) -> Tensor:
-    """The tensor on the device that a constant of its dtype would be made on."""
-    if isinstance(value, SymbolicTensor):
-        return value
-    assert isinstance(value, EagerTensor)
-    if here.graph is not None:
-        return symbolic_constant(here.graph, value, value.dtype)
-    return copy_to(value, _constant_place(value.dtype, "Const")[0].device)
 
 
 def _constant_place(dtype: DType, name: str) -> tuple[Place, Assignment]:
@@ -204,13 +205,13 @@ _fill = op("Fill", "dims: host, value: T -> output: T", traits={FOLDABLE})
 
 
 @_fill.shape
-def _fill_shape(dims: Any, value: TensorShape) -> TensorShape:
+def _fill_shape(dims: HostValue, value: TensorShape) -> TensorShape:
     if value.rank not in (None, 0):
         raise ArgumentError(f"value must be a scalar, but has shape {value}")
     return UNKNOWN if dims is None else TensorShape(partly(_checked_dims, dims))
 
 
-def _checked_dims(dims: Any) -> tuple[int, ...]:
+def _checked_dims(dims: HostValue) -> tuple[int, ...]:
     for size in as_sizes(dims):
         if size < 0:
             raise ArgumentError(f"Dimension {size} must be >= 0")
@@ -218,7 +219,7 @@ def _checked_dims(dims: Any) -> tuple[int, ...]:
 
 
 @_fill.kernel(CPU, GPU, T=FIXED)
-def _fill_kernel(dims: Any, value: torch.Tensor) -> torch.Tensor:
+def _fill_kernel(dims: HostValue, value: torch.Tensor) -> torch.Tensor:
     if value.ndim:
         raise ValueError("value must be a scalar")
     # A fresh tensor rather than an expanded view, whose elements would share one cell.
@@ -226,7 +227,7 @@ def _fill_kernel(dims: Any, value: torch.Tensor) -> torch.Tensor:
 
 
 @_fill.kernel(CPU, T=STRING)
-def _fill_strings(dims: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _fill_strings(dims: HostValue, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if value.ndim:
         raise ValueError("value must be a scalar")
     return np.broadcast_to(value, _checked_dims(dims)).copy()
@@ -238,19 +239,19 @@ def _fill_gradient(grad: Tensor) -> Tensor:
 
 
 @export("fill")
-def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+def fill(dims: Any, value: ArrayLike, name: str | None = None) -> Tensor:
     """Makes a tensor of shape `dims` with `value` in every element."""
     return _fill(dims, value, name=name)
 
 
 @export("zeros")
-def zeros(shape: Any, dtype: Any = dt.float32, name: str | None = "zeros") -> Tensor:
+def zeros(shape: ShapeLike, dtype: DTypeLike = dt.float32, name: str | None = "zeros") -> Tensor:
     """Makes a tensor of zeros (empty strings, False) of the given shape and dtype."""
     return _full(shape, value=0, dtype=as_dtype(dtype), name=name)
 
 
 @export("ones")
-def ones(shape: Any, dtype: Any = dt.float32, name: str | None = "ones") -> Tensor:
+def ones(shape: ShapeLike, dtype: DTypeLike = dt.float32, name: str | None = "ones") -> Tensor:
     """Makes a tensor of ones of the given shape and dtype."""
     if as_dtype(dtype) is dt.string:
         raise DTypeError("tf.ones is not defined for strings; use tf.fill.")
@@ -263,17 +264,17 @@ _full = op("Full", "dims: host -> output: dtype", traits={FOLDABLE}, value=0)
 
 
 @_full.shape
-def _full_shape(dims: Any, *, value: int) -> TensorShape:
+def _full_shape(dims: HostValue, *, value: int) -> TensorShape:
     return UNKNOWN if dims is None else TensorShape(partly(_checked_dims, dims))
 
 
 @_full.kernel(CPU, GPU, dtype=FIXED)
-def _full_kernel(dims: Any, *, value: int, dtype: DType, device: torch.device) -> torch.Tensor:
+def _full_kernel(dims: HostValue, *, value: int, dtype: DType, device: torch.device) -> torch.Tensor:
     return torch.full(_checked_dims(dims), value, dtype=TORCH_DTYPE[dtype], device=device)
 
 
 @_full.kernel(CPU, dtype=STRING)
-def _full_strings(dims: Any, *, value: int, dtype: DType) -> np.ndarray[Any, Any]:
+def _full_strings(dims: HostValue, *, value: int, dtype: DType) -> np.ndarray[Any, Any]:
     return np.full(_checked_dims(dims), b"", dtype=object)
 
 
@@ -295,7 +296,7 @@ _ones_like.stops_gradients()
 
 
 @export("zeros_like")
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def zeros_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Makes zeros with the shape of `input`, and its dtype unless another is given."""
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
@@ -304,7 +305,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor
 
 
 @export("ones_like")
-def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def ones_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Makes ones with the shape of `input`, and its dtype unless another is given."""
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
@@ -348,7 +349,13 @@ def _range_kernel(start: Any, limit: Any, delta: Any, *, Tidx: DType, device: to
 
 
 @export("range")
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Tensor:
+def range(
+    start: ArrayLike,
+    limit: ArrayLike | None = None,
+    delta: ArrayLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
+) -> Tensor:
     """Makes a sequence from `start` up to, not including, `limit` in steps of `delta`.
 
     ``range(n)`` counts from 0 to n - 1. The dtype is int32 for Python integers and float32 for
@@ -373,7 +380,7 @@ _linspace = op("LinSpace", "start: host, stop: host, num: host -> output: T", T=
 
 
 @_linspace.shape
-def _linspace_shape(start: Any, stop: Any, num: Any) -> TensorShape:
+def _linspace_shape(start: HostValue, stop: HostValue, num: HostValue) -> TensorShape:
     for value in (start, stop):
         if value is not None and not isinstance(value, (int, float)):
             raise ArgumentError(f"linspace takes scalars, got start={start!r}, stop={stop!r}")
@@ -392,7 +399,7 @@ def _linspace_kernel(start: Any, stop: Any, num: Any, *, T: DType, device: torch
     return torch.linspace(start, stop, num, dtype=torch.float64, device=device).to(TORCH_DTYPE[T])
 
 
-def linspace_of_numbers(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+def linspace_of_numbers(start: ArrayLike, stop: ArrayLike, num: IntLike, name: str | None = None) -> Tensor:
     """Makes `num` evenly spaced values from one number to another, both included."""
     given = [v.dtype for v in (start, stop) if isinstance(v, np.generic)]
     whole = isinstance(start, int) and isinstance(stop, int)

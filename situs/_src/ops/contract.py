@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.traits import MATRIX_LIBRARY
 from situs._src.ops.array import as_integers, rank, reshape, transpose
 from situs._src.ops.array import shape as sizes_op
@@ -203,7 +204,7 @@ def _operand_gradient(grad: Tensor, equation: Equation, number: int, inputs: lis
     return einsum(f"{ELLIPSIS}{wanted}->{wanted[: len(before)]}{ELLIPSIS}{wanted[len(before) :]}", made)
 
 
-def _ellipsis_first(sizes: Any, before: int, after: int) -> Any:
+def _ellipsis_first(sizes: Any, before: int, after: int) -> Tensor | tuple[Any, ...]:
     """The sizes of an operand, those that its ellipsis stands for before those of its letters."""
     end = -after or None
     parts = [sizes[before:end], sizes[:before], sizes[end:] if end else ()]
@@ -237,7 +238,7 @@ def einsum(equation: str, *inputs: Any, optimize: Any = "greedy", name: str | No
 
 
 @export("tensordot", "linalg.tensordot")
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = "Tensordot") -> Tensor:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: ArrayLike, name: str | None = "Tensordot") -> Tensor:
     """Sums the products of `a` and `b` over pairs of their axes.
 
     Args:
@@ -253,7 +254,10 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = "Tensordot") -> Tens
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     if a.shape.rank is None or b.shape.rank is None or not is_plain(axes):
         with Composed(name, "Tensordot") as last:
-            return _tensordot_later(a, b, axes, last)
+            axes_a, axes_b = _axes_later(axes, rank(a), rank(b))
+            rows, kept_a = _as_matrix(a, axes_a, contracted_last=True)
+            columns, kept_b = _as_matrix(b, axes_b, contracted_last=False)
+            return reshape(matmul(rows, columns), concat([kept_a, kept_b], 0), last)
     axes = tuple(plain(each, "axes") for each in axes) if isinstance(axes, (list, tuple)) else plain(axes, "axes")
     pairs = _axis_pairs(axes, a.shape.rank, b.shape.rank)
     return _einsum([a, b], equation=_tensordot_equation(a.shape.rank, b.shape.rank, pairs), name=name)
@@ -270,7 +274,7 @@ def _tensordot_equation(rank_a: int, rank_b: int, pairs: dict[int, int]) -> str:
     return f"{letters_a},{''.join(letters_b)}->{''.join(kept_a + kept_b)}"
 
 
-def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> dict[int, int]:
+def _axis_pairs(axes: ArrayLike, rank_a: int, rank_b: int) -> dict[int, int]:
     """For each contracted axis of `b`, that of `a`."""
     if isinstance(axes, int):
         if axes < 0:
@@ -288,7 +292,7 @@ def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> dict[int, int]:
     return dict(zip(axes_b, axes_a, strict=True))
 
 
-def _positions(axes: Any, rank: int) -> list[int]:
+def _positions(axes: ArrayLike, rank: int) -> list[int]:
     positions = []
     for axis in as_integers(axes, "`axes`"):
         if not -rank <= axis < rank:
@@ -302,14 +306,7 @@ def _positions(axes: Any, rank: int) -> list[int]:
 # The same where the ranks or the axes are not known before the graph runs: a product of matrices.
 
 
-def _tensordot_later(a: Tensor, b: Tensor, axes: Any, name: str | None) -> Tensor:
-    axes_a, axes_b = _axes_later(axes, rank(a), rank(b))
-    rows, kept_a = _as_matrix(a, axes_a, contracted_last=True)
-    columns, kept_b = _as_matrix(b, axes_b, contracted_last=False)
-    return reshape(matmul(rows, columns), concat([kept_a, kept_b], 0), name)
-
-
-def _axes_later(axes: Any, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tensor]:
+def _axes_later(axes: ArrayLike, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tensor]:
     """The contracted axes of each operand, as vectors of positions."""
     if not isinstance(axes, (list, tuple)):
         axes = cast(axes, int32)
@@ -322,7 +319,7 @@ def _axes_later(axes: Any, rank_a: Tensor, rank_b: Tensor) -> tuple[Tensor, Tens
     return _positions_later(axes[0], rank_a), _positions_later(axes[1], rank_b)
 
 
-def _positions_later(axes: Any, rank_: Tensor) -> Tensor:
+def _positions_later(axes: ArrayLike, rank_: Tensor) -> Tensor:
     axes = reshape(cast(axes, int32), [-1])
     return where(less(axes, 0), add(axes, rank_), axes)
 

@@ -20,6 +20,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import LEAF, Form, common_form, put_together
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -52,7 +53,9 @@ _if.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.plan.
 
 @export("cond", v1=())
 @calls_functions
-def cond(pred: Any, true_fn: Branch | None = None, false_fn: Branch | None = None, name: str | None = None) -> Any:
+def cond(
+    pred: ArrayLike, true_fn: Branch | None = None, false_fn: Branch | None = None, name: str | None = None
+) -> Any:
     """Returns ``true_fn()`` if `pred` is true, else ``false_fn()``; only one of them runs.
 
     Args:
@@ -97,14 +100,14 @@ def check_branch(function: Any, name: str, what: str = "cond") -> Branch:
     return function  # type: ignore[no-any-return]
 
 
-def _truth(pred: Any) -> bool:
+def _truth(pred: ArrayLike) -> bool:
     value = read(pred)
     return bool(value if isinstance(value, (Tensor, bool, int, float)) else convert_to_tensor(value))
 
 
 def branch(
     graph: Graph,
-    pred: Any,
+    pred: ArrayLike,
     then: Branch,
     otherwise: Branch,
     name: str | None,
@@ -176,7 +179,7 @@ def _match_indices(first: Inner, second: Inner) -> None:
                     inner.graph.results[number] = symbolic(inner.graph, cast(tensor, "int64"))
 
 
-def _index_places(form: Any, numbers: Iterator[int]) -> Iterator[int]:
+def _index_places(form: object, numbers: Iterator[int]) -> Iterator[int]:
     """Which of the leaves of a form are the indices of slices; `numbers` counts the leaves."""
     if form is LEAF:
         next(numbers)
@@ -286,7 +289,9 @@ def _either(predicate: Any, function: Branch, otherwise: Branch, name: str, cond
 
 @export("switch_case")
 @calls_functions
-def switch_case(branch_index: Any, branch_fns: Any, default: Branch | None = None, name: str = "switch_case") -> Any:
+def switch_case(
+    branch_index: IntLike, branch_fns: Any, default: Branch | None = None, name: str = "switch_case"
+) -> Any:
     """Runs the function with the number `branch_index`; `default`, or the last one, for other numbers.
 
     Args:

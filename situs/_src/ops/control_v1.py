@@ -14,6 +14,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.tree import deeper
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.calling import calls_functions
 from situs._src.ops import control
@@ -26,7 +27,7 @@ from situs._src.ops.loop import Holders, Loop, check_loop
 @export(v1="cond")
 @calls_functions
 def cond(
-    pred: Any,
+    pred: ArrayLike,
     true_fn: Branch | None = None,
     false_fn: Branch | None = None,
     strict: bool = False,
@@ -89,7 +90,7 @@ def _with_tensors(made: Any, depth: int = 0) -> Any:
     return made
 
 
-def _unpacked(made: Any) -> Any:
+def _unpacked(made: object) -> Any:
     return made[0] if isinstance(made, (list, tuple)) and len(made) == 1 else made
 
 
@@ -116,7 +117,7 @@ def case(
         InvalidArgumentError: no predicate is true and there is no `default`, or several are and `exclusive` is set.
     """
 
-    def one(pred: Any, true_fn: Branch, false_fn: Branch, name: str) -> Any:
+    def one(pred: ArrayLike, true_fn: Branch, false_fn: Branch, name: str) -> Any:
         return cond(pred, true_fn, false_fn, strict, name)
 
     return control.choose(pred_fn_pairs, default, exclusive, name, one)
@@ -127,7 +128,7 @@ def case(
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
-    loop_vars: Any,
+    loop_vars: object,
     shape_invariants: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,

@@ -23,6 +23,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, SizesOf
 from situs._src.ops.array import as_attribute, as_integer, reshape
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import cast
@@ -44,13 +45,13 @@ _histogram_bins = op(
 
 
 @_histogram.shape
-def _histogram_shape(values: TensorShape, value_range: TensorShape, nbins: Any) -> TensorShape:
+def _histogram_shape(values: TensorShape, value_range: TensorShape, nbins: HostValue) -> TensorShape:
     _check_range_shape(value_range)
     return TensorShape([None if nbins is None else _as_nbins(nbins)])
 
 
 @_histogram_bins.shape
-def _histogram_bins_shape(values: TensorShape, value_range: TensorShape, nbins: Any) -> TensorShape:
+def _histogram_bins_shape(values: TensorShape, value_range: TensorShape, nbins: HostValue) -> TensorShape:
     _check_range_shape(value_range)
     if nbins is not None:
         _as_nbins(nbins)
@@ -62,7 +63,7 @@ def _check_range_shape(value_range: TensorShape) -> None:
         raise ArgumentError(f"value_range should be a vector of 2 elements, got shape {brackets(value_range)}")
 
 
-def _as_nbins(nbins: Any) -> int:
+def _as_nbins(nbins: HostValue) -> int:
     count = as_integer(nbins, "nbins")
     if count <= 0:
         raise ArgumentError(f"nbins should be a positive number, but got '{count}'")
@@ -80,7 +81,7 @@ def _checked_range(values: torch.Tensor, value_range: torch.Tensor) -> tuple[Any
 
 
 @_histogram.kernel(CPU, GPU)
-def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: Any, dtype: DType) -> torch.Tensor:
+def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: HostValue, dtype: DType) -> torch.Tensor:
     count = _as_nbins(nbins)
     low, high = _checked_range(values, value_range)
     step = (high - low) / count
@@ -91,7 +92,9 @@ def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: An
 
 
 @_histogram_bins.kernel(CPU, GPU)
-def _histogram_bins_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: Any, dtype: DType) -> torch.Tensor:
+def _histogram_bins_kernel(
+    values: torch.Tensor, value_range: torch.Tensor, nbins: HostValue, dtype: DType
+) -> torch.Tensor:
     count = _as_nbins(nbins)
     low, high = _checked_range(values, value_range)
     real = values if values.is_floating_point() else values.double()
@@ -101,7 +104,11 @@ def _histogram_bins_kernel(values: torch.Tensor, value_range: torch.Tensor, nbin
 
 @export("histogram_fixed_width")
 def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = "histogram_fixed_width"
+    values: ArrayLike,
+    value_range: ArrayLike,
+    nbins: IntLike = 100,
+    dtype: DTypeLike = int32,
+    name: str | None = "histogram_fixed_width",
 ) -> Tensor:
     """Counts values in bins of equal width; those outside the range go into the first or the last bin.
 
@@ -117,7 +124,11 @@ def histogram_fixed_width(
 
 @export("histogram_fixed_width_bins")
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = "histogram_fixed_width_bins"
+    values: ArrayLike,
+    value_range: ArrayLike,
+    nbins: IntLike = 100,
+    dtype: DTypeLike = int32,
+    name: str | None = "histogram_fixed_width_bins",
 ) -> Tensor:
     """Returns for each value the number of its bin in `histogram_fixed_width`."""
     return _histogram_bins(values, value_range, nbins, dtype=as_dtype(dtype), name=name)
@@ -137,7 +148,13 @@ _bincount = op(
 
 @_bincount.shape
 def _bincount_shape(
-    input: TensorShape, weights: TensorShape, minlength: Any, maxlength: Any, *, binary_output: bool, per_row: bool
+    input: TensorShape,
+    weights: TensorShape,
+    minlength: HostValue,
+    maxlength: HostValue,
+    *,
+    binary_output: bool,
+    per_row: bool,
 ) -> TensorShape:
     if weights != [0] and not weights.is_compatible_with(input):
         raise ArgumentError(
@@ -153,7 +170,12 @@ def _bincount_shape(
 
 @_bincount.kernel(CPU, GPU)
 def _bincount_kernel(
-    input: torch.Tensor, weights: torch.Tensor, minlength: Any, maxlength: Any, binary_output: bool, per_row: bool
+    input: torch.Tensor,
+    weights: torch.Tensor,
+    minlength: HostValue,
+    maxlength: HostValue,
+    binary_output: bool,
+    per_row: bool,
 ) -> torch.Tensor:
     _bincount_shape(
         TensorShape(input.shape),
@@ -174,7 +196,7 @@ def _bincount_kernel(
     return output.reshape([len(rows), size] if by_row else [size])
 
 
-def _bincount_size(rows: torch.Tensor, minlength: Any, maxlength: Any) -> int:
+def _bincount_size(rows: torch.Tensor, minlength: HostValue, maxlength: HostValue) -> int:
     """How many bins there are: one more than the largest number, within the limits given."""
     size = 0
     if rows.numel():
@@ -194,11 +216,11 @@ def _bincount_size(rows: torch.Tensor, minlength: Any, maxlength: Any) -> int:
 
 @export("math.bincount", v1=())
 def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = int32,
+    arr: ArrayLike,
+    weights: ArrayLike | None = None,
+    minlength: IntLike | None = None,
+    maxlength: IntLike | None = None,
+    dtype: DTypeLike = int32,
     name: str | None = "bincount",
     axis: int | None = None,
     binary_output: bool = False,
@@ -228,7 +250,11 @@ def bincount(
 
 @export(v1=("bincount", "math.bincount"))
 def bincount_v1(
-    arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = int32
+    arr: ArrayLike,
+    weights: ArrayLike | None = None,
+    minlength: IntLike | None = None,
+    maxlength: IntLike | None = None,
+    dtype: DTypeLike = int32,
 ) -> Tensor:
     """Counts how often each integer occurs, with the arguments of TensorFlow 1."""
     return bincount(arr, weights, minlength, maxlength, dtype)
@@ -248,7 +274,7 @@ _confusion_matrix = op(
 
 @_confusion_matrix.shape
 def _confusion_matrix_shape(
-    labels: TensorShape, predictions: TensorShape, weights: TensorShape, num_classes: Any
+    labels: TensorShape, predictions: TensorShape, weights: TensorShape, num_classes: HostValue
 ) -> TensorShape:
     if labels.rank is not None and predictions.rank is not None:
         _check_classified(*_squeezed_shapes(labels, predictions), weights)
@@ -277,7 +303,7 @@ def _squeezed_shapes(labels: TensorShape, predictions: TensorShape) -> tuple[Ten
     )
 
 
-def _as_classes(num_classes: Any) -> int:
+def _as_classes(num_classes: HostValue) -> int:
     count = as_integer(num_classes, "num_classes")
     if count < 0:
         raise ArgumentError(f"num_classes must not be negative, got {count}")
@@ -286,7 +312,7 @@ def _as_classes(num_classes: Any) -> int:
 
 @_confusion_matrix.kernel(CPU, GPU)
 def _confusion_matrix_kernel(
-    labels: torch.Tensor, predictions: torch.Tensor, weights: torch.Tensor, num_classes: Any, dtype: DType
+    labels: torch.Tensor, predictions: torch.Tensor, weights: torch.Tensor, num_classes: HostValue, dtype: DType
 ) -> torch.Tensor:
     _confusion_matrix_shape(
         TensorShape(labels.shape), TensorShape(predictions.shape), TensorShape(weights.shape), num_classes
@@ -315,7 +341,7 @@ def _largest_class(numbers: torch.Tensor, what: str) -> int:
 
 @_confusion_matrix.gradient
 def _confusion_matrix_gradient(
-    grad: Tensor, labels: Tensor, predictions: Tensor, weights: Tensor, weights_shape: Any
+    grad: Tensor, labels: Tensor, predictions: Tensor, weights: Tensor, weights_shape: SizesOf
 ) -> tuple[Any, ...]:
     def of_weights() -> Tensor:
         places = [reshape(cast(each, int64), [-1]) for each in (labels, predictions)]
@@ -326,11 +352,11 @@ def _confusion_matrix_gradient(
 
 @export("math.confusion_matrix", v1=())
 def confusion_matrix(
-    labels: Any,
-    predictions: Any,
-    num_classes: Any = None,
-    weights: Any = None,
-    dtype: Any = int32,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    num_classes: IntLike | None = None,
+    weights: ArrayLike | None = None,
+    dtype: DTypeLike = int32,
     name: str | None = "confusion_matrix",
 ) -> Tensor:
     """Counts how often a class (row) was predicted as a class (column).
@@ -349,12 +375,12 @@ def confusion_matrix(
 
 @export(v1=("confusion_matrix", "math.confusion_matrix"))
 def confusion_matrix_v1(
-    labels: Any,
-    predictions: Any,
-    num_classes: Any = None,
-    dtype: Any = int32,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    num_classes: IntLike | None = None,
+    dtype: DTypeLike = int32,
     name: str | None = "confusion_matrix",
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Tensor:
     """Counts predictions of classes, with the argument order of TensorFlow 1."""
     return confusion_matrix(labels, predictions, num_classes, weights, dtype, name)

@@ -21,6 +21,8 @@ from situs._src.base.errors import ArgumentError, DTypeError, KernelError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs._src.ops.attribute import as_bool
@@ -60,7 +62,9 @@ def _scan(
     if wide is not None:
         declared.kernel(CPU, T=WIDE_UNSIGNED)(_scan_kernel(_scan_by_numpy(wide), start))
 
-    def call(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+    def call(
+        x: ArrayLike, axis: AxisLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    ) -> Tensor:
         switches = {"exclusive": as_bool(exclusive, "exclusive"), "reverse": as_bool(reverse, "reverse")}
         return declared(x, axis, name=name, **switches)
 
@@ -68,13 +72,13 @@ def _scan(
     return call
 
 
-def _scan_shape(x: TensorShape, axis: Any, *, exclusive: bool, reverse: bool) -> TensorShape:
+def _scan_shape(x: TensorShape, axis: HostValue, *, exclusive: bool, reverse: bool) -> TensorShape:
     if x.rank is not None and axis is not None:
         _scan_axis(axis, x.rank)
     return x
 
 
-def _scan_axis(axis: Any, rank: int) -> int:
+def _scan_axis(axis: HostValue, rank: int) -> int:
     if not isinstance(axis, int):
         raise ArgumentError(f"ScanOp: axis must be a scalar integer, not {axis!r}")
     if not -rank <= axis < rank:
@@ -83,19 +87,15 @@ def _scan_axis(axis: Any, rank: int) -> int:
 
 
 def _scan_kernel(scan: Scan, start: float) -> Callable[..., torch.Tensor]:
-    def kernel(x: torch.Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> torch.Tensor:
+    def kernel(x: torch.Tensor, axis: HostValue, exclusive: bool = False, reverse: bool = False) -> torch.Tensor:
         dim = _scan_axis(axis, x.ndim)
         result = scan(x.flip(dim) if reverse else x, dim)
         if exclusive and x.numel():
-            result = _shifted(result, dim, start)
+            first = torch.full_like(result.narrow(dim, 0, 1), start)
+            result = torch.cat([first, result.narrow(dim, 0, result.shape[dim] - 1)], dim)
         return result.flip(dim) if reverse else result
 
     return kernel
-
-
-def _shifted(x: torch.Tensor, dim: int, start: float) -> torch.Tensor:
-    first = torch.full_like(x.narrow(dim, 0, 1), start)
-    return torch.cat([first, x.narrow(dim, 0, x.shape[dim] - 1)], dim)
 
 
 def _scan_by_numpy(function: Callable[..., Any]) -> Scan:
@@ -106,18 +106,10 @@ def _scan_by_numpy(function: Callable[..., Any]) -> Scan:
     return scan
 
 
-def _running_sum(x: torch.Tensor, dim: int) -> torch.Tensor:
-    return torch.cumsum(x, dim, dtype=x.dtype)
-
-
-def _running_product(x: torch.Tensor, dim: int) -> torch.Tensor:
-    return torch.cumprod(x, dim, dtype=x.dtype)
-
-
 cumsum = export("cumsum", "math.cumsum")(
     _scan(
         "Cumsum",
-        _running_sum,
+        lambda x, dim: torch.cumsum(x, dim, dtype=x.dtype),
         0,
         NUMERIC,
         "Sums up along `axis`; `exclusive` leaves each element out of its own sum, `reverse` starts from the end.",
@@ -127,7 +119,7 @@ cumsum = export("cumsum", "math.cumsum")(
 cumprod = export("math.cumprod", v1=("cumprod", "math.cumprod"))(
     _scan(
         "Cumprod",
-        _running_product,
+        lambda x, dim: torch.cumprod(x, dim, dtype=x.dtype),
         1,
         NUMERIC,
         "Multiplies along `axis`; `exclusive` leaves an element out of its own product, `reverse` starts from the end.",
@@ -146,17 +138,21 @@ cumulative_logsumexp = export("math.cumulative_logsumexp")(
 
 
 @find_op("Cumsum").gradient
-def _cumsum_gradient(grad: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+def _cumsum_gradient(grad: Tensor, axis: HostInput, *, exclusive: bool, reverse: bool) -> Tensor:
     return cumsum(grad, axis, exclusive, not reverse)
 
 
 @find_op("Cumprod").gradient
-def _cumprod_gradient(grad: Tensor, x: Tensor, out: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+def _cumprod_gradient(
+    grad: Tensor, x: Tensor, out: Tensor, axis: HostInput, *, exclusive: bool, reverse: bool
+) -> Tensor:
     return div_no_nan(cumsum(times(grad, out), axis, exclusive, not reverse), conjugated(x))
 
 
 @find_op("CumulativeLogsumexp").gradient
-def _logsumexp_gradient(grad: Tensor, x: Tensor, out: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+def _logsumexp_gradient(
+    grad: Tensor, x: Tensor, out: Tensor, axis: HostInput, *, exclusive: bool, reverse: bool
+) -> Tensor:
     """The gradient rule: sums of ``grad * exp(x - out)``, taken by their logarithms because out is one of a sum."""
 
     def summed(chosen: Tensor, size: Tensor) -> Tensor:
@@ -201,7 +197,7 @@ _add_n.fresh_when(lambda node: len(node.inputs) > 1)
 
 
 @_add_n.in_place(0, 1, fits=lambda node, place: True)  # all have one shape, or it fails
-def _add_n_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _add_n_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     def add(inputs: list[torch.Tensor]) -> torch.Tensor:
         total, others = inputs[place], [x for number, x in enumerate(inputs) if number != place]
         if any(x.shape != total.shape for x in others):
@@ -229,7 +225,7 @@ def _add_n_gradient(grad: Tensor, inputs_shape: list[Any]) -> list[Tensor]:
 
 
 @export("add_n", "math.add_n")
-def add_n(inputs: Any, name: str | None = None) -> Tensor:
+def add_n(inputs: ArrayLike, name: str | None = None) -> Tensor:
     """Adds tensors of one shape and dtype, element by element.
 
     Raises:
@@ -251,7 +247,9 @@ def _tensors(inputs: Any) -> list[Any]:
 
 
 @export("math.accumulate_n", v1=("accumulate_n", "math.accumulate_n"))
-def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
+def accumulate_n(
+    inputs: ArrayLike, shape: Any = None, tensor_dtype: DTypeLike | None = None, name: str | None = None
+) -> Tensor:
     """Adds tensors of one shape and dtype, which may be stated to have them checked.
 
     Args:
@@ -404,7 +402,7 @@ def _segment(name: str, kernel: SegmentKernel, wide: SegmentKernel, types: DType
 
     combined = binary(declared)
 
-    def call(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    def call(data: Any, segment_ids: ArrayLike, name: str | None = None) -> Tensor:
         if isinstance(segment_ids, Tensor):
             return combined(data, segment_ids, name)
         return declared(data, segment_ids, name=name)
@@ -479,21 +477,34 @@ def _by_range(
     return torch.from_numpy(made)
 
 
-def _combining(combine: Combine, gaps: Fill, ufunc: Any = None, begin: Fill | None = None) -> SegmentKernel:
-    """A kernel that combines segments; `gaps` is the result for numbers that no slice has.
+def _combining(combine: Combine, gaps: Fill) -> SegmentKernel:
+    """A kernel that combines segments; `gaps` is the result for numbers that no slice has."""
 
-    Where that is 0 and there is no NaN, a function of NumPy may do the same for one segment after the other. `begin` is
-    what the rows begin with, if that is not what remains of those without a slice, which is 0 then.
+    def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
+        return _by_segment(data, segment_ids, _segment_count(data, segment_ids), combine, gaps)
+
+    return kernel
+
+
+def _finding(how: str, ufunc: Any, never: float, begin: Fill) -> SegmentKernel:
+    """A kernel that finds the extremes of segments, and 0 for numbers that no slice has.
+
+    Few elements are left to NumPy's function, wide rows to PyTorch, unless there is a NaN: see `_extreme`, which
+    begins with `begin`.
     """
+    combine = _extreme(how, never)
 
     def kernel(data: torch.Tensor, segment_ids: torch.Tensor) -> torch.Tensor:
         count = _segment_count(data, segment_ids)
-        if ufunc is not None:
-            made = _by_range(data, segment_ids, count, ufunc)
-            if made is not None and not (data.is_floating_point() and _has_nan(made)):  # NaN: see `_extreme`
+        if _has_wide_rows(data) and data.numel() > _SMALL:
+            made = data.new_zeros((count, *data.shape[1:]))
+            made.scatter_reduce_(0, _for_each(segment_ids, data), data, how, include_self=False)
+            if not math.isnan(made.amax().item()):
                 return made
-        made = _by_segment(data, segment_ids, count, combine, begin or gaps)
-        return made if begin is None else _without_gaps(made, segment_ids)
+        ranged = _by_range(data, segment_ids, count, ufunc)
+        if ranged is not None and not (data.is_floating_point() and _has_nan(ranged)):
+            return ranged
+        return _without_gaps(_by_segment(data, segment_ids, count, combine, begin), segment_ids)
 
     return kernel
 
@@ -535,7 +546,7 @@ def _averaging(combine: Combine) -> SegmentKernel:
             made = _by_range(data, segment_ids, count, np.add, averages=True)
             if made is not None:
                 return made
-            if data.dtype in _RANGED and data.device.type == "cpu" and math.prod(data.shape[1:]) >= _WIDE:
+            if _has_wide_rows(data):
                 return _by_segment(data, segment_ids, count, _mean_of_rows, _zero)
         total = _by_segment(data, segment_ids, count, combine, _zero)
         if data.dtype.is_floating_point and data.dtype is not torch.bfloat16 and data.device.type == "cpu":
@@ -556,7 +567,13 @@ def _averaging(combine: Combine) -> SegmentKernel:
 
 
 _WIDE = 16  # elements of a row, from which on PyTorch combines rows rather than elements
+_BY_ROWS = frozenset({torch.float32, torch.float64})
 _mean_of_rows = _scatter("mean")
+
+
+def _has_wide_rows(data: torch.Tensor) -> bool:
+    """Whether PyTorch combines whole rows of the data, rather than elements."""
+    return data.dtype in _BY_ROWS and data.is_cpu and data.numel() >= _WIDE * len(data)
 
 
 def _sizes(ids: torch.Tensor, count: int, rank: int) -> torch.Tensor:
@@ -594,7 +611,7 @@ segment_prod = export("math.segment_prod", v1=("segment_prod", "math.segment_pro
 segment_max = export("math.segment_max", v1=("segment_max", "math.segment_max"))(
     _segment(
         "SegmentMax",
-        _combining(_extreme("amax", -math.inf), _zero, np.maximum, begin=_below_all),
+        _finding("amax", np.maximum, -math.inf, _below_all),
         _combining_wide(np.maximum, _lowest, 0),
         REAL,
         "Finds the maximum of the slices of `data` that have the same number in the ordered `segment_ids`.",
@@ -603,7 +620,7 @@ segment_max = export("math.segment_max", v1=("segment_max", "math.segment_max"))
 segment_min = export("math.segment_min", v1=("segment_min", "math.segment_min"))(
     _segment(
         "SegmentMin",
-        _combining(_extreme("amin", math.inf), _zero, np.minimum, begin=_above_all),
+        _finding("amin", np.minimum, math.inf, _above_all),
         _combining_wide(np.minimum, _highest, 0),
         REAL,
         "Finds the minimum of the slices of `data` that have the same number in the ordered `segment_ids`.",
@@ -636,7 +653,7 @@ def _rows_of(rows: Tensor, segment_ids: Tensor) -> Tensor:
 
 
 @_segment_rows.gradient
-def _segment_rows_gradient(grad: Tensor, segment_ids: Tensor, rows_shape: Any) -> tuple[Any, ...]:
+def _segment_rows_gradient(grad: Tensor, segment_ids: Tensor, rows_shape: SizesOf) -> tuple[Any, ...]:
     return unsorted_segment_sum(grad, segment_ids, rows_shape[0]), None
 
 
@@ -708,14 +725,14 @@ def _unsorted_segment(
     declared.kernel(GPU, T=_gpu_types(name, native))(_unsorted_kernel(on_gpu or combine, fill, _known_ids))
     declared.kernel(CPU, T=WIDE_UNSIGNED)(_unsorted_kernel(_by_ufunc(ufunc), fill, _checked_ids))
 
-    def call(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    def call(data: Any, segment_ids: ArrayLike, num_segments: IntLike, name: str | None = None) -> Tensor:
         return declared(data, as_index(segment_ids), num_segments, name=name)
 
     call.__doc__ = doc
     return call
 
 
-def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: Any) -> TensorShape:
+def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: HostValue) -> TensorShape:
     count: Dim = None if num_segments is None else _num_segments(num_segments)
     if data.rank is None or segment_ids.rank is None:
         return UNKNOWN
@@ -729,7 +746,7 @@ def _unsorted_shape(data: TensorShape, segment_ids: TensorShape, num_segments: A
 _unsorted_sizes_of = of_sizes(_unsorted_shape)
 
 
-def _num_segments(value: Any) -> int:
+def _num_segments(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ArgumentError(f"num_segments should be a scalar integer, got {value!r}")
     if value < 0:
@@ -840,7 +857,7 @@ def _unsorted_sum_gradient(grad: Tensor, segment_ids: Tensor) -> tuple[Any, ...]
 @find_op("UnsortedSegmentMax").gradient
 @find_op("UnsortedSegmentMin").gradient
 def _unsorted_extreme_gradient(
-    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: Any, output: Tensor
+    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: HostInput, output: Tensor
 ) -> tuple[Any, ...]:
     sum_of = partial(unsorted_segment_sum, num_segments=num_segments)
     return _extreme_gradient(grad, data, segment_ids, output, sum_of), None
@@ -848,7 +865,7 @@ def _unsorted_extreme_gradient(
 
 @find_op("UnsortedSegmentProd").gradient
 def _unsorted_prod_gradient(
-    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: Any, output: Tensor
+    grad: Tensor, data: Tensor, segment_ids: Tensor, num_segments: HostInput, output: Tensor
 ) -> tuple[Any, ...]:
     sum_of = partial(unsorted_segment_sum, num_segments=num_segments)
     prod_of = partial(unsorted_segment_prod, num_segments=num_segments)
@@ -856,7 +873,9 @@ def _unsorted_prod_gradient(
 
 
 @export("math.unsorted_segment_mean", v1=("unsorted_segment_mean", "math.unsorted_segment_mean"))
-def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+def unsorted_segment_mean(
+    data: ArrayLike, segment_ids: ArrayLike, num_segments: IntLike, name: str | None = None
+) -> Tensor:
     """Averages the slices of `data` that have the same number in `segment_ids`; 0 where there is no slice."""
     data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     with Composed(name, "UnsortedSegmentMean") as last:
@@ -865,7 +884,9 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
 
 
 @export("math.unsorted_segment_sqrt_n", v1=("unsorted_segment_sqrt_n", "math.unsorted_segment_sqrt_n"))
-def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+def unsorted_segment_sqrt_n(
+    data: ArrayLike, segment_ids: ArrayLike, num_segments: IntLike, name: str | None = None
+) -> Tensor:
     """Sums the slices of `data` by `segment_ids` and divides by the square root of their number."""
     data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     with Composed(name, "UnsortedSegmentSqrtN") as last:
@@ -873,14 +894,14 @@ def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name
         return divide(unsorted_segment_sum(data, segment_ids, num_segments), sqrt(sizes), last)
 
 
-def _unsorted_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
+def _unsorted_sizes(data: Tensor, segment_ids: Tensor, num_segments: IntLike) -> Tensor:
     """How many slices each segment has, at least 1, in the dtype of the data and shaped to divide its sums."""
     _unsorted_shape(data.shape, segment_ids.shape, None)
     sizes = unsorted_segment_sum(ones_like(segment_ids, data.dtype), segment_ids, num_segments)
     return maximum(reshape(sizes, _beside_rows(data, segment_ids)), 1)
 
 
-def _beside_rows(data: Tensor, segment_ids: Tensor) -> Any:
+def _beside_rows(data: Tensor, segment_ids: Tensor) -> list[int] | Tensor:
     """The shape in which one number for each segment lies beside the segments themselves."""
     if data.shape.rank is not None and segment_ids.shape.rank is not None:
         return [-1] + [1] * (data.shape.rank - segment_ids.shape.rank)

@@ -22,6 +22,8 @@ from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentErr
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike, IntsLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import CHECK, VIEW
 from situs._src.ops import array
@@ -66,7 +68,7 @@ def _assert_kernel(condition: torch.Tensor, data: list[Any], *, summarize: int) 
 
 @export("Assert", "debugging.Assert")
 def Assert(  # noqa: N802 - the name programs use
-    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+    condition: ArrayLike, data: Any, summarize: int | None = None, name: str | None = None
 ) -> Any:
     """Raises unless a condition is true.
 
@@ -91,7 +93,7 @@ def Assert(  # noqa: N802 - the name programs use
     return None
 
 
-def _assert_later(condition: Any, data: list[Any], summarize: int | None, name: str | None) -> Any:
+def _assert_later(condition: ArrayLike, data: list[Any], summarize: int | None, name: str | None) -> list[Tensor]:
     holds = convert_to_tensor(condition, name="condition")
     with scope.device(None):  # text lies on the host
         shown = [convert_to_tensor(item, name=f"data_{number}") for number, item in enumerate(data)]
@@ -99,7 +101,7 @@ def _assert_later(condition: Any, data: list[Any], summarize: int | None, name: 
     return _assert.many(cast(holds, dt.bool), shown, summarize=limit, name=name)
 
 
-def _truth(condition: Any) -> bool:
+def _truth(condition: ArrayLike) -> bool:
     if isinstance(condition, (EagerTensor, np.ndarray)) and np.size(condition) != 1:
         raise ArgumentError(f"The condition of an assertion is a scalar, got {condition!r}. Use tf.reduce_all.")
     return bool(condition)
@@ -110,22 +112,22 @@ def _count(summarize: int | None, size: int) -> int:
     return size if wanted < 0 else wanted
 
 
-def _values(item: Any) -> np.ndarray[Any, Any]:
+def _values(item: object) -> np.ndarray[Any, Any]:
     return to_numpy(to_tensor(item))
 
 
-def _first_elements(item: Any, summarize: int | None) -> list[str]:
+def _first_elements(item: object, summarize: int | None) -> list[str]:
     """The first elements of a tensor or value as texts."""
     flat = _values(item).ravel()
     shown = flat[: _count(summarize, flat.size)]
     return [str(element) for element in shown] + (["..."] if len(shown) < flat.size else [])
 
 
-def _element_list(item: Any, summarize: int | None) -> str:
+def _element_list(item: object, summarize: int | None) -> str:
     return ", ".join(_first_elements(item, summarize))
 
 
-def _static(value: Any) -> Tensor:
+def _static(value: object) -> Tensor:
     """A tensor to look at the shape and dtype of; Python values need no device for that."""
     value = read(value)
     return value if isinstance(value, Tensor) else to_tensor(value)
@@ -135,7 +137,14 @@ def _static(value: Any) -> Tensor:
 
 
 def _assert_all(
-    holds: Tensor, x: Any, y: Any, symbol: str, data: Any, summarize: int | None, message: str | None, name: str | None
+    holds: Tensor,
+    x: ArrayLike,
+    y: ArrayLike,
+    symbol: str,
+    data: Any,
+    summarize: int | None,
+    message: str | None,
+    name: str | None,
 ) -> Any:
     """Raises unless a comparison holds everywhere."""
     condition = reduce_all(holds)
@@ -159,7 +168,14 @@ def _text(lines: list[str], symbol: str) -> str:
 
 
 def _assert_all_later(
-    condition: Tensor, x: Any, y: Any, symbol: str, data: Any, summarize: int | None, message: str | None, name: Any
+    condition: Tensor,
+    x: ArrayLike,
+    y: ArrayLike,
+    symbol: str,
+    data: Any,
+    summarize: int | None,
+    message: str | None,
+    name: Any,
 ) -> Any:
     """The same in a graph: an operation, or an error at once if constants break the rule."""
     left, right = (read(value) for value in (x, y))
@@ -183,7 +199,7 @@ _SYMBOLS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _known_values(x: Any, y: Any) -> tuple[Any, Any] | None:
+def _known_values(x: ArrayLike, y: ArrayLike) -> tuple[Any, Any] | None:
     """Two values as arrays, if both are known before the graph runs."""
     arrays = []
     for value in (x, y):
@@ -200,11 +216,11 @@ def _known_values(x: Any, y: Any) -> tuple[Any, Any] | None:
     return arrays[0], arrays[1]
 
 
-def _title(value: Any) -> str:
+def _title(value: object) -> str:
     return getattr(value, "name", "value") if isinstance(value, SymbolicTensor) else "value"
 
 
-def _shown(item: Any, summarize: int | None) -> str:
+def _shown(item: object, summarize: int | None) -> str:
     if isinstance(item, str):
         return item
     known = constant_value(item) if isinstance(item, SymbolicTensor) else item
@@ -231,7 +247,7 @@ def _differences(holds: Any, left: Any, right: Any, summarize: int | None) -> li
     return lines
 
 
-def _datum(item: Any, summarize: int | None) -> str:
+def _datum(item: object, summarize: int | None) -> str:
     """A value of the program's own data, as a line."""
     if isinstance(item, EagerTensor):
         texts = _first_elements(item, summarize)
@@ -242,7 +258,7 @@ def _datum(item: Any, summarize: int | None) -> str:
 Comparison = Callable[..., Any]
 
 
-def _nothing_to_check(name: str | None) -> Any:
+def _nothing_to_check(name: str | None) -> Operation | None:
     """What an assertion returns that a tensor equals itself, of which nothing is looked at, as in TensorFlow."""
     return None if here.graph is None else no_op(name)
 
@@ -251,7 +267,7 @@ def _comparison(default: str, symbol: str, words: str, compare: Comparison, old:
     """Makes an assertion that compares two tensors, with the arguments of TensorFlow 2 or of 1 (`old`)."""
 
     def assertion(
-        x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+        x: ArrayLike, y: ArrayLike, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> Any:
         if x is y and symbol == "==":
             return _nothing_to_check(name)
@@ -259,8 +275,8 @@ def _comparison(default: str, symbol: str, words: str, compare: Comparison, old:
             return _assert_all(compare(x, y), x, y, symbol, None, summarize, message, last)
 
     def old_assertion(
-        x: Any,
-        y: Any,
+        x: ArrayLike,
+        y: ArrayLike,
         data: Any = None,
         summarize: int | None = None,
         message: str | None = None,
@@ -305,7 +321,7 @@ assert_greater_equal_v1 = export(v1=("assert_greater_equal", "debugging.assert_g
 
 @export("debugging.assert_none_equal", v1=())
 def assert_none_equal(
-    x: Any, y: Any, summarize: int | None = None, message: str | None = None, name: str | None = None
+    x: ArrayLike, y: ArrayLike, summarize: int | None = None, message: str | None = None, name: str | None = None
 ) -> Any:
     """Raises ``InvalidArgumentError`` unless every element of `x` differs from that of `y`."""
     return assert_none_equal_v1(x, y, None, summarize, message, name)
@@ -317,7 +333,7 @@ def assert_none_equal(
 def _sign(default: str, symbol: str, words: str, compare: Comparison, old: bool = False) -> Comparison:
     """Makes an assertion about the sign of a tensor, with the arguments of TensorFlow 2 or of 1 (`old`)."""
 
-    def check(x: Any, data: Any, summarize: int | None, message: str | None, name: str | None) -> Any:
+    def check(x: ArrayLike, data: Any, summarize: int | None, message: str | None, name: str | None) -> Any:
         with Composed(name, default, "Assert/Assert") as last:
             tensor = convert_to_tensor(x, name="x")
             if data is None:
@@ -325,11 +341,17 @@ def _sign(default: str, symbol: str, words: str, compare: Comparison, old: bool 
                 data = [*said, f"x ({_description(tensor)}) = ", tensor]
             return _assert_all(compare(tensor, 0), tensor, 0, symbol, data, summarize, None, last)
 
-    def assertion(x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
+    def assertion(
+        x: ArrayLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+    ) -> Any:
         return check(x, None, summarize, message, name)
 
     def old_assertion(
-        x: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
+        x: ArrayLike,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
     ) -> Any:
         return check(x, data, summarize, message, name)
 
@@ -371,10 +393,10 @@ def _description(tensor: Tensor) -> str:
 
 @export("debugging.assert_near", v1=())
 def assert_near(
-    x: Any,
-    y: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    x: ArrayLike,
+    y: ArrayLike,
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
     message: str | None = None,
     summarize: int | None = None,
     name: str | None = None,
@@ -398,11 +420,11 @@ def assert_near(
 
 @export(v1=("assert_near", "debugging.assert_near"))
 def assert_near_v1(
-    x: Any,
-    y: Any,
-    rtol: Any = None,
-    atol: Any = None,
-    data: Any = None,
+    x: ArrayLike,
+    y: ArrayLike,
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
+    data: ArrayLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -423,7 +445,7 @@ def assert_near_v1(
         return Assert(condition, data, summarize, last)
 
 
-def _tolerance(given: Any, dtype: DType) -> Any:
+def _tolerance(given: object, dtype: DType) -> Any:
     if not dtype.is_floating and not dtype.is_complex:
         raise DTypeError(f"assert_near compares floating-point or complex tensors, got {dtype.name}. Use assert_equal.")
     if given is not None:
@@ -467,14 +489,18 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
 
 
 @export("debugging.assert_all_finite", v1=())
-def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
+def assert_all_finite(x: ArrayLike, message: str, name: str | None = None) -> Tensor:
     """Returns a tensor whose numbers are all finite: the same as `check_numerics`."""
     return check_numerics(x, message, name)
 
 
 @export(v1=("verify_tensor_all_finite", "debugging.assert_all_finite"))
 def assert_all_finite_v1(
-    t: Any = None, msg: str | None = None, name: str | None = None, x: Any = None, message: str | None = None
+    t: ArrayLike | None = None,
+    msg: str | None = None,
+    name: str | None = None,
+    x: ArrayLike | None = None,
+    message: str | None = None,
 ) -> Tensor:
     """Returns a tensor whose numbers are all finite: with TensorFlow 1's arguments."""
     said = msg if message is None else message
@@ -515,7 +541,7 @@ _STATIC: dict[Any, Callable[[int, int], bool]] = {equal: operator.eq, greater_eq
 _DETERMINED = "static_checks_determined_all_ok"
 
 
-def _as_rank(rank: Any) -> Any:
+def _as_rank(rank: IntLike) -> Any:
     """A rank as an integer, or a tensor that is not known before its graph runs."""
     rank = read(rank)
     number = plain(rank, "rank") if is_plain(rank) else rank
@@ -531,28 +557,28 @@ def _as_rank(rank: Any) -> Any:
 
 
 @export("assert_rank", "debugging.assert_rank", v1=())
-def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
+def assert_rank(x: ArrayLike, rank: IntLike, message: str | None = None, name: str | None = None) -> Any:
     """Raises ``ValueError`` unless `x` has this rank."""
     return assert_rank_v1(x, rank, None, None, message, name)
 
 
 @export("debugging.assert_rank_at_least", v1=())
-def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
+def assert_rank_at_least(x: ArrayLike, rank: IntLike, message: str | None = None, name: str | None = None) -> Any:
     """Raises ``ValueError`` unless `x` has this rank or a higher one."""
     return assert_rank_at_least_v1(x, rank, None, None, message, name)
 
 
 @export("debugging.assert_rank_in", v1=())
-def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> Any:
+def assert_rank_in(x: ArrayLike, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> Any:
     """Raises ``ValueError`` unless the rank of `x` is one of `ranks`."""
     return assert_rank_in_v1(x, ranks, None, None, message, name)
 
 
 @export(v1=("assert_rank", "debugging.assert_rank"))
 def assert_rank_v1(
-    x: Any,
-    rank: Any,
-    data: Any = None,
+    x: ArrayLike,
+    rank: IntLike,
+    data: ArrayLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -564,9 +590,9 @@ def assert_rank_v1(
 
 @export(v1=("assert_rank_at_least", "debugging.assert_rank_at_least"))
 def assert_rank_at_least_v1(
-    x: Any,
-    rank: Any,
-    data: Any = None,
+    x: ArrayLike,
+    rank: IntLike,
+    data: ArrayLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -578,9 +604,9 @@ def assert_rank_at_least_v1(
 
 @export(v1=("assert_rank_in", "debugging.assert_rank_in"))
 def assert_rank_in_v1(
-    x: Any,
+    x: ArrayLike,
     ranks: Iterable[Any],
-    data: Any = None,
+    data: ArrayLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -592,7 +618,7 @@ def assert_rank_in_v1(
 
 
 @export("debugging.assert_scalar", v1=())
-def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> None:
+def assert_scalar(tensor: ArrayLike, message: str | None = None, name: str | None = None) -> None:
     """Raises ``ValueError`` unless a tensor is known to be a scalar."""
     found = _static(tensor).shape
     if found.rank != 0:
@@ -600,7 +626,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
 
 
 @export(v1=("assert_scalar", "debugging.assert_scalar"))
-def assert_scalar_v1(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
+def assert_scalar_v1(tensor: ArrayLike, name: str | None = None, message: str | None = None) -> Tensor:
     """Returns a tensor that is known to be a scalar: with TensorFlow 1's arguments."""
     assert_scalar(tensor, message)
     return convert_to_tensor(tensor, name=name or "assert_scalar")
@@ -608,12 +634,12 @@ def assert_scalar_v1(tensor: Any, name: str | None = None, message: str | None =
 
 @export("debugging.assert_shapes")
 def assert_shapes(
-    shapes: Any,
-    data: Any = None,
+    shapes: object,
+    data: ArrayLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Operation | None:
     """Raises unless tensors have shapes that fit each other.
 
     Sizes that are not known yet, in a graph, are checked by the operation that is returned.
@@ -648,18 +674,18 @@ def _listed(values: Any, name: str) -> list[Any]:
         raise DTypeError(f"Expected a list for argument '{name}' not {shown(values)}.") from None
 
 
-def _as_pair(value: Any) -> tuple[Any, Any]:
+def _as_pair(value: object) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ArgumentError(f"Expected pairs of a tensor and its shape, got {shown(value)}.")
     return value[0], value[1]
 
 
-def _dereferenced(tensor: Any) -> Any:
+def _dereferenced(tensor: ArrayLike) -> Any:
     """Tensors cannot be keys of a dictionary, but their references can."""
     return tensor.deref() if hasattr(tensor, "deref") else tensor
 
 
-def _assert_shape(tensor: Tensor, wanted: Any, sizes: dict[Any, tuple[Any, str]], message: str | None) -> list[Any]:
+def _assert_shape(tensor: Tensor, wanted: object, sizes: dict[Any, tuple[Any, str]], message: str | None) -> list[Any]:
     """Checks one shape; returns the checks that wait for the graph to run."""
     symbols = _symbols(tensor, wanted, message)
     is_open = bool(symbols) and _is_rest(symbols[0])
@@ -690,7 +716,7 @@ def _last_sizes(tensor: Tensor, count: int) -> list[Any]:
     return [dynamic[i - count] if size is None else size for i, size in enumerate(known)]
 
 
-def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
+def _symbols(tensor: Tensor, wanted: object, message: str | None) -> Sequence[Any]:
     if not isinstance(wanted, Iterable):
         raise ArgumentError(
             f"{_prefix(message)}Tensor {_description(tensor)}.  Specified shape must be an iterable.  "
@@ -706,7 +732,7 @@ def _symbols(tensor: Tensor, wanted: Any, message: str | None) -> Sequence[Any]:
     return symbols
 
 
-def _as_symbol(symbol: Any) -> Any:
+def _as_symbol(symbol: Any) -> Hashable | int:
     """One entry of a shape, with its integers as Python's; anything else that can be a key stands for a size."""
     is_float = isinstance(symbol, (float, np.floating))
     try:
@@ -719,12 +745,12 @@ def _as_symbol(symbol: Any) -> Any:
     return symbol
 
 
-def _is_rest(symbol: Any) -> bool:
+def _is_rest(symbol: object) -> bool:
     return symbol is Ellipsis or symbol == "*"
 
 
 def _assert_size(
-    tensor: Tensor, axis: int, symbol: Any, size: Any, sizes: dict[Any, tuple[Any, str]], message: str | None
+    tensor: Tensor, axis: int, symbol: object, size: IntsLike, sizes: dict[Any, tuple[Any, str]], message: str | None
 ) -> Any:
     if isinstance(symbol, int):
         wanted, by = symbol, "Specified explicitly."
@@ -746,7 +772,9 @@ def _assert_size(
 
 
 @export("debugging.assert_type", v1=("assert_type", "debugging.assert_type"))
-def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
+def assert_type(
+    tensor: ArrayLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
+) -> Operation | None:
     """Raises ``TypeError`` unless a tensor has this dtype."""
     wanted, found = as_dtype(tf_type), _static(tensor).dtype
     if found is not wanted:
@@ -756,7 +784,7 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
 
 
 @export("debugging.assert_integer", v1=("assert_integer", "debugging.assert_integer"))
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
+def assert_integer(x: ArrayLike, message: str | None = None, name: str | None = None) -> Operation | None:
     """Raises ``TypeError`` unless a tensor holds integers."""
     found = _static(x).dtype
     if not found.is_integer:
@@ -766,7 +794,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 
 
 @export("debugging.assert_same_float_dtype", v1=("assert_same_float_dtype", "debugging.assert_same_float_dtype"))
-def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+def assert_same_float_dtype(tensors: object = None, dtype: DTypeLike | None = None) -> DType:
     """Returns the floating-point dtype that all tensors have, and `dtype` if it is given.
 
     Raises:
@@ -785,7 +813,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
 
 
 @export("debugging.assert_proper_iterable", v1=("assert_proper_iterable", "debugging.assert_proper_iterable"))
-def assert_proper_iterable(values: Any) -> None:
+def assert_proper_iterable(values: ArrayLike) -> None:
     """Raises ``TypeError`` unless `values` is an iterable of things: no tensor, array or string."""
     if isinstance(read(values), (Tensor, np.ndarray, str, bytes)):
         raise DTypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
@@ -794,6 +822,6 @@ def assert_proper_iterable(values: Any) -> None:
 
 
 @export("debugging.is_numeric_tensor", v1=("is_numeric_tensor", "debugging.is_numeric_tensor"))
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: ArrayLike) -> bool:
     """Whether this is a tensor of numbers."""
     return isinstance(tensor, Tensor) and tensor.dtype in NUMERIC

@@ -18,9 +18,10 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike
 from situs._src.ops.array import as_attribute
 from situs._src.ops.attribute import as_bool
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.ops.spelling import renamed
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
@@ -46,7 +47,7 @@ def _padded_shape(input_bytes: TensorShape, *, little_endian: bool, fixed_length
 
 
 @_decode.kernel(CPU)
-def _decode_kernel(bytes: Any, *, out_type: DType, little_endian: bool) -> torch.Tensor:
+def _decode_kernel(bytes: KernelValue, *, out_type: DType, little_endian: bool) -> torch.Tensor:
     items = bytes.ravel().tolist()
     size = len(items[0]) if items else 0
     for number, item in enumerate(items):
@@ -88,7 +89,11 @@ def _numbers(data: bytes, dtype: DType, little_endian: bool) -> torch.Tensor:
 
 @export("io.decode_raw", v1=())
 def decode_raw(
-    input_bytes: Any, out_type: Any, little_endian: bool = True, fixed_length: Any = None, name: str | None = None
+    input_bytes: ArrayLike,
+    out_type: Any,
+    little_endian: bool = True,
+    fixed_length: IntLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The numbers that strings of bytes are made of; the last dimension has those of one string.
 
@@ -111,8 +116,8 @@ def decode_raw(
 
 @export(v1=("decode_raw", "io.decode_raw"))
 def decode_raw_v1(
-    input_bytes: Any = None,
-    out_type: Any = None,
+    input_bytes: ArrayLike | None = None,
+    out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
     bytes: Any = None,

@@ -20,12 +20,13 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.signature import ANY, Arg
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.constant import convert_to_tensor
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.ops.strings import strings_of
 from situs._src.runtime.eager.bridge import Value, host, place_of
 from situs._src.runtime.eager.convert import host_to_value
@@ -50,7 +51,7 @@ _op.stops_gradients()
 
 @export("io.decode_csv", v1=("decode_csv", "io.decode_csv"))
 def decode_csv(
-    records: Any,
+    records: ArrayLike,
     record_defaults: Any,
     field_delim: str = ",",
     use_quote_delim: bool = True,
@@ -107,7 +108,7 @@ def _check_columns(columns: tuple[int, ...], count: int, given: bool) -> None:
         raise ArgumentError(f"Length of select_cols and record_defaults do not match. {len(columns)} and {count}")
 
 
-def _default(value: Any) -> Tensor:
+def _default(value: object) -> Tensor:
     tensor = convert_to_tensor(value)
     if tensor.dtype not in _TYPES:
         names = ", ".join(dtype.name for dtype in _TYPES)
@@ -120,7 +121,9 @@ def _default(value: Any) -> Tensor:
     return tensor
 
 
-def _add(graph: Graph, records: Any, defaults: list[Any], attrs: dict[str, Any], name: str | None) -> list[Tensor]:
+def _add(
+    graph: Graph, records: ArrayLike, defaults: list[Any], attrs: dict[str, Any], name: str | None
+) -> list[Tensor]:
     before = build_into(graph, here.scope if here.graph is graph else ROOT)
     try:
         unique = graph.claim_name(_op, name)
@@ -138,7 +141,7 @@ def _add(graph: Graph, records: Any, defaults: list[Any], attrs: dict[str, Any],
 
 @_op.kernel(CPU)
 def _kernel(
-    records: Any,
+    records: KernelValue,
     record_defaults: list[Value],
     *,
     OUT_TYPE: Sequence[DType],  # noqa: N803 - TensorFlow's name
@@ -173,7 +176,7 @@ def _column(values: list[Any], dtype: DType, shape: tuple[int, ...]) -> Value:
     return host_to_value(np.array(values, dtype.as_numpy_dtype).reshape(shape), dtype)
 
 
-def _number(field: bytes, dtype: DType, place: int, record: int) -> Any:
+def _number(field: bytes, dtype: DType, place: int, record: int) -> bytes | float | int:
     if dtype is dt.string:
         return field
     try:

@@ -19,6 +19,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, IntsLike
 from situs._src.ops import decompose_gradient as rules
 from situs._src.ops.array import expand_dims, shape
 from situs._src.ops.attribute import as_bool
@@ -26,7 +27,7 @@ from situs._src.ops.cast import cast, complex_dtype, dtype_of, real
 from situs._src.ops.compare import greater, greater_equal
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.control import cond
-from situs._src.ops.define import CPU, GPU, all_finite, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, all_finite, of_sizes, op
 from situs._src.ops.diagonal import diag_part, eye
 from situs._src.ops.linalg import batch_shape, matmul
 from situs._src.ops.math import add, log, maximum, multiply, reciprocal_no_nan
@@ -134,7 +135,7 @@ _inverse.gradient(rules.inverse_gradient)
 
 
 @export("linalg.inv", v1=("matrix_inverse", "linalg.inv"))
-def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+def inv(input: ArrayLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Inverts matrices; those of their adjoints if `adjoint` is set.
 
     Raises:
@@ -181,20 +182,20 @@ _log_determinant.gradient(rules.log_determinant_gradient)
 
 
 @export("linalg.det", v1=("matrix_determinant", "linalg.det"))
-def det(input: Any, name: str | None = None) -> Tensor:
+def det(input: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the determinants of square matrices."""
     return _determinant(input, name=name)
 
 
 @export("linalg.slogdet")
-def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def slogdet(input: ArrayLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Computes the signs of determinants, and the logarithms of their absolute values."""
     sign, logarithm = _log_determinant.many(input, name=name)
     return sign, logarithm
 
 
 @export("linalg.logdet")
-def logdet(matrix: Any, name: str | None = None) -> Tensor:
+def logdet(matrix: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the logarithms of the determinants of positive definite matrices."""
     with Composed(name, "logdet") as last:
         pivots = real(diag_part(cholesky(matrix)))
@@ -220,7 +221,7 @@ _cholesky.gradient(rules.cholesky_gradient)
 
 
 @export("linalg.cholesky", v1=("cholesky", "linalg.cholesky"))
-def cholesky(input: Any, name: str | None = None) -> Tensor:
+def cholesky(input: ArrayLike, name: str | None = None) -> Tensor:
     """Finds the lower triangular factors L of positive definite matrices: L times its adjoint.
 
     Only the lower triangles of the matrices are read.
@@ -232,7 +233,7 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
 
 
 @export("linalg.cholesky_solve", v1=("cholesky_solve", "linalg.cholesky_solve"))
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+def cholesky_solve(chol: ArrayLike, rhs: ArrayLike, name: str | None = None) -> Tensor:
     """Solves ``A x = rhs``, given the Cholesky factor of A."""
     with Composed(name, "cholesky_solve") as last:
         return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True, name=last)
@@ -285,7 +286,7 @@ _solve.gradient(rules.solve_gradient)
 
 
 @export("linalg.solve", v1=("matrix_solve", "linalg.solve"))
-def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+def solve(matrix: ArrayLike, rhs: ArrayLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Solves ``matrix x = rhs``, or with the adjoint of the matrix.
 
     Raises:
@@ -329,7 +330,7 @@ _triangular_solve.gradient(rules.triangular_solve_gradient)
 
 @export("linalg.triangular_solve", v1=("matrix_triangular_solve", "linalg.triangular_solve"))
 def triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: ArrayLike, rhs: ArrayLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
     """Solves ``matrix x = rhs`` for triangular matrices; their other triangles are not read.
 
@@ -371,7 +372,9 @@ def _least_squares_kernel(matrix: torch.Tensor, rhs: torch.Tensor) -> torch.Tens
 
 
 @export("linalg.lstsq", v1=("matrix_solve_ls", "linalg.lstsq"))
-def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None) -> Tensor:
+def lstsq(
+    matrix: ArrayLike, rhs: ArrayLike, l2_regularizer: ArrayLike = 0.0, fast: bool = True, name: str | None = None
+) -> Tensor:
     """Finds the x that brings ``matrix x`` nearest to `rhs`; of several, the smallest.
 
     Args:
@@ -411,19 +414,19 @@ def _sizes(matrix: Tensor) -> list[Any]:
     return [sizes[-2], sizes[-1]]
 
 
-def _overdetermined(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, name: str | None = None) -> Tensor:
+def _overdetermined(matrix: Tensor, rhs: Tensor, l2_regularizer: ArrayLike, name: str | None = None) -> Tensor:
     gram = matmul(matrix, matrix, adjoint_a=True)
     factor = cholesky(_regularized(gram, _sizes(matrix)[1], l2_regularizer))
     return cholesky_solve(factor, matmul(matrix, rhs, adjoint_a=True), name)
 
 
-def _underdetermined(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, name: str | None = None) -> Tensor:
+def _underdetermined(matrix: Tensor, rhs: Tensor, l2_regularizer: ArrayLike, name: str | None = None) -> Tensor:
     gram = matmul(matrix, matrix, adjoint_b=True)
     factor = cholesky(_regularized(gram, _sizes(matrix)[0], l2_regularizer))
     return matmul(matrix, cholesky_solve(factor, rhs), adjoint_a=True, name=name)
 
 
-def _regularized(gram: Tensor, size: Any, l2_regularizer: Any) -> Tensor:
+def _regularized(gram: Tensor, size: IntsLike, l2_regularizer: ArrayLike) -> Tensor:
     if isinstance(l2_regularizer, (int, float)) and l2_regularizer == 0:
         return gram
     weight = cast(l2_regularizer, gram.dtype)
@@ -452,7 +455,7 @@ _qr.gradient(rules.qr_gradient)
 
 
 @export("linalg.qr", v1=("qr", "linalg.qr"))
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
+def qr(input: ArrayLike, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Factors matrices into orthogonal ones and upper triangular ones.
 
     Args:
@@ -494,7 +497,7 @@ _lu.gradient(rules.lu_gradient)
 
 
 @export("linalg.lu")
-def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
+def lu(input: ArrayLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Factors square matrices into triangular ones after reordering their rows.
 
     Returns:
@@ -540,7 +543,7 @@ _svd.gradient(rules.svd_gradient)
 
 
 @export("linalg.svd", v1=("svd", "linalg.svd"))
-def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+def svd(tensor: ArrayLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Finds the singular values of matrices, and their singular vectors.
 
     Args:
@@ -564,7 +567,7 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
 
 
 @export("linalg.matrix_rank")
-def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def matrix_rank(a: ArrayLike, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Counts the singular values of matrices that exceed `tol`; by default, the precision of their computation."""
     a = _floats(a)
     with Composed(name, "matrix_rank") as last:
@@ -575,7 +578,7 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
 
 
 @export("linalg.pinv")
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def pinv(a: ArrayLike, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Finds the pseudo-inverses of matrices.
 
     Args:
@@ -594,7 +597,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         return matmul(multiply(v, cast(expand_dims(inverse, -2), v.dtype)), u, adjoint_b=True, name=last)
 
 
-def _floats(a: Any) -> Tensor:
+def _floats(a: ArrayLike) -> Tensor:
     tensor = convert_to_tensor(a)
     if not (tensor.dtype.is_floating or tensor.dtype.is_complex):
         raise DTypeError(f"Input `a` must have `float`-like `dtype` (saw {tensor.dtype.name}).")
@@ -656,7 +659,7 @@ _eig.gradient(rules.eig_gradient)
 
 
 @export("linalg.eigh", v1=("self_adjoint_eig", "linalg.eigh"))
-def eigh(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def eigh(tensor: ArrayLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Finds the eigenvalues of self-adjoint matrices, in ascending order, and their eigenvectors.
 
     Only the lower triangles of the matrices are read.
@@ -666,13 +669,13 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
 
 
 @export("linalg.eigvalsh", v1=("self_adjoint_eigvals", "linalg.eigvalsh"))
-def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
+def eigvalsh(tensor: ArrayLike, name: str | None = None) -> Tensor:
     """Finds the eigenvalues of self-adjoint matrices, in ascending order."""
     return _eigh.many(tensor, compute_v=False, name=name)[0]
 
 
 @export("linalg.eig")
-def eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def eig(tensor: ArrayLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Finds the eigenvalues of square matrices, in no particular order, and their eigenvectors; both are complex."""
     tensor = convert_to_tensor(tensor)
     e, v = _eig.many(tensor, Tout=complex_dtype(tensor.dtype), name=name)
@@ -680,7 +683,7 @@ def eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
 
 
 @export("linalg.eigvals")
-def eigvals(tensor: Any, name: str | None = None) -> Tensor:
+def eigvals(tensor: ArrayLike, name: str | None = None) -> Tensor:
     """Finds the eigenvalues of square matrices, in no particular order; they are complex."""
     tensor = convert_to_tensor(tensor)
     return _eig.many(tensor, compute_v=False, Tout=complex_dtype(tensor.dtype), name=name)[0]
@@ -693,7 +696,7 @@ _exponential.shape(_square_shape)
 
 
 @_exponential.kernel(CPU, GPU)
-def _exponential_kernel(input: torch.Tensor) -> Any:
+def _exponential_kernel(input: torch.Tensor) -> KernelValue:
     _check_square(input)
     return torch.linalg.matrix_exp(input) if input.numel() else input
 
@@ -702,6 +705,6 @@ _exponential.gradient(rules.exponential_gradient)
 
 
 @export("linalg.expm")
-def expm(input: Any, name: str | None = None) -> Tensor:
+def expm(input: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the exponentials of square matrices."""
     return _exponential(input, name=name)

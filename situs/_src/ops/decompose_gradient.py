@@ -15,6 +15,7 @@ from typing import Any
 from situs._src.base.errors import UnimplementedError
 from situs._src.base.shapes import brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import SizesOf
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import expand_dims
 from situs._src.ops.cast import cast, complex_dtype, real
@@ -42,7 +43,7 @@ def determinant_gradient(grad: Tensor, input: Tensor, output: Tensor) -> Tensor:
     return multiply(_over_matrices(multiply(grad, conjugated(output))), _adjoint_inverse(input))
 
 
-def log_determinant_gradient(grads: list[Any], input: Tensor) -> Any:
+def log_determinant_gradient(grads: list[Any], input: Tensor) -> Tensor | None:
     """Back through the logarithm of a determinant's absolute value; its sign is taken as a constant."""
     if grads[1] is None:
         return None
@@ -73,7 +74,14 @@ def solve_gradient(grad: Tensor, matrix: Tensor, output: Tensor, *, adjoint: boo
 
 
 def triangular_solve_gradient(
-    grad: Tensor, matrix: Tensor, output: Tensor, matrix_shape: Any, rhs_shape: Any, *, lower: bool, adjoint: bool
+    grad: Tensor,
+    matrix: Tensor,
+    output: Tensor,
+    matrix_shape: SizesOf,
+    rhs_shape: SizesOf,
+    *,
+    lower: bool,
+    adjoint: bool,
 ) -> tuple[Any, Any]:
     """Back through the solution of triangular equations: only the triangle that was read has a gradient."""
     of_rhs = cache(lambda: _solve_triangular(matrix, grad, lower=lower, adjoint=not adjoint))
@@ -106,7 +114,7 @@ def cholesky_gradient(grad: Tensor, output: Tensor) -> Tensor:
     return multiply(add(whole, adjoint_of(whole)), 0.5)
 
 
-def lu_gradient(grads: list[Any], input_shape: Any, lu: Tensor, p: Tensor) -> Any:
+def lu_gradient(grads: list[Any], input_shape: SizesOf, lu: Tensor, p: Tensor) -> Tensor | None:
     """Back through both triangular factors of matrices, and the order of their rows."""
     grad = grads[0]
     if grad is None:
@@ -130,7 +138,7 @@ def _times_inverse_adjoint(x: Tensor, upper: Tensor) -> Tensor:
     return adjoint_of(_solve_triangular(upper, adjoint_of(x), lower=False))
 
 
-def qr_gradient(grads: list[Any], input: Tensor, q: Tensor, r: Tensor, *, full_matrices: bool) -> Any:
+def qr_gradient(grads: list[Any], input: Tensor, q: Tensor, r: Tensor, *, full_matrices: bool) -> Tensor:
     """Back through orthogonal and triangular factors.
 
     Raises:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -32,6 +32,8 @@ NUMPY_FLOATING = FLOATING - frozenset({bfloat16})  # of which NumPy knows what t
 POINTWISE: Traits = frozenset({ELEMENTWISE, FRESH})
 ARITHMETIC: Traits = POINTWISE | {FOLDABLE, SIZE_ARITHMETIC}  # what programs compute sizes with
 F = TypeVar("F", bound=Callable[..., Any])
+KernelValue: TypeAlias = torch.Tensor | np.ndarray[Any, Any]
+"""What kernels compute with: a tensor of PyTorch's; for strings an array of bytes."""
 
 __all__ = [
     "ARITHMETIC",
@@ -39,6 +41,7 @@ __all__ = [
     "GPU",
     "NUMPY_FLOATING",
     "POINTWISE",
+    "KernelValue",
     "all_finite",
     "binary",
     "has_no_zero",

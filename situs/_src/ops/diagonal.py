@@ -21,7 +21,8 @@ from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentErr
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
-from situs._src.ops.array import as_integer, as_sizes, by_bits, partly
+from situs._src.base.typing import ArrayLike, DTypeLike, HostInput, HostValue, IntLike, ShapeLike, SizesOf
+from situs._src.ops.array import also_by_bits, as_integer, as_sizes, partly
 from situs._src.ops.attribute import as_word
 from situs._src.ops.constant import zeros
 from situs._src.ops.define import CPU, GPU, op
@@ -34,7 +35,7 @@ ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 # Bands.
 
 
-def _band(k: Any) -> tuple[int, int]:
+def _band(k: HostValue) -> tuple[int, int]:
     """The lowest and the highest diagonal that a host value names."""
     low, high = (k if len(k) == 2 else k * 2) if isinstance(k, tuple) and len(k) in (1, 2) else (k, k)
     if not isinstance(low, int) or not isinstance(high, int):
@@ -46,10 +47,6 @@ def _band(k: Any) -> tuple[int, int]:
 
 def _length(rows: int, columns: int, k: int) -> int:
     return min(rows + min(k, 0), columns - max(k, 0))
-
-
-def _longest(rows: int, columns: int, low: int, high: int) -> int:
-    return min(rows + min(high, 0), columns - max(low, 0))
 
 
 def _check_band(rows: int, columns: int, low: int, high: int) -> None:
@@ -92,7 +89,13 @@ _diag = op(
 
 @_diag.shape
 def _diag_shape(
-    diagonal: TensorShape, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, *, align: str
+    diagonal: TensorShape,
+    k: HostValue,
+    num_rows: HostValue,
+    num_cols: HostValue,
+    padding_value: HostValue,
+    *,
+    align: str,
 ) -> TensorShape:
     _check_align(align)
     if diagonal.rank is None or None in (k, num_rows, num_cols):
@@ -111,7 +114,7 @@ def _diag_shape(
     return diagonal[:-needed] + sizes
 
 
-def _matrix_size(length: int, low: int, high: int, num_rows: Any, num_cols: Any) -> tuple[int, int]:
+def _matrix_size(length: int, low: int, high: int, num_rows: HostValue, num_cols: HostValue) -> tuple[int, int]:
     """The size of the matrix: as asked for, else the smallest square, or rectangle, with such diagonals."""
     least_rows, least_columns = length - min(high, 0), length + max(low, 0)
     rows, columns = as_integer(num_rows, "num_rows"), as_integer(num_cols, "num_cols")
@@ -134,7 +137,7 @@ def _matrix_size(length: int, low: int, high: int, num_rows: Any, num_cols: Any)
 
 @_diag.kernel(CPU, GPU)
 def _diag_kernel(
-    diagonal: torch.Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, align: str
+    diagonal: torch.Tensor, k: HostValue, num_rows: HostValue, num_cols: HostValue, padding_value: HostValue, align: str
 ) -> torch.Tensor:
     shape = _diag_shape(TensorShape(diagonal.shape), k, num_rows, num_cols, padding_value, align=align)
     low, high = _band(k)
@@ -147,11 +150,11 @@ def _diag_kernel(
 
 
 @_diag.gradient
-def _diag_gradient(grad: Tensor, k: Any, *, align: str) -> Tensor:
+def _diag_gradient(grad: Tensor, k: HostInput, *, align: str) -> Tensor:
     return diag_part(grad, k=k, align=align)
 
 
-def _padding(value: Any, like: torch.Tensor) -> Any:
+def _padding(value: object, like: torch.Tensor) -> int | float:
     if isinstance(value, int) or (isinstance(value, float) and not _is_whole(like)):
         return value
     raise DTypeError(f"padding_value must be a number of the diagonal's dtype, got {value!r}")
@@ -163,12 +166,12 @@ def _is_whole(x: torch.Tensor) -> bool:
 
 @export("linalg.diag", v1=("matrix_diag", "linalg.diag"))
 def diag(
-    diagonal: Any,
+    diagonal: ArrayLike,
     name: str | None = "diag",
     k: Any = 0,
-    num_rows: Any = -1,
-    num_cols: Any = -1,
-    padding_value: Any = 0,
+    num_rows: IntLike = -1,
+    num_cols: IntLike = -1,
+    padding_value: ArrayLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Makes matrices with the given diagonals.
@@ -193,7 +196,7 @@ _diag_part = op(
 
 
 @_diag_part.shape
-def _diag_part_shape(input: TensorShape, k: Any, padding_value: Any, *, align: str) -> TensorShape:
+def _diag_part_shape(input: TensorShape, k: HostValue, padding_value: HostValue, *, align: str) -> TensorShape:
     _check_align(align)
     if isinstance(padding_value, tuple):
         raise ArgumentError(f"padding_value must be a scalar, got {padding_value!r}")
@@ -207,11 +210,11 @@ def _diag_part_shape(input: TensorShape, k: Any, padding_value: Any, *, align: s
     if rows is None or columns is None:
         return input[:-2] + several + [None]
     _check_band(rows, columns, low, high)
-    return input[:-2] + several + [_longest(rows, columns, low, high)]
+    return input[:-2] + several + [min(rows + min(high, 0), columns - max(low, 0))]
 
 
 @_diag_part.kernel(CPU, GPU)
-def _diag_part_kernel(input: torch.Tensor, k: Any, padding_value: Any, align: str) -> torch.Tensor:
+def _diag_part_kernel(input: torch.Tensor, k: HostValue, padding_value: HostValue, align: str) -> torch.Tensor:
     shape = _diag_part_shape(TensorShape(input.shape), k, padding_value, align=align)
     low, high = _band(k)
     if low == high:
@@ -225,13 +228,17 @@ def _diag_part_kernel(input: torch.Tensor, k: Any, padding_value: Any, align: st
 
 
 @_diag_part.gradient
-def _diag_part_gradient(grad: Tensor, input_shape: Any, k: Any, *, align: str) -> Tensor:
+def _diag_part_gradient(grad: Tensor, input_shape: SizesOf, k: HostInput, *, align: str) -> Tensor:
     return diag(grad, k=k, num_rows=input_shape[-2], num_cols=input_shape[-1], align=align)
 
 
 @export("linalg.diag_part", v1=("matrix_diag_part", "linalg.diag_part"))
 def diag_part(
-    input: Any, name: str | None = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT"
+    input: ArrayLike,
+    name: str | None = "diag_part",
+    k: Any = 0,
+    padding_value: ArrayLike = 0,
+    align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Returns the diagonals of matrices.
 
@@ -251,7 +258,7 @@ _set_diag = op("MatrixSetDiagV3", "input: T, diagonal: T, k: host -> output: T",
 
 
 @_set_diag.shape
-def _set_diag_shape(input: TensorShape, diagonal: TensorShape, k: Any, *, align: str) -> TensorShape:
+def _set_diag_shape(input: TensorShape, diagonal: TensorShape, k: HostValue, *, align: str) -> TensorShape:
     if diagonal.rank == 0:
         raise ArgumentError("diagonal must be at least 1-dim, received shape: []")
     expected = _diag_part_shape(input, k, 0, align=align)
@@ -264,7 +271,7 @@ def _set_diag_shape(input: TensorShape, diagonal: TensorShape, k: Any, *, align:
 
 
 @_set_diag.kernel(CPU, GPU)
-def _set_diag_kernel(input: torch.Tensor, diagonal: torch.Tensor, k: Any, align: str) -> torch.Tensor:
+def _set_diag_kernel(input: torch.Tensor, diagonal: torch.Tensor, k: HostValue, align: str) -> torch.Tensor:
     _set_diag_shape(TensorShape(input.shape), TensorShape(diagonal.shape), k, align=align)
     low, high = _band(k)
     result = input.clone(memory_format=torch.contiguous_format)
@@ -275,7 +282,7 @@ def _set_diag_kernel(input: torch.Tensor, diagonal: torch.Tensor, k: Any, align:
 
 
 @_set_diag.gradient
-def _set_diag_gradient(grad: Tensor, diagonal_shape: Any, k: Any, *, align: str) -> tuple[Any, Any]:
+def _set_diag_gradient(grad: Tensor, diagonal_shape: SizesOf, k: HostInput, *, align: str) -> tuple[Any, Any]:
     return (
         lambda: set_diag(grad, zeros(diagonal_shape, grad.dtype), k=k, align=align),
         lambda: diag_part(grad, k=k, align=align),
@@ -283,13 +290,15 @@ def _set_diag_gradient(grad: Tensor, diagonal_shape: Any, k: Any, *, align: str)
 
 
 @export("linalg.set_diag", v1=("matrix_set_diag", "linalg.set_diag"))
-def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
+def set_diag(
+    input: ArrayLike, diagonal: ArrayLike, name: str | None = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
+) -> Tensor:
     """Returns matrices with their diagonals replaced; the arguments are those of `diag` and `diag_part`."""
     return _set_diag(input, diagonal, k, align=align, name=name)
 
 
 @export("linalg.trace", v1=("trace", "linalg.trace"))
-def trace(x: Any, name: str | None = None) -> Tensor:
+def trace(x: ArrayLike, name: str | None = None) -> Tensor:
     """Sums the main diagonals of matrices."""
     with Composed(name, "Trace") as last:
         return reduce_sum(diag_part(x), -1, name=last)
@@ -339,13 +348,13 @@ _tensor_diag_part.gradient(lambda grad: _tensor_diag(grad))
 
 
 @export("linalg.tensor_diag", v1=("diag", "linalg.tensor_diag"))
-def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
+def tensor_diag(diagonal: ArrayLike, name: str | None = None) -> Tensor:
     """Makes a tensor of twice the rank, with `diagonal` on its diagonal and zeros elsewhere."""
     return _tensor_diag(diagonal, name=name)
 
 
 @export("linalg.tensor_diag_part", v1=("diag_part", "linalg.tensor_diag_part"))
-def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
+def tensor_diag_part(input: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the diagonal of a tensor of even rank, which has half the rank."""
     return _tensor_diag_part(input, name=name)
 
@@ -356,7 +365,7 @@ _band_part = op("MatrixBandPart", "input: T, num_lower: host, num_upper: host ->
 
 
 @_band_part.shape
-def _band_part_shape(input: TensorShape, num_lower: Any, num_upper: Any) -> TensorShape:
+def _band_part_shape(input: TensorShape, num_lower: HostValue, num_upper: HostValue) -> TensorShape:
     if input.rank is None:
         return UNKNOWN
     if input.rank < 2:
@@ -372,6 +381,7 @@ def _band_part_shape(input: TensorShape, num_lower: Any, num_upper: Any) -> Tens
     return input
 
 
+@also_by_bits(_band_part, CPU)
 @_band_part.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _band_part_kernel(input: torch.Tensor, num_lower: Any, num_upper: Any) -> torch.Tensor:
     _band_part_shape(TensorShape(input.shape), num_lower, num_upper)
@@ -379,16 +389,13 @@ def _band_part_kernel(input: torch.Tensor, num_lower: Any, num_upper: Any) -> to
     return upper if num_upper < 0 else upper.tril(num_upper)
 
 
-_band_part.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_band_part_kernel))
-
-
 @_band_part.gradient
-def _band_part_gradient(grad: Tensor, num_lower: Any, num_upper: Any) -> Tensor:
+def _band_part_gradient(grad: Tensor, num_lower: HostInput, num_upper: HostInput) -> Tensor:
     return band_part(grad, num_lower, num_upper)
 
 
 @export("linalg.band_part", v1=("matrix_band_part", "linalg.band_part"))
-def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+def band_part(input: ArrayLike, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """Sets everything outside a band around the main diagonals of matrices to zero.
 
     Args:
@@ -406,24 +413,24 @@ _eye = op("Eye", "num_rows: host, num_columns: host, batch_shape: host -> output
 
 
 @_eye.shape
-def _eye_shape(num_rows: Any, num_columns: Any, batch_shape: Any) -> TensorShape:
+def _eye_shape(num_rows: HostValue, num_columns: HostValue, batch_shape: HostValue) -> TensorShape:
     rows, columns = (None if size is None else _eye_size(size) for size in (num_rows, num_columns))
     return UNKNOWN if batch_shape is None else TensorShape([*partly(_batch_sizes, batch_shape), rows, columns])
 
 
-def _eye_size(size: Any) -> int:
+def _eye_size(size: HostValue) -> int:
     if not isinstance(size, int) or size < 0:
         raise ArgumentError(f"Arguments `num_rows` and `num_columns` must be integers of at least 0, got {size!r}")
     return size
 
 
-def _batch_sizes(batch_shape: Any) -> tuple[int, ...]:
+def _batch_sizes(batch_shape: HostValue) -> tuple[int, ...]:
     return tuple(_eye_size(size) for size in as_sizes(batch_shape))
 
 
 @_eye.kernel(CPU, GPU)
 def _eye_kernel(
-    num_rows: Any, num_columns: Any, batch_shape: Any, *, dtype: DType, device: torch.device
+    num_rows: HostValue, num_columns: HostValue, batch_shape: HostValue, *, dtype: DType, device: torch.device
 ) -> torch.Tensor:
     batch = _batch_sizes(batch_shape)
     one = torch.zeros(_eye_size(num_rows), _eye_size(num_columns), dtype=TORCH_DTYPE[dtype], device=device)
@@ -433,7 +440,11 @@ def _eye_kernel(
 
 @export("eye", "linalg.eye")
 def eye(
-    num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = float32, name: str | None = "eye"
+    num_rows: Any,
+    num_columns: IntLike | None = None,
+    batch_shape: ShapeLike | None = None,
+    dtype: DTypeLike = float32,
+    name: str | None = "eye",
 ) -> Tensor:
     """Makes an identity matrix, or a batch of them.
 

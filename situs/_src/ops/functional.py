@@ -19,6 +19,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import LEAF, Form, put_together, take_apart
+from situs._src.base.typing import ArrayLike, DTypeLike, InitializerLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.calling import calls_functions
@@ -33,8 +34,8 @@ from situs._src.ops.rows import Elems, Walk
 @calls_functions
 def map_fn(
     fn: Callable[[Any], Any],
-    elems: Any,
-    dtype: Any = None,
+    elems: ArrayLike,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -62,8 +63,9 @@ def map_fn(
     """
     _check_function(fn, "map_fn")
     signature = dtype if fn_output_signature is None else fn_output_signature
+    ragged: Any = elems
     if hasattr(type(elems), "__mapped__"):  # rows of different lengths
-        return elems.__mapped__(fn, signature)
+        return ragged.__mapped__(fn, signature)
     with name_scope(name, "map"):
         rows = Elems(elems)
         form, wanted = (
@@ -72,8 +74,8 @@ def map_fn(
         return _mapped(fn, rows, form, wanted)
 
 
-def _mapped(fn: Callable[[Any], Any], rows: Elems, form: Any, wanted: Sequence[tuple[DType, TensorShape]]) -> Any:
-    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
+def _mapped(fn: Callable[[Any], Any], rows: Elems, form: object, wanted: Sequence[tuple[DType, TensorShape]]) -> Any:
+    def body(state: object, row: object) -> tuple[Any, list[Any]]:
         return state, _leaves(fn(row), form)
 
     walk = Walk(rows, body, wanted)
@@ -85,7 +87,9 @@ def _mapped(fn: Callable[[Any], Any], rows: Elems, form: Any, wanted: Sequence[t
 
 @export("vectorized_map")
 @calls_functions
-def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
+def vectorized_map(
+    fn: Callable[[Any], Any], elems: ArrayLike, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
     """The same as `map_fn`, for functions that return anything: the dtypes are found out.
 
     Args:
@@ -113,8 +117,8 @@ def _results(fn: Callable[[Any], Any], rows: Elems) -> tuple[Any, list[tuple[DTy
 @calls_functions
 def foldl(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: ArrayLike,
+    initializer: InitializerLike | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -145,8 +149,8 @@ def foldl(
 @calls_functions
 def foldr(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: ArrayLike,
+    initializer: InitializerLike | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -162,7 +166,7 @@ def _folded(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, revers
     state = _first(rows, initializer, reverse)
     form, _ = take_apart(state)
 
-    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
+    def body(state: object, row: object) -> tuple[Any, list[Any]]:
         return put_together(form, _leaves(fn(state, row), form)), []
 
     return Walk(rows, body, reverse=reverse).run(state, skip_first=initializer is None)[0]
@@ -172,8 +176,8 @@ def _folded(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, revers
 @calls_functions
 def scan(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: ArrayLike,
+    initializer: InitializerLike | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -209,7 +213,7 @@ def _scanned(fn: Callable[[Any, Any], Any], rows: Elems, initializer: Any, rever
     form, first = take_apart(state)
     wanted = [(tensor.dtype, UNKNOWN) for tensor in first]
 
-    def body(state: Any, row: Any) -> tuple[Any, list[Any]]:
+    def body(state: object, row: object) -> tuple[Any, list[Any]]:
         made = _leaves(fn(state, row), form)
         return put_together(form, made), made
 
@@ -257,7 +261,7 @@ def _kind(leaf: Any) -> tuple[DType, TensorShape]:
     return as_dtype(leaf), UNKNOWN
 
 
-def _leaves(made: Any, form: Any) -> list[Any]:
+def _leaves(made: object, form: object) -> list[Any]:
     """What a function made, which must have a form.
 
     Raises:

@@ -35,17 +35,20 @@ from situs._src.base.errors import (
     InvalidArgumentError,
     KernelError,
     UnimplementedError,
+    shown,
 )
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
-from situs._src.ops.array import as_attribute, as_integer, by_bits, host_shape, squeeze
+from situs._src.ops.array import also_by_bits, as_attribute, as_integer, has_dimensions, host_shape, squeeze
 from situs._src.ops.array import rank as rank_op
 from situs._src.ops.attribute import as_word, is_plain, plain
 from situs._src.ops.cast import as_index
-from situs._src.ops.define import CPU, GPU, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
 from situs._src.ops.gather_gradient import boolean_mask_grad, gather_grad, gather_nd_grad, rows_of
 from situs._src.ops.masked import masked, unmasked
 from situs._src.ops.naming import Composed
@@ -68,7 +71,7 @@ _gather = op(
 
 
 @_gather.shape
-def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch_dims: int) -> TensorShape:
+def _gather_shape(params: TensorShape, indices: TensorShape, axis: HostValue, *, batch_dims: int) -> TensorShape:
     if params.rank is None or indices.rank is None:
         return UNKNOWN
     if axis is None:
@@ -83,7 +86,7 @@ def _gather_shape(params: TensorShape, indices: TensorShape, axis: Any, *, batch
     return TensorShape([*params[:place], *indices[batch:], *params[place + 1 :]])
 
 
-def _gather_axes(params: int, indices: int, axis: Any, batch_dims: int) -> tuple[int, int]:
+def _gather_axes(params: int, indices: int, axis: HostValue, batch_dims: int) -> tuple[int, int]:
     """The axis and the number of batch dimensions for these ranks, counted from the front."""
     if isinstance(axis, tuple):
         raise ArgumentError(f"axis must be scalar, got {list(axis)}")
@@ -101,8 +104,9 @@ def _gather_axes(params: int, indices: int, axis: Any, batch_dims: int) -> tuple
     return place, batch
 
 
+@also_by_bits(_gather, CPU, variable="Tparams")
 @_gather.kernel(CPU)
-def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_dims: int) -> torch.Tensor:
+def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> torch.Tensor:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
     if indices.ndim == 0 and not indices.is_meta:
         number = indices.item()
@@ -115,8 +119,9 @@ def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_di
         raise
 
 
+@also_by_bits(_gather, GPU, variable="Tparams")
 @_gather.kernel(GPU, Tparams=FIXED - WIDE_UNSIGNED)
-def _gather_gpu(params: torch.Tensor, indices: torch.Tensor, axis: Any, batch_dims: int) -> torch.Tensor:
+def _gather_gpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> torch.Tensor:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
     size = params.shape[place]
     if size == 0:
@@ -156,7 +161,7 @@ def _check_in_range(indices: torch.Tensor, size: int) -> None:
 
 
 @_gather.kernel(CPU, Tparams=STRING)
-def _gather_strings(params: Any, indices: torch.Tensor, axis: Any, batch_dims: int) -> Any:
+def _gather_strings(params: Any, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> Any:
     place, batch = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
     _check_in_range(indices, params.shape[place])
     # Strings are gathered through their positions.
@@ -165,13 +170,9 @@ def _gather_strings(params: Any, indices: torch.Tensor, axis: Any, batch_dims: i
     return params.reshape(-1)[taken.reshape(-1).numpy()].reshape(tuple(taken.shape))
 
 
-_gather.kernel(CPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_cpu))
-_gather.kernel(GPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_gpu))
-
-
 @_gather.gradient
 def _gather_gradient(
-    grad: Tensor, params_shape: Any, indices: Tensor, axis: Any, *, batch_dims: int
+    grad: Tensor, params_shape: SizesOf, indices: Tensor, axis: HostInput, *, batch_dims: int
 ) -> tuple[Any, None]:
     if is_plain(axis) and plain(axis, "axis") == 0:
         return rows_of(grad, indices, params_shape), None
@@ -181,9 +182,9 @@ def _gather_gradient(
 @export("gather", v1=())
 def gather(
     params: Any,
-    indices: Any,
-    validate_indices: Any = None,
-    axis: Any = None,
+    indices: ArrayLike,
+    validate_indices: bool | None = None,
+    axis: AxisLike | None = None,
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
@@ -203,11 +204,11 @@ def gather(
 
 @export(v1="gather")
 def gather_v1(
-    params: Any,
-    indices: Any,
-    validate_indices: Any = None,
+    params: ArrayLike,
+    indices: ArrayLike,
+    validate_indices: bool | None = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
     """Returns the slices of `params` that `indices` name, with the argument order of TensorFlow 1."""
@@ -215,7 +216,7 @@ def gather_v1(
 
 
 @export(v1="batch_gather")
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+def batch_gather(params: ArrayLike, indices: ArrayLike, name: str | None = None) -> Tensor:
     """Gathers along the last axis of `indices`, with all dimensions before it as batch dimensions."""
     indices = read(indices)
     rank = indices.shape.rank if isinstance(indices, Tensor) else to_array(indices)[0].ndim
@@ -255,7 +256,7 @@ def _gather_nd_shape(params: TensorShape, indices: TensorShape, *, batch_dims: i
 _gather_nd_sizes = of_sizes(_gather_nd_shape)
 
 
-def _with_batch(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
+def _with_batch(params: KernelValue, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     """Indices that name the batch dimensions too."""
     _gather_nd_sizes(params.shape, indices.shape, batch_dims=batch_dims)
     if not batch_dims:
@@ -267,13 +268,15 @@ def _with_batch(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Te
     return torch.cat([torch.stack(columns, -1), indices], -1)
 
 
+@also_by_bits(_gather_nd, CPU, variable="Tparams")
 @_gather_nd.kernel(CPU)
-def _gather_nd_cpu(params: Any, indices: torch.Tensor, batch_dims: int) -> Any:
+def _gather_nd_cpu(params: Any, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     wanted = _with_batch(params, indices, batch_dims)
     rows = linear_indices(wanted, params.shape, "param shape")
     return _rows(params, rows, wanted)
 
 
+@also_by_bits(_gather_nd, GPU, variable="Tparams")
 @_gather_nd.kernel(GPU, Tparams=FIXED - WIDE_UNSIGNED)
 def _gather_nd_gpu(params: torch.Tensor, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
     wanted = _with_batch(params, indices, batch_dims)
@@ -286,15 +289,11 @@ def _gather_nd_gpu(params: torch.Tensor, indices: torch.Tensor, batch_dims: int)
 
 
 @_gather_nd.kernel(CPU, Tparams=STRING)
-def _gather_nd_strings(params: Any, indices: torch.Tensor, batch_dims: int) -> Any:
+def _gather_nd_strings(params: KernelValue, indices: torch.Tensor, batch_dims: int) -> KernelValue:
     wanted = _with_batch(params, indices, batch_dims)
     rows = linear_indices(wanted, params.shape, "param shape")
     table = params.reshape([-1, *params.shape[wanted.shape[-1] :]])
     return table[rows.numpy()].reshape([*wanted.shape[:-1], *table.shape[1:]])
-
-
-_gather_nd.kernel(CPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_nd_cpu))
-_gather_nd.kernel(GPU, Tparams=WIDE_UNSIGNED)(by_bits(_gather_nd_gpu))
 
 
 def _rows(params: torch.Tensor, rows: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
@@ -305,13 +304,13 @@ def _rows(params: torch.Tensor, rows: torch.Tensor, wanted: torch.Tensor) -> tor
 
 
 @_gather_nd.gradient
-def _gather_nd_gradient(grad: Tensor, params_shape: Any, indices: Tensor, *, batch_dims: int) -> tuple[Any, None]:
+def _gather_nd_gradient(grad: Tensor, params_shape: SizesOf, indices: Tensor, *, batch_dims: int) -> tuple[Any, None]:
     if indices.shape.rank == 2 and indices.shape[-1] == 1 and not batch_dims:
         return IndexedSlices(grad, squeeze(indices, -1), params_shape), None
     return gather_nd_grad(grad, indices, params_shape, batch_dims=batch_dims), None
 
 
-def check_bad_indices_policy(policy: Any) -> None:
+def check_bad_indices_policy(policy: object) -> None:
     """Refuses a policy other than the default: an error on the CPU, nothing done on a GPU."""
     if as_word(policy, "bad_indices_policy") not in ("", "DEFAULT"):
         raise UnimplementedError(f"The only bad_indices_policy is 'DEFAULT', got {policy!r}.")
@@ -319,7 +318,7 @@ def check_bad_indices_policy(policy: Any) -> None:
 
 @export("gather_nd", v1=())
 def gather_nd(
-    params: Any, indices: Any, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = ""
+    params: Any, indices: ArrayLike, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = ""
 ) -> Tensor:
     """Returns the elements or slices of `params` that the vectors along the last axis of `indices` name.
 
@@ -337,7 +336,7 @@ def gather_nd(
 
 @export(v1=("gather_nd", "manip.gather_nd"))
 def gather_nd_v1(
-    params: Any, indices: Any, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = ""
+    params: ArrayLike, indices: ArrayLike, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = ""
 ) -> Tensor:
     """Gathers by vectors of indices, with the argument order of TensorFlow 1."""
     return gather_nd(params, indices, batch_dims, name, bad_indices_policy)
@@ -372,7 +371,7 @@ def _where_unsigned(condition: torch.Tensor) -> torch.Tensor:
 _select_v2.in_place(1, 2)(lambda node, place: Over(torch.where, place))
 
 
-def _picks_elements(node: Any, place: int) -> bool:
+def _picks_elements(node: Operation, place: int) -> bool:
     """Whether the condition is one for each element, or one for all: one of rank 1 picks rows."""
     condition, *branches = (tensor.shape for tensor in node.inputs)
     into = branches[0]
@@ -426,19 +425,21 @@ _BITS = {torch.float32: torch.int32, torch.int32: torch.int32, torch.float64: to
 _FEW, _MANY = 2**11, 2**20  # elements: where calls cost more than work, and where memory is what is waited for
 
 
+@also_by_bits(_select_v2, CPU, GPU)
 @_select_v2.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _select_v2_kernel(condition: torch.Tensor, t: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
     return torch.where(condition, t, e)
 
 
 @_select_v2.kernel(CPU, T=STRING)
-def _select_v2_strings(condition: torch.Tensor, t: Any, e: Any) -> Any:
+def _select_v2_strings(condition: torch.Tensor, t: KernelValue, e: KernelValue) -> np.ndarray[Any, Any]:
     return np.asarray(np.where(condition.numpy(), t, e))
 
 
+@also_by_bits(_select, CPU, GPU)
 @_select.kernel(CPU)
 @_select.kernel(GPU, T=FIXED)
-def _select_kernel(condition: torch.Tensor, t: Any, e: Any) -> Any:
+def _select_kernel(condition: torch.Tensor, t: Any, e: Any) -> np.ndarray[Any, Any] | torch.Tensor:
     _select_shape(TensorShape(condition.shape), TensorShape(t.shape), TensorShape(e.shape))
     if condition.ndim == 1:
         condition = condition.reshape([-1, *[1] * (t.ndim - 1)])
@@ -447,12 +448,8 @@ def _select_kernel(condition: torch.Tensor, t: Any, e: Any) -> Any:
     return torch.where(condition, t, e)
 
 
-_select_v2.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_v2_kernel))
-_select.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_select_kernel))
-
-
 @_select_v2.gradient
-def _select_v2_gradient(grad: Tensor, condition: Tensor, t_shape: Any, e_shape: Any) -> tuple[Any, ...]:
+def _select_v2_gradient(grad: Tensor, condition: Tensor, t_shape: SizesOf, e_shape: SizesOf) -> tuple[Any, ...]:
     return None, lambda: sum_to(masked(condition, grad), t_shape), lambda: sum_to(unmasked(condition, grad), e_shape)
 
 
@@ -463,7 +460,7 @@ def _select_gradient(grad: Tensor, condition: Tensor) -> tuple[Any, ...]:
 
 
 @export("where", v1="where_v2")
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: Any = None, name: str | None = None) -> Tensor:
     """Picks elements of `x` where `condition` is true and of `y` elsewhere; alone, finds where it is true.
 
     Args:
@@ -481,7 +478,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 
 @export(v1="where")
-def where_v1(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where_v1(
+    condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, name: str | None = None
+) -> Tensor:
     """Picks like `where`, by the rule of TensorFlow 1: nothing broadcasts, but a vector picks whole rows."""
     if x is None and y is None:
         return _where(condition, name=name)
@@ -500,7 +499,7 @@ _boolean_mask = op("BooleanMask", "tensor: T, mask: Tmask, axis: host -> output:
 
 
 @_boolean_mask.shape
-def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: Any) -> TensorShape:
+def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: HostValue) -> TensorShape:
     if mask.rank == 0:
         raise CallError("mask cannot be scalar.")
     if tensor.rank is None or mask.rank is None or axis is None:
@@ -512,9 +511,10 @@ def _boolean_mask_shape(tensor: TensorShape, mask: TensorShape, axis: Any) -> Te
     return TensorShape([*tensor[:place], None, *tensor[place + mask.rank :]])
 
 
+@also_by_bits(_boolean_mask, CPU, GPU)
 @_boolean_mask.kernel(CPU)
 @_boolean_mask.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _boolean_mask_kernel(tensor: Any, mask: torch.Tensor, axis: Any) -> Any:
+def _boolean_mask_kernel(tensor: KernelValue, mask: torch.Tensor, axis: HostValue) -> KernelValue:
     if mask.ndim == 0 or mask.ndim > tensor.ndim:
         raise ValueError("a mask has dimensions, and no more than the tensor")  # the shape rule says it better
     place = normalize_axis(as_integer(axis, "The axis of boolean_mask"), tensor.ndim)
@@ -523,16 +523,15 @@ def _boolean_mask_kernel(tensor: Any, mask: torch.Tensor, axis: Any) -> Any:
     return tensor[(*index, chosen if isinstance(tensor, torch.Tensor) else chosen.numpy())]
 
 
-_boolean_mask.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_boolean_mask_kernel))
-
-
 @_boolean_mask.gradient
-def _boolean_mask_gradient(grad: Tensor, tensor_shape: Any, mask: Tensor, axis: Any) -> tuple[Tensor, None]:
+def _boolean_mask_gradient(grad: Tensor, tensor_shape: SizesOf, mask: Tensor, axis: HostInput) -> tuple[Tensor, None]:
     return boolean_mask_grad(grad, mask, axis, tensor_shape), None
 
 
 @export("boolean_mask", v1=())
-def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "boolean_mask") -> Tensor:
+def boolean_mask(
+    tensor: ArrayLike, mask: ArrayLike, axis: AxisLike | None = None, name: str | None = "boolean_mask"
+) -> Tensor:
     """Returns the elements or slices of `tensor` where `mask` is true.
 
     Args:
@@ -541,11 +540,15 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
         axis: The first dimension that the mask is about; by default 0.
         name: A name for the op.
     """
+    if axis is not None and has_dimensions(axis):
+        raise DTypeError(f"The axis of boolean_mask must be a single integer, got {shown(axis)}")
     return _boolean_mask(tensor, mask, 0 if axis is None else axis, name=name)
 
 
 @export(v1="boolean_mask")
-def boolean_mask_v1(tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None) -> Tensor:
+def boolean_mask_v1(
+    tensor: ArrayLike, mask: ArrayLike, name: str | None = "boolean_mask", axis: AxisLike | None = None
+) -> Tensor:
     """Returns the elements of `tensor` where `mask` is true, with the argument order of TensorFlow 1."""
     return boolean_mask(tensor, mask, axis, name)
 
@@ -561,7 +564,9 @@ _one_hot = op(
 
 
 @_one_hot.shape
-def _one_hot_shape(indices: TensorShape, depth: Any, on_value: Any, off_value: Any, *, axis: int) -> TensorShape:
+def _one_hot_shape(
+    indices: TensorShape, depth: HostValue, on_value: HostValue, off_value: HostValue, *, axis: int
+) -> TensorShape:
     _check_scalars(on_value, off_value)
     size = None if depth is None else _as_depth(depth)
     if indices.rank is None:
@@ -570,13 +575,13 @@ def _one_hot_shape(indices: TensorShape, depth: Any, on_value: Any, off_value: A
     return TensorShape([*indices[:place], size, *indices[place:]])
 
 
-def _check_scalars(on_value: Any, off_value: Any) -> None:
+def _check_scalars(on_value: HostValue, off_value: HostValue) -> None:
     for what, each in (("on_value", on_value), ("off_value", off_value)):
         if isinstance(each, tuple):
             raise ArgumentError(f"{what} must be a scalar, but got: {brackets(host_shape(each))}")
 
 
-def _as_depth(depth: Any) -> int:
+def _as_depth(depth: HostValue) -> int:
     if isinstance(depth, tuple):
         raise ArgumentError(f"depth must be a scalar, but got: {brackets(host_shape(depth))}")
     size = as_integer(depth, "The depth of one_hot")
@@ -611,7 +616,7 @@ def _one_hot_kernel(
     return torch.full(hot.shape, off_value, dtype=kind, device=hot.device).masked_fill_(hot, on_value)
 
 
-def _is_hot(indices: torch.Tensor, depth: Any, axis: int) -> torch.Tensor:
+def _is_hot(indices: torch.Tensor, depth: HostValue, axis: int) -> torch.Tensor:
     place = _one_hot_axis(axis, indices.ndim)
     classes = torch.arange(_as_depth(depth), device=indices.device)
     return indices.unsqueeze(place) == classes.reshape([-1, *[1] * (indices.ndim - place)])
@@ -620,12 +625,12 @@ def _is_hot(indices: torch.Tensor, depth: Any, axis: int) -> torch.Tensor:
 @_one_hot.kernel(CPU, T=STRING)
 def _one_hot_strings(
     indices: torch.Tensor,
-    depth: Any,
-    on_value: Any,
-    off_value: Any,
+    depth: HostValue,
+    on_value: HostValue,
+    off_value: HostValue,
     axis: int,
     T: DType,  # noqa: N803
-) -> Any:
+) -> np.ndarray[Any, Any]:
     _check_scalars(on_value, off_value)
     on, off = to_array(on_value)[0], to_array(off_value)[0]
     return _select_v2_strings(_is_hot(indices, depth, axis), on, off)
@@ -633,12 +638,12 @@ def _one_hot_strings(
 
 @export("one_hot")
 def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
-    axis: Any = None,
-    dtype: Any = None,
+    indices: ArrayLike,
+    depth: IntLike,
+    on_value: ArrayLike | None = None,
+    off_value: ArrayLike | None = None,
+    axis: AxisLike | None = None,
+    dtype: DTypeLike | None = None,
     name: str | None = "one_hot",
 ) -> Tensor:
     """Returns for each index a vector that is `on_value` at that place and `off_value` elsewhere.
@@ -661,7 +666,7 @@ def one_hot(
     return _one_hot(indices, depth, on, off, axis=place, T=wanted, name=name)
 
 
-def _class_numbers(indices: Any) -> Any:
+def _class_numbers(indices: ArrayLike) -> Any:
     """Indices that are no tensor yet: int64 where there are none, or where the op has no kernel for such integers."""
     first = indices
     for _ in range(MAX_RANK):  # a list may hold itself
@@ -688,7 +693,7 @@ def _one_hot_dtype(on_value: Any, off_value: Any, dtype: DType | None) -> DType:
     return wanted or float32
 
 
-def _dtype_hinted(value: Any, hint: DType | None) -> DType:
+def _dtype_hinted(value: object, hint: DType | None) -> DType:
     """The dtype of a value; a Python number has the one that is hinted at, where it fits there."""
     if isinstance(value, Tensor):
         return value.dtype
@@ -698,7 +703,7 @@ def _dtype_hinted(value: Any, hint: DType | None) -> DType:
     return to_array(value)[1]
 
 
-def _scalar(value: Any, default: int, dtype: DType) -> Any:
+def _scalar(value: object, default: int, dtype: DType) -> int | Tensor | np.ndarray[Any, Any]:
     """A value to fill with, which must fit the dtype; one that is known only later stays a tensor."""
     if value is None and dtype in NUMERIC:
         return default

@@ -19,6 +19,7 @@ import torch
 from situs._src.base.dtype import COMPLEX, FIXED, FLOATING, INDEX, WIDE_UNSIGNED, int16, int32
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import HostInput, HostValue, ShapeLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import as_integer, reshape
@@ -34,7 +35,7 @@ _NUMBERS = FLOATING | COMPLEX
 # Rows.
 
 
-def rows_of(grad: Tensor, indices: Tensor, shape: Any) -> IndexedSlices:
+def rows_of(grad: Tensor, indices: Tensor, shape: ShapeLike) -> IndexedSlices:
     """The gradient of a table whose rows were picked, as slices."""
     if indices.shape.rank == 1:
         return IndexedSlices(grad, indices, shape)
@@ -63,13 +64,17 @@ gather_grad.shape(lambda grad, indices, shape, axis, *, batch_dims: TensorShape(
 
 
 @gather_grad.kernel(CPU)
-def _gather_grad_cpu(grad: torch.Tensor, indices: torch.Tensor, shape: Any, axis: Any, batch_dims: int) -> torch.Tensor:
+def _gather_grad_cpu(
+    grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], axis: HostValue, batch_dims: int
+) -> torch.Tensor:
     whole, rows, parts = _aligned(grad, indices, shape, axis, batch_dims)
     return _summed(whole, rows, parts).view(shape)
 
 
 @gather_grad.kernel(GPU)
-def _gather_grad_gpu(grad: torch.Tensor, indices: torch.Tensor, shape: Any, axis: Any, batch_dims: int) -> torch.Tensor:
+def _gather_grad_gpu(
+    grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], axis: Any, batch_dims: int
+) -> torch.Tensor:
     whole, rows, parts = _aligned(grad, indices, shape, axis, batch_dims)
     size = whole.shape[2]
     if size == 0:
@@ -80,7 +85,7 @@ def _gather_grad_gpu(grad: torch.Tensor, indices: torch.Tensor, shape: Any, axis
 
 
 def _aligned(
-    grad: torch.Tensor, indices: torch.Tensor, shape: Any, axis: Any, batch_dims: int
+    grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], axis: Any, batch_dims: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Zeros [outer, before, size, after], indices [outer, count] and gradients [outer, before, count, after]."""
     place = as_integer(axis, "axis") % len(shape)
@@ -99,7 +104,7 @@ def _summed(whole: torch.Tensor, rows: torch.Tensor, parts: torch.Tensor) -> tor
 
 
 @gather_grad.gradient
-def _gather_grad_gradient(grad: Tensor, indices: Tensor, axis: Any, *, batch_dims: int) -> tuple[Tensor, None]:
+def _gather_grad_gradient(grad: Tensor, indices: Tensor, axis: HostInput, *, batch_dims: int) -> tuple[Tensor, None]:
     return find_op("GatherV2")(grad, indices, axis, batch_dims=batch_dims), None
 
 
@@ -116,14 +121,18 @@ gather_nd_grad.shape(lambda grad, indices, shape, *, batch_dims: TensorShape(sha
 
 
 @gather_nd_grad.kernel(CPU)
-def _gather_nd_grad_cpu(grad: torch.Tensor, indices: torch.Tensor, shape: Any, batch_dims: int) -> torch.Tensor:
+def _gather_nd_grad_cpu(
+    grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], batch_dims: int
+) -> torch.Tensor:
     whole, rows, _ = _as_matrix(grad, indices, shape, batch_dims)
     parts = grad.reshape(len(rows), whole.shape[1])
     return whole.index_put_((rows,), parts, accumulate=True).view(shape)
 
 
 @gather_nd_grad.kernel(GPU)
-def _gather_nd_grad_gpu(grad: torch.Tensor, indices: torch.Tensor, shape: Any, batch_dims: int) -> torch.Tensor:
+def _gather_nd_grad_gpu(
+    grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], batch_dims: int
+) -> torch.Tensor:
     whole, rows, missing = _as_matrix(grad, indices, shape, batch_dims)
     if len(whole) == 0:
         return whole.view(shape)
@@ -132,7 +141,7 @@ def _gather_nd_grad_gpu(grad: torch.Tensor, indices: torch.Tensor, shape: Any, b
 
 
 def _as_matrix(
-    grad: torch.Tensor, indices: torch.Tensor, shape: Any, batch_dims: int
+    grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], batch_dims: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Zeros with one row for each slice that there is, the rows that were picked, and which of these do not exist."""
     depth, batches = indices.shape[-1], math.prod(shape[:batch_dims])
@@ -161,7 +170,9 @@ boolean_mask_grad.shape(lambda grad, mask, axis, shape: TensorShape(shape))
 
 
 @boolean_mask_grad.kernel(CPU, GPU)
-def _boolean_mask_grad_kernel(grad: torch.Tensor, mask: torch.Tensor, axis: Any, shape: Any) -> torch.Tensor:
+def _boolean_mask_grad_kernel(
+    grad: torch.Tensor, mask: torch.Tensor, axis: Any, shape: tuple[int, ...]
+) -> torch.Tensor:
     place = as_integer(axis, "axis") % len(shape)
     where: tuple[Any, ...] = (*[slice(None)] * place, mask if mask.dtype is torch.bool else mask != 0)
     whole = grad.new_zeros(shape)
@@ -170,5 +181,5 @@ def _boolean_mask_grad_kernel(grad: torch.Tensor, mask: torch.Tensor, axis: Any,
 
 
 @boolean_mask_grad.gradient
-def _boolean_mask_grad_gradient(grad: Tensor, mask: Tensor, axis: Any) -> tuple[Tensor, None]:
+def _boolean_mask_grad_gradient(grad: Tensor, mask: Tensor, axis: HostInput) -> tuple[Tensor, None]:
     return find_op("BooleanMask")(grad, mask, axis), None

@@ -24,11 +24,12 @@ from situs._src.base.errors import ArgumentError, FailedPreconditionError, Inval
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import equal
 from situs._src.ops.constant import convert_to_tensor
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.ops.image_color import convert_image_dtype
 from situs._src.ops.naming import Composed
 from situs._src.ops.strings import substr
@@ -118,21 +119,17 @@ def _of_channels(pixels: Array, channels: int) -> Array:
     alpha = pixels[:, :, -1:] if have in (2, 4) else full
     colors = pixels[:, :, :3] if have > 2 else pixels[:, :, :1]
     if channels == 1:
-        return _gray(colors)
+        if colors.shape[2] == 1:
+            return colors
+        even = (colors == colors[:, :, :1]).all(2, keepdims=True)
+        mixed = (colors.astype(np.int64) @ _GRAY + 16384 * (colors.dtype.itemsize - 1)) >> 15
+        return np.where(even, colors[:, :, :1], mixed[:, :, None]).astype(colors.dtype)
     if colors.shape[2] == 1:
         colors = np.repeat(colors, 3, axis=2)
     return colors if channels == 3 else np.concatenate([colors, alpha], axis=2)
 
 
 _GRAY = np.array([9797, 19234, 3737])  # parts of 32768, as libpng takes them
-
-
-def _gray(colors: Array) -> Array:
-    if colors.shape[2] == 1:
-        return colors
-    even = (colors == colors[:, :, :1]).all(2, keepdims=True)
-    mixed = (colors.astype(np.int64) @ _GRAY + 16384 * (colors.dtype.itemsize - 1)) >> 15
-    return np.where(even, colors[:, :, :1], mixed[:, :, None]).astype(colors.dtype)
 
 
 def _of_dtype(pixels: Array, dtype: DType) -> Array:
@@ -228,22 +225,22 @@ def _image_shape(contents: TensorShape, *, channels: int, expand_animations: boo
 
 
 @_png.kernel(CPU)
-def _png_kernel(contents: Any, *, channels: int, dtype: DType) -> torch.Tensor:
+def _png_kernel(contents: KernelValue, *, channels: int, dtype: DType) -> torch.Tensor:
     return _value(_decoded(_bytes_of(contents), channels, dtype), dtype)
 
 
 @_jpeg.kernel(CPU)
-def _jpeg_kernel(contents: Any, *, channels: int, **options: Any) -> torch.Tensor:
+def _jpeg_kernel(contents: KernelValue, *, channels: int, **options: Any) -> torch.Tensor:
     return _value(_decoded(_bytes_of(contents), channels, dt.uint8, **options))
 
 
 @_crop.shape
-def _crop_shape(contents: TensorShape, crop_window: Any, *, channels: int, **options: Any) -> TensorShape:
+def _crop_shape(contents: TensorShape, crop_window: HostValue, *, channels: int, **options: Any) -> TensorShape:
     return _shape_of_one(contents, channels=channels)
 
 
 @_crop.kernel(CPU)
-def _crop_kernel(contents: Any, crop_window: Any, *, channels: int, **options: Any) -> torch.Tensor:
+def _crop_kernel(contents: KernelValue, crop_window: Any, *, channels: int, **options: Any) -> torch.Tensor:
     pixels = _decoded(_bytes_of(contents), channels, dt.uint8, **options)
     if len(crop_window) != 4:
         raise InvalidArgumentError(f"crop_window must have four elements: y, x, height, width; got {crop_window}.")
@@ -257,14 +254,14 @@ def _crop_kernel(contents: Any, crop_window: Any, *, channels: int, **options: A
 
 
 @_bmp.kernel(CPU)
-def _bmp_kernel(contents: Any, *, channels: int) -> torch.Tensor:
+def _bmp_kernel(contents: KernelValue, *, channels: int) -> torch.Tensor:
     data = _bytes_of(contents)
     _check_format(data, "BMP", "decode_bmp")
     return _value(_decoded(data, channels, dt.uint8))
 
 
 @_gif.kernel(CPU)
-def _gif_kernel(contents: Any) -> torch.Tensor:
+def _gif_kernel(contents: KernelValue) -> torch.Tensor:
     data = _bytes_of(contents)
     _check_format(data, "GIF", "decode_gif")
     return _value(_frames(data))
@@ -280,7 +277,7 @@ def _check_format(data: bytes, wanted: str, function: str) -> None:
 
 
 @_image.kernel(CPU)
-def _image_kernel(contents: Any, *, channels: int, dtype: DType, expand_animations: bool) -> torch.Tensor:
+def _image_kernel(contents: KernelValue, *, channels: int, dtype: DType, expand_animations: bool) -> torch.Tensor:
     data = _bytes_of(contents)
     if _format_of(data) == "GIF" and expand_animations:
         if channels not in (0, 3):
@@ -298,7 +295,7 @@ def _as_channels(channels: Any, allowed: tuple[int, ...]) -> int:
 
 
 @export("image.decode_png", "io.decode_png")
-def decode_png(contents: Any, channels: int = 0, dtype: Any = dt.uint8, name: str | None = None) -> Tensor:
+def decode_png(contents: ArrayLike, channels: int = 0, dtype: DTypeLike = dt.uint8, name: str | None = None) -> Tensor:
     """The pixels of a PNG file; of a JPEG, GIF or BMP file too.
 
     Args:
@@ -315,7 +312,7 @@ def decode_png(contents: Any, channels: int = 0, dtype: Any = dt.uint8, name: st
 
 @export("image.decode_jpeg", "io.decode_jpeg")
 def decode_jpeg(
-    contents: Any,
+    contents: ArrayLike,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -343,7 +340,7 @@ def decode_jpeg(
     return _jpeg(contents, channels=_as_channels(channels, (0, 1, 3, 4)), **options, name=name)
 
 
-def _jpeg_options(ratio: Any, upscales: Any, recovers: Any, fraction: Any, method: Any) -> dict[str, Any]:
+def _jpeg_options(ratio: Any, upscales: Any, recovers: Any, fraction: Any, method: str | int) -> dict[str, Any]:
     if as_int(ratio, "ratio") not in (1, 2, 4, 8):
         raise InvalidArgumentError(f"ratio must be 1, 2, 4, or 8, got {ratio}")
     if method not in ("", "INTEGER_FAST", "INTEGER_ACCURATE"):
@@ -361,8 +358,8 @@ def _jpeg_options(ratio: Any, upscales: Any, recovers: Any, fraction: Any, metho
 
 @export("image.decode_and_crop_jpeg", "io.decode_and_crop_jpeg")
 def decode_and_crop_jpeg(
-    contents: Any,
-    crop_window: Any,
+    contents: ArrayLike,
+    crop_window: ArrayLike,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -389,22 +386,22 @@ def decode_and_crop_jpeg(
 
 
 @export("image.decode_bmp", "io.decode_bmp")
-def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+def decode_bmp(contents: ArrayLike, channels: int = 0, name: str | None = None) -> Tensor:
     """The pixels of a BMP file; for `channels` see `decode_png`."""
     return _bmp(contents, channels=_as_channels(channels, (0, 1, 3, 4)), name=name)
 
 
 @export("image.decode_gif", "io.decode_gif")
-def decode_gif(contents: Any, name: str | None = None) -> Tensor:
+def decode_gif(contents: ArrayLike, name: str | None = None) -> Tensor:
     """The frames of a GIF file: frames x height x width x 3."""
     return _gif(contents, name=name)
 
 
 @export("image.decode_image", "io.decode_image")
 def decode_image(
-    contents: Any,
+    contents: ArrayLike,
     channels: int | None = None,
-    dtype: Any = dt.uint8,
+    dtype: DTypeLike = dt.uint8,
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
@@ -431,7 +428,7 @@ def decode_image(
 
 
 @export("image.is_jpeg", "io.is_jpeg")
-def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
+def is_jpeg(contents: ArrayLike, name: str | None = None) -> Tensor:
     """Whether the first bytes of a file are those of a JPEG."""
     return equal(substr(contents, 0, 3), b"\xff\xd8\xff", name=name)
 
@@ -443,7 +440,7 @@ _jpeg_size.shape(lambda contents, **attrs: TensorShape([3]))
 
 
 @_jpeg_size.kernel(CPU)
-def _jpeg_size_kernel(contents: Any, *, output_type: DType) -> torch.Tensor:
+def _jpeg_size_kernel(contents: KernelValue, *, output_type: DType) -> torch.Tensor:
     data = _bytes_of(contents)
     _check_format(data, "JPEG", "extract_jpeg_shape")
     image = _opened(data, "JPEG")
@@ -451,7 +448,7 @@ def _jpeg_size_kernel(contents: Any, *, output_type: DType) -> torch.Tensor:
 
 
 @export("image.extract_jpeg_shape", "io.extract_jpeg_shape")
-def extract_jpeg_shape(contents: Any, output_type: Any = dt.int32, name: str | None = None) -> Tensor:
+def extract_jpeg_shape(contents: ArrayLike, output_type: DTypeLike = dt.int32, name: str | None = None) -> Tensor:
     """The height, the width and the number of channels of a JPEG file, without decoding it."""
     return _jpeg_size(contents, output_type=as_dtype(output_type), name=name)
 
@@ -490,7 +487,7 @@ _PNG_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
 
 @_encode_png.kernel(CPU)
-def _encode_png_kernel(image: torch.Tensor, *, compression: int) -> Any:
+def _encode_png_kernel(image: torch.Tensor, *, compression: int) -> KernelValue:
     _encode_png_shape(TensorShape(image.shape), compression=compression)
     pixels = image.numpy()
     count = pixels.shape[-1]
@@ -518,7 +515,7 @@ def _png_of(pixels: Array, compression: int) -> bytes:
 
 
 @_encode_jpeg.kernel(CPU)
-def _encode_jpeg_kernel(image: torch.Tensor, **options: Any) -> Any:
+def _encode_jpeg_kernel(image: torch.Tensor, **options: Any) -> np.ndarray[Any, Any]:
     pixels = image.numpy()
     if pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
         raise InvalidArgumentError(f"image must have 1 or 3 channels, got {brackets(pixels.shape)}")
@@ -544,7 +541,7 @@ def _encode_jpeg_kernel(image: torch.Tensor, **options: Any) -> Any:
 
 
 @export("image.encode_png", "io.encode_png")
-def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+def encode_png(image: ArrayLike, compression: int = -1, name: str | None = None) -> Tensor:
     """An image, or a batch of them, as PNG files.
 
     Args:
@@ -560,7 +557,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
 
 @export("image.encode_jpeg", "io.encode_jpeg")
 def encode_jpeg(
-    image: Any,
+    image: ArrayLike,
     format: str = "",
     quality: int = 95,
     progressive: bool = False,
@@ -609,7 +606,7 @@ def encode_jpeg(
 
 
 @export("image.adjust_jpeg_quality")
-def adjust_jpeg_quality(image: Any, jpeg_quality: int, dct_method: str = "", name: str | None = None) -> Tensor:
+def adjust_jpeg_quality(image: ArrayLike, jpeg_quality: int, dct_method: str = "", name: str | None = None) -> Tensor:
     """An image as it looks after it has been a JPEG file of some quality.
 
     Args:

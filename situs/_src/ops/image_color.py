@@ -15,6 +15,7 @@ from situs._src.base.dtype import DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ops.array import broadcast_to, identity
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool, as_float
@@ -29,7 +30,7 @@ from situs._src.ops.reduce import reduce_mean, reduce_std, reduce_sum
 
 
 @export("image.convert_image_dtype")
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
+def convert_image_dtype(image: ArrayLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Tensor:
     """An image with pixels of another dtype, scaled to the range of that dtype.
 
     Args:
@@ -69,7 +70,7 @@ def _converted(image: Tensor, target: DType, to: Callable[..., Tensor], name: st
 
 
 @export("image.adjust_brightness")
-def adjust_brightness(image: Any, delta: Any) -> Tensor:
+def adjust_brightness(image: ArrayLike, delta: ArrayLike) -> Tensor:
     """An image with something added to every pixel.
 
     Args:
@@ -79,7 +80,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
     return _as_floats(image, lambda pixels: pixels + cast(delta, pixels.dtype))
 
 
-def _as_floats(image: Any, change: Callable[[Tensor], Tensor]) -> Tensor:
+def _as_floats(image: ArrayLike, change: Callable[[Tensor], Tensor]) -> Tensor:
     """Changes an image as one of floats, and gives it the dtype that it had."""
     given = convert_to_tensor(image)
     if given.dtype in (dt.float16, dt.float32):
@@ -89,7 +90,7 @@ def _as_floats(image: Any, change: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 @export("image.adjust_contrast")
-def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+def adjust_contrast(images: ArrayLike, contrast_factor: ArrayLike) -> Tensor:
     """Images with every pixel moved away from the mean of its channel, or towards it.
 
     Args:
@@ -108,7 +109,7 @@ def _contrasted(pixels: Tensor, factor: Any) -> Tensor:
 
 
 @export("image.random_brightness")
-def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+def random_brightness(image: ArrayLike, max_delta: float, seed: int | None = None) -> Tensor:
     """An image made brighter or darker at random.
 
     Args:
@@ -123,7 +124,7 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
 
 
 @export("image.random_contrast")
-def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_contrast(image: ArrayLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """An image with a contrast at random.
 
     Args:
@@ -141,7 +142,7 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
 
 
 @export("image.per_image_standardization")
-def per_image_standardization(image: Any) -> Tensor:
+def per_image_standardization(image: ArrayLike) -> Tensor:
     """Images with a mean of 0 and a variance of 1 each; one with all pixels the same becomes zeros.
 
     Args:
@@ -160,12 +161,12 @@ def _ones_of(pixels: Tensor) -> Tensor:
     """A one for each pixel of one image."""
     sizes = pixels.shape
     if sizes.is_fully_defined():
-        return ones([1] * (len(sizes) - 3) + sizes.as_list()[-3:], pixels.dtype)
+        return ones([*[1] * (len(sizes) - 3), *sizes.as_list()[-3:]], pixels.dtype)
     return broadcast_to(constant(1.0, pixels.dtype), shape_of(pixels))
 
 
 @export("image.rgb_to_grayscale")
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_grayscale(images: ArrayLike, name: str | None = None) -> Tensor:
     """Images with one channel, which says how bright the three of red, green and blue look.
 
     Args:
@@ -180,7 +181,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 @export("image.grayscale_to_rgb")
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+def grayscale_to_rgb(images: ArrayLike, name: str | None = None) -> Tensor:
     """Images with three channels, all the same, of images with one.
 
     Args:

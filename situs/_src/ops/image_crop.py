@@ -13,6 +13,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntLike, IntsLike
 from situs._src.ops.array import as_attribute
 from situs._src.ops.attribute import as_float, is_plain
 from situs._src.ops.cast import cast
@@ -26,7 +27,7 @@ from situs._src.ops.math import floordiv, maximum, minimum
 
 @export("image.crop_to_bounding_box")
 def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: ArrayLike, offset_height: IntLike, offset_width: IntLike, target_height: IntLike, target_width: IntLike
 ) -> Tensor:
     """A part of an image, or of each image of a batch.
 
@@ -54,13 +55,13 @@ def crop_to_bounding_box(
     return slice_(given, [0] * batch + [top, left, 0], [-1] * batch + [rows, columns, -1])
 
 
-def _image(image: Any) -> Tensor:
+def _image(image: ArrayLike) -> Tensor:
     given = convert_to_tensor(image)
     with_batch(given)
     return given
 
 
-def _as_number(value: Any, name: str) -> Any:
+def _as_number(value: object, name: str) -> int | Tensor:
     """A number of rows or columns: an integer, or a tensor that is not known before its graph runs.
 
     Raises:
@@ -74,7 +75,7 @@ def _as_number(value: Any, name: str) -> Any:
     return cast(number, dt.int32)
 
 
-def _require(value: Any, holds: Callable[[Any], bool], message: str) -> None:
+def _require(value: object, holds: Callable[[Any], bool], message: str) -> None:
     """Raises unless something holds of numbers that are known already; otherwise the op checks them when it runs."""
     numbers = value if isinstance(value, tuple) else (value,)
     if all(isinstance(number, int) for number in numbers) and not holds(value):
@@ -83,7 +84,7 @@ def _require(value: Any, holds: Callable[[Any], bool], message: str) -> None:
 
 @export("image.pad_to_bounding_box")
 def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: ArrayLike, offset_height: IntLike, offset_width: IntLike, target_height: IntLike, target_width: IntLike
 ) -> Tensor:
     """An image with zeros around it.
 
@@ -114,7 +115,7 @@ def pad_to_bounding_box(
 
 
 @export("image.resize_with_crop_or_pad", v1=("image.resize_image_with_crop_or_pad", "image.resize_with_crop_or_pad"))
-def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+def resize_with_crop_or_pad(image: ArrayLike, target_height: IntLike, target_width: IntLike) -> Tensor:
     """The middle of an image, with zeros around it where the image is smaller than the target.
 
     Args:
@@ -135,19 +136,19 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
     return pad_to_bounding_box(cropped, above, before, rows, columns)
 
 
-def _margins(size: Any, target: Any) -> tuple[Any, Any]:
+def _margins(size: IntsLike, target: Any) -> tuple[Any, Any]:
     """How many rows to leave out before the middle, and how many to add."""
     if isinstance(size, int) and isinstance(target, int):
         return max((size - target) // 2, 0), max((target - size) // 2, 0)
     return maximum(floordiv(size - target, 2), 0), maximum(floordiv(target - size, 2), 0)
 
 
-def _least(size: Any, target: Any) -> Any:
+def _least(size: IntsLike, target: object) -> int | Tensor:
     return min(size, target) if isinstance(size, int) and isinstance(target, int) else minimum(size, target)
 
 
 @export("image.central_crop")
-def central_crop(image: Any, central_fraction: Any) -> Tensor:
+def central_crop(image: ArrayLike, central_fraction: Any) -> Tensor:
     """The middle of an image.
 
     Args:
@@ -166,7 +167,7 @@ def central_crop(image: Any, central_fraction: Any) -> Tensor:
     return getitem(given, (..., slice(top, top + rows), slice(left, left + columns), slice(None)))
 
 
-def _central(size: Any, fraction: float) -> tuple[Any, Any]:
+def _central(size: IntsLike, fraction: float) -> tuple[Any, Any]:
     """Where the middle of one dimension begins, and how long it is."""
     if isinstance(size, int):
         start: Any = int((size - size * fraction) / 2)

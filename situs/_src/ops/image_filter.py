@@ -25,6 +25,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, HostValue, IntsLike, SizesOf
 from situs._src.ops.array import as_integers, host_shape, partly
 from situs._src.ops.cast import cast
 from situs._src.ops.define import CPU, GPU, op
@@ -95,23 +96,20 @@ def _bicubic(before: int, after: int, align_corners: bool, half_pixel_centers: b
     return _normalised(weights) if half_pixel_centers else weights
 
 
-def _area(before: int, after: int, align_corners: bool) -> Array:
-    scale = (before - 1) / (after - 1) if align_corners and after > 1 else before / after
-    start = (np.arange(after) * scale)[:, None]
-    weights = np.zeros((after, before))
-    for pixel in range(before + int(np.ceil(scale)) + 1):  # what lies behind the last pixel counts as it
-        part = np.clip(np.minimum(pixel + 1, start + scale) - np.maximum(pixel, start), 0, None)
-        weights[:, min(pixel, before - 1)] += part[:, 0]
-    return weights / scale
-
-
 @lru_cache(maxsize=64)
 def _weights(before: int, after: int, where: torch.device, kind: str, **ways: bool) -> torch.Tensor:
     """The weights of the pixels along an axis, in each of the new ones."""
     if kind == "bicubic":
         made = _bicubic(before, after, ways["align_corners"], ways["half_pixel_centers"])
     elif kind == "area":
-        made = _area(before, after, ways["align_corners"])
+        align_corners = ways["align_corners"]
+        scale = (before - 1) / (after - 1) if align_corners and after > 1 else before / after
+        start = (np.arange(after) * scale)[:, None]
+        weights = np.zeros((after, before))
+        for pixel in range(before + int(np.ceil(scale)) + 1):  # what lies behind the last pixel counts as it
+            part = np.clip(np.minimum(pixel + 1, start + scale) - np.maximum(pixel, start), 0, None)
+            weights[:, min(pixel, before - 1)] += part[:, 0]
+        made = weights / scale
     else:
         made = _by_distance(before, after, kind, ways["antialias"])
     return torch.from_numpy(made.astype(np.float32)).to(where)
@@ -122,7 +120,7 @@ filtered = op("ResizeFiltered", "images: T, size: host -> resized_images: float3
 
 
 @filtered.shape
-def _filtered_shape(images: TensorShape, size: Any, **ways: Any) -> TensorShape:
+def _filtered_shape(images: TensorShape, size: HostValue, **ways: Any) -> TensorShape:
     if images.rank not in (None, 4):
         raise ArgumentError(f"input must be 4-dimensional {brackets(images)}")
     batch, channels = (None, None) if images.rank is None else (images[0], images[3])
@@ -133,7 +131,7 @@ def _filtered_shape(images: TensorShape, size: Any, **ways: Any) -> TensorShape:
     return TensorShape([batch, *partly(_positive, size), channels])
 
 
-def _positive(size: Any) -> tuple[int, ...]:
+def _positive(size: IntsLike) -> tuple[int, ...]:
     found = as_integers(size, "size")
     if not all(each > 0 for each in found):
         raise ArgumentError(f"output dimensions must be positive, got size {brackets(found)}")
@@ -141,7 +139,7 @@ def _positive(size: Any) -> tuple[int, ...]:
 
 
 @filtered.kernel(CPU, GPU)
-def _filtered_kernel(images: torch.Tensor, size: Any, **ways: Any) -> torch.Tensor:
+def _filtered_kernel(images: torch.Tensor, size: tuple[int, ...], **ways: Any) -> torch.Tensor:
     _filtered_shape(TensorShape(images.shape), size)
     if not (images.shape[1] and images.shape[2]):
         raise ArgumentError(f"input image must be of non-zero size, got shape {brackets(list(images.shape))}")
@@ -155,7 +153,7 @@ _filtered_grad.shape(lambda grads, original_size, **ways: TensorShape(original_s
 
 
 @_filtered_grad.kernel(CPU, GPU)
-def _filtered_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: Any) -> torch.Tensor:
+def _filtered_grad_kernel(grads: torch.Tensor, original_size: tuple[int, ...], **ways: Any) -> torch.Tensor:
     rows = _weights(original_size[1], grads.shape[1], grads.device, **ways)
     columns = _weights(original_size[2], grads.shape[2], grads.device, **ways)
     return torch.einsum("yh,xw,byxc->bhwc", rows, columns, grads).contiguous()
@@ -165,7 +163,7 @@ def _filtered_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: Any) 
 def _filtered_gradient(
     grad: Tensor,
     images: Tensor,
-    images_shape: Any,
+    images_shape: SizesOf,
     *,
     kind: str,
     antialias: bool,
@@ -181,7 +179,7 @@ def _filtered_gradient(
 
 @_filtered_grad.gradient
 def _filtered_grad_gradient(
-    grad: Tensor, grads_shape: Any, *, kind: str, antialias: bool, align_corners: bool, half_pixel_centers: bool
+    grad: Tensor, grads_shape: SizesOf, *, kind: str, antialias: bool, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor:
     return filtered(grad, grads_shape[1:3], **_ways(kind, antialias, align_corners, half_pixel_centers))
 
@@ -200,7 +198,11 @@ def _ways(kind: str, antialias: bool, align_corners: bool, half_pixel_centers: b
 
 @export(v1="image.resize_bicubic")
 def resize_bicubic(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+    images: ArrayLike,
+    size: IntsLike,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
 ) -> Tensor:
     """Images of another size, with each pixel between four in a row.
 
@@ -215,6 +217,6 @@ def resize_bicubic(
 
 
 @export(v1="image.resize_area")
-def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
+def resize_area(images: ArrayLike, size: IntsLike, align_corners: bool = False, name: str | None = None) -> Tensor:
     """Images of another size, with each pixel the mean of what it covers; for the arguments see `resize_bicubic`."""
     return filtered(images, size, **_ways("area", False, bool(align_corners), False), name=name)

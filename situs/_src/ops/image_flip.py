@@ -5,11 +5,10 @@ A batch is flipped at random image by image.
 
 from __future__ import annotations
 
-from typing import Any
-
 from situs._src.base import dtype as dt
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ops.array import reshape, transpose
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int
@@ -21,24 +20,24 @@ from situs._src.ops.rearrange import reverse
 
 
 @export("image.flip_left_right")
-def flip_left_right(image: Any) -> Tensor:
+def flip_left_right(image: ArrayLike) -> Tensor:
     """An image, or a batch, with left and right exchanged."""
     return _flipped(image, -2)
 
 
 @export("image.flip_up_down")
-def flip_up_down(image: Any) -> Tensor:
+def flip_up_down(image: ArrayLike) -> Tensor:
     """An image, or a batch, with top and bottom exchanged."""
     return _flipped(image, -3)
 
 
-def _flipped(image: Any, axis: int) -> Tensor:
+def _flipped(image: ArrayLike, axis: int) -> Tensor:
     given = convert_to_tensor(image)
     return reverse(given, [check_image(given) + axis])
 
 
 @export("image.random_flip_left_right")
-def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+def random_flip_left_right(image: ArrayLike, seed: int | None = None) -> Tensor:
     """An image with left and right exchanged, or not: each as likely as the other.
 
     Args:
@@ -49,7 +48,7 @@ def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
 
 
 @export("image.random_flip_up_down")
-def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+def random_flip_up_down(image: ArrayLike, seed: int | None = None) -> Tensor:
     """An image with top and bottom exchanged, or not: each as likely as the other.
 
     Args:
@@ -59,7 +58,7 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     return _perhaps_flipped(image, -3, seed)
 
 
-def _perhaps_flipped(image: Any, axis: int, seed: int | None) -> Tensor:
+def _perhaps_flipped(image: ArrayLike, axis: int, seed: int | None) -> Tensor:
     given = convert_to_tensor(image)
     with_batch(given)
     if given.shape.rank == 3:
@@ -70,7 +69,7 @@ def _perhaps_flipped(image: Any, axis: int, seed: int | None) -> Tensor:
 
 
 @export("image.transpose", v1=("image.transpose", "image.transpose_image"))
-def transpose_image(image: Any, name: str | None = None) -> Tensor:
+def transpose_image(image: ArrayLike, name: str | None = None) -> Tensor:
     """An image, or a batch, with rows and columns exchanged."""
     given = convert_to_tensor(image)
     rank = check_image(given)
@@ -78,7 +77,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 
 
 @export("image.rot90")
-def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+def rot90(image: ArrayLike, k: IntLike = 1, name: str | None = None) -> Tensor:
     """An image, or a batch, turned counter-clockwise by quarters.
 
     Args:

@@ -13,6 +13,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ops.array import identity
 from situs._src.ops.attribute import as_float
 from situs._src.ops.cast import cast
@@ -31,7 +32,7 @@ from situs._src.ops.random import uniform
 
 
 @export("image.rgb_to_hsv")
-def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_hsv(images: ArrayLike, name: str | None = None) -> Tensor:
     """Colors as hue, saturation and value, all from 0 to 1.
 
     Args:
@@ -57,7 +58,7 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
 
 
 @export("image.hsv_to_rgb")
-def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
+def hsv_to_rgb(images: ArrayLike, name: str | None = None) -> Tensor:
     """Colors as red, green and blue, of hue, saturation and value."""
     with Composed(name, "HSVToRGB") as last:
         hue, saturation, value = _colors(images)
@@ -67,7 +68,7 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
         return stack(made, -1, name=last)
 
 
-def _colors(images: Any) -> list[Tensor]:
+def _colors(images: ArrayLike) -> list[Tensor]:
     given = convert_to_tensor(images)
     if given.shape.rank == 0 or not given.shape[-1:].is_compatible_with([3]):
         raise ArgumentError(f"The last dimension of colors has 3 parts, got a tensor of shape {given.shape}.")
@@ -78,7 +79,7 @@ def _colors(images: Any) -> list[Tensor]:
     return unstack(given, 3, axis=-1)
 
 
-def _changed(image: Any, change: Callable[[Tensor, Tensor, Tensor], list[Tensor]], name: str | None) -> Tensor:
+def _changed(image: ArrayLike, change: Callable[[Tensor, Tensor, Tensor], list[Tensor]], name: str | None) -> Tensor:
     """An image whose hue, saturation and value are changed, in its own dtype."""
     given = convert_to_tensor(image)
     if given.shape.rank is not None:
@@ -91,7 +92,7 @@ def _changed(image: Any, change: Callable[[Tensor, Tensor, Tensor], list[Tensor]
 
 
 @export("image.adjust_hue")
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+def adjust_hue(image: ArrayLike, delta: Any, name: str | None = None) -> Tensor:
     """An image whose hues are turned by `delta`, from -1 to 1."""
     if not is_tensor(delta) and not -1 <= as_float(delta, "delta") <= 1:
         raise ArgumentError(f"delta must be in the interval [-1, 1], got {delta}.")
@@ -105,7 +106,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
 
 
 @export("image.adjust_saturation")
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+def adjust_saturation(image: ArrayLike, saturation_factor: ArrayLike, name: str | None = None) -> Tensor:
     """An image whose saturations are multiplied with a factor."""
     with Composed(name, "adjust_saturation") as last:
 
@@ -117,7 +118,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
 
 
 @export("image.random_hue")
-def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+def random_hue(image: ArrayLike, max_delta: float, seed: int | None = None) -> Tensor:
     """An image whose hues are turned at random, by at most `max_delta`, from 0 to 0.5."""
     max_delta = as_float(max_delta, "max_delta")
     if max_delta > 0.5:
@@ -128,7 +129,7 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
 
 
 @export("image.random_saturation")
-def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_saturation(image: ArrayLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """An image whose saturations are multiplied with a random factor between two bounds."""
     lower, upper = as_float(lower, "lower"), as_float(upper, "upper")
     if upper <= lower:
@@ -139,7 +140,7 @@ def random_saturation(image: Any, lower: float, upper: float, seed: int | None =
 
 
 @export("image.adjust_gamma")
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+def adjust_gamma(image: ArrayLike, gamma: ArrayLike = 1, gain: ArrayLike = 1) -> Tensor:
     """An image whose pixels, from 0 to 1, are raised to the power `gamma` and multiplied with `gain`."""
     if not is_tensor(gamma) and as_float(gamma, "gamma") < 0:
         raise ArgumentError("Gamma should be a non-negative real number.")
@@ -156,7 +157,7 @@ _YIQ = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, 
 _RGB_OF_YIQ = [[1.0, 1.0, 1.0], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]]
 
 
-def _mixed(images: Any, matrix: list[list[float]]) -> Tensor:
+def _mixed(images: ArrayLike, matrix: list[list[float]]) -> Tensor:
     given = convert_to_tensor(images)
     if not given.shape[-1:].is_compatible_with([3]):
         raise ArgumentError(f"The last dimension of colors has 3 parts, got a tensor of shape {given.shape}.")
@@ -164,24 +165,24 @@ def _mixed(images: Any, matrix: list[list[float]]) -> Tensor:
 
 
 @export("image.rgb_to_yuv")
-def rgb_to_yuv(images: Any) -> Tensor:
+def rgb_to_yuv(images: ArrayLike) -> Tensor:
     """Colors as luminance and two differences, of red, green and blue."""
     return _mixed(images, _YUV)
 
 
 @export("image.yuv_to_rgb")
-def yuv_to_rgb(images: Any) -> Tensor:
+def yuv_to_rgb(images: ArrayLike) -> Tensor:
     """Colors as red, green and blue, of luminance and two differences."""
     return _mixed(images, _RGB_OF_YUV)
 
 
 @export("image.rgb_to_yiq")
-def rgb_to_yiq(images: Any) -> Tensor:
+def rgb_to_yiq(images: ArrayLike) -> Tensor:
     """Colors as American television has them, of red, green and blue."""
     return _mixed(images, _YIQ)
 
 
 @export("image.yiq_to_rgb")
-def yiq_to_rgb(images: Any) -> Tensor:
+def yiq_to_rgb(images: ArrayLike) -> Tensor:
     """Colors as red, green and blue, of what American television has."""
     return _mixed(images, _RGB_OF_YIQ)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ops.array import reshape
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.cast import cast
@@ -25,7 +25,7 @@ from situs._src.ops.nn.depthwise import depthwise_conv2d
 from situs._src.ops.reduce import reduce_mean, reduce_sum
 
 
-def _both(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+def _both(a: object, b: object) -> tuple[Tensor, Tensor]:
     first, second = convert_to_tensor(a), convert_to_tensor(b)
     for image in (first, second):
         if image.shape.rank is not None and image.shape.rank < 3:
@@ -35,13 +35,13 @@ def _both(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     return convert_image_dtype(first, dt.float32), convert_image_dtype(second, dt.float32)
 
 
-def _highest(max_val: Any, image: Any) -> Tensor:
+def _highest(max_val: ArrayLike, image: ArrayLike) -> Tensor:
     """The highest value of pixels, as it is after images have become floats."""
     return convert_image_dtype(cast(convert_to_tensor(max_val), convert_to_tensor(image).dtype), dt.float32)
 
 
 @export("image.psnr")
-def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
+def psnr(a: ArrayLike, b: ArrayLike, max_val: ArrayLike, name: str | None = None) -> Tensor:
     """The ratio of signal to noise between images, in decibels.
 
     Args:
@@ -58,9 +58,9 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
 
 @export("image.ssim")
 def ssim(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
+    img1: ArrayLike,
+    img2: ArrayLike,
+    max_val: ArrayLike,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
@@ -88,7 +88,10 @@ def ssim(
         channels = x.shape[-1]
         if channels is None:
             raise ArgumentError("ssim needs images whose number of channels is known.")
-        window = constant(np.repeat(_gaussian(filter_size, filter_sigma)[:, :, None, None], channels, 2), dt.float32)
+        # The weights of a window, which fall from its middle and sum to 1.
+        places = np.square(np.arange(filter_size, dtype=np.float64) - (filter_size - 1) / 2)
+        falling = np.exp(-0.5 * (places[:, None] + places) / (filter_sigma * filter_sigma))
+        window = constant(np.repeat((falling / falling.sum())[:, :, None, None], channels, 2), dt.float32)
 
         def around(values: Tensor) -> Tensor:
             batch = reshape(values, concat([[-1], shape_of(values)[-3:]], 0))
@@ -104,15 +107,8 @@ def ssim(
         return reduce_mean(alike, -1) if return_index_map else reduce_mean(reduce_mean(alike, [-3, -2]), -1)
 
 
-def _gaussian(size: int, sigma: float) -> Any:
-    """The weights of a window, which fall from its middle and sum to 1."""
-    places = np.square(np.arange(size, dtype=np.float64) - (size - 1) / 2)
-    falling = np.exp(-0.5 * (places[:, None] + places) / (sigma * sigma))
-    return falling / falling.sum()
-
-
 @export("image.total_variation")
-def total_variation(images: Any, name: str | None = None) -> Tensor:
+def total_variation(images: ArrayLike, name: str | None = None) -> Tensor:
     """The sum of the differences between neighbouring pixels, of an image or of each of a batch."""
     with Composed(name, "total_variation"):
         batch, single = with_batch(convert_to_tensor(images), "images")
@@ -122,7 +118,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 @export("image.image_gradients")
-def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
+def image_gradients(image: ArrayLike) -> tuple[Tensor, Tensor]:
     """The differences to the next row and to the next column, zeros in the last ones.
 
     Args:
@@ -139,7 +135,7 @@ _SOBEL = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
 
 
 @export("image.sobel_edges")
-def sobel_edges(image: Any) -> Tensor:
+def sobel_edges(image: ArrayLike) -> Tensor:
     """How strongly images change downwards and to the right: a dimension of two more.
 
     Args:

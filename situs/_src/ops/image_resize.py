@@ -24,6 +24,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, HostValue, IntsLike, SizesOf
 from situs._src.ops.array import as_integers, host_shape, partly, squeeze
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import cast
@@ -40,7 +41,7 @@ PIXELS = frozenset({dt.int8, dt.uint8, dt.int16, dt.int32, dt.int64}) | FLOATING
 _ATTRS: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
 
 
-def _resized_shape(images: TensorShape, size: Any, **ways: bool) -> TensorShape:
+def _resized_shape(images: TensorShape, size: HostValue, **ways: bool) -> TensorShape:
     if images.rank not in (None, 4):
         raise ArgumentError(f"input must be 4-dimensional {brackets(images)}")
     batch, channels = (None, None) if images.rank is None else (images[0], images[3])
@@ -51,14 +52,14 @@ def _resized_shape(images: TensorShape, size: Any, **ways: bool) -> TensorShape:
     return TensorShape([batch, *partly(_positive, size), channels])
 
 
-def _positive(size: Any) -> tuple[int, ...]:
+def _positive(size: IntsLike) -> tuple[int, ...]:
     found = as_integers(size, "size")
     if not all(each > 0 for each in found):
         raise ArgumentError(f"output dimensions must be positive, got size {brackets(found)}")
     return found
 
 
-def _check(images: torch.Tensor, size: Any) -> None:
+def _check(images: torch.Tensor, size: HostValue) -> None:
     _resized_shape(TensorShape(images.shape), size)
     if not (images.shape[1] and images.shape[2]):
         raise ArgumentError(f"input image must be of non-zero size, got shape {brackets(list(images.shape))}")
@@ -76,7 +77,7 @@ _bilinear.shape(_resized_shape)
 
 
 @_bilinear.kernel(CPU, GPU)
-def _bilinear_kernel(images: torch.Tensor, size: Any, **ways: bool) -> torch.Tensor:
+def _bilinear_kernel(images: torch.Tensor, size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     _check(images, size)
     values = images.to(torch.float32)
     return _between(_between(values, 2, size[1], ways), 1, size[0], ways)
@@ -116,7 +117,7 @@ _bilinear_grad.shape(lambda grads, original_size, **ways: TensorShape(original_s
 
 
 @_bilinear_grad.kernel(CPU, GPU)
-def _bilinear_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: bool) -> torch.Tensor:
+def _bilinear_grad_kernel(grads: torch.Tensor, original_size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     rows = _gathered(grads, 1, original_size[1], ways)
     return _gathered(rows, 2, original_size[2], ways)
 
@@ -131,7 +132,7 @@ def _gathered(grads: torch.Tensor, axis: int, size: int, ways: dict[str, bool]) 
 
 @_bilinear.gradient
 def _bilinear_gradient(
-    grad: Tensor, images: Tensor, images_shape: Any, *, align_corners: bool, half_pixel_centers: bool
+    grad: Tensor, images: Tensor, images_shape: SizesOf, *, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor | None:
     if not images.dtype.is_floating:
         return None
@@ -141,7 +142,9 @@ def _bilinear_gradient(
 
 
 @_bilinear_grad.gradient
-def _bilinear_grad_gradient(grad: Tensor, grads_shape: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+def _bilinear_grad_gradient(
+    grad: Tensor, grads_shape: SizesOf, *, align_corners: bool, half_pixel_centers: bool
+) -> Tensor:
     ways: dict[str, Any] = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
     return _bilinear(grad, grads_shape[1:3], **ways)
 
@@ -153,7 +156,7 @@ _nearest.shape(_resized_shape)
 
 
 @_nearest.kernel(CPU, GPU)
-def _nearest_kernel(images: torch.Tensor, size: Any, **ways: bool) -> torch.Tensor:
+def _nearest_kernel(images: torch.Tensor, size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     _check(images, size)
     for axis, after in ((1, size[0]), (2, size[1])):
         images = images.index_select(axis, _closest(images.shape[axis], after, ways).to(images.device))
@@ -172,7 +175,7 @@ _nearest_grad.shape(lambda grads, original_size, **ways: TensorShape(original_si
 
 
 @_nearest_grad.kernel(CPU, GPU)
-def _nearest_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: bool) -> torch.Tensor:
+def _nearest_grad_kernel(grads: torch.Tensor, original_size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     for axis in (1, 2):
         size = original_size[axis]
         places = _closest(size, grads.shape[axis], ways).to(grads.device)
@@ -182,12 +185,14 @@ def _nearest_grad_kernel(grads: torch.Tensor, original_size: Any, **ways: bool) 
 
 
 @_nearest.gradient
-def _nearest_gradient(grad: Tensor, images_shape: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+def _nearest_gradient(grad: Tensor, images_shape: SizesOf, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
     return _nearest_grad(grad, images_shape, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
 
 
 @_nearest_grad.gradient
-def _nearest_grad_gradient(grad: Tensor, grads_shape: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+def _nearest_grad_gradient(
+    grad: Tensor, grads_shape: SizesOf, *, align_corners: bool, half_pixel_centers: bool
+) -> Tensor:
     ways: dict[str, Any] = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
     return _nearest(grad, grads_shape[1:3], **ways)
 
@@ -197,7 +202,11 @@ def _nearest_grad_gradient(grad: Tensor, grads_shape: Any, *, align_corners: boo
 
 @export(v1="image.resize_bilinear")
 def resize_bilinear(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+    images: ArrayLike,
+    size: IntsLike,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
 ) -> Tensor:
     """Images of another size, with each pixel between those next to it.
 
@@ -213,7 +222,11 @@ def resize_bilinear(
 
 @export(v1="image.resize_nearest_neighbor")
 def resize_nearest_neighbor(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+    images: ArrayLike,
+    size: IntsLike,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
 ) -> Tensor:
     """Images of another size, with each pixel the one that is nearest to it.
 
@@ -267,9 +280,9 @@ _OPS = {"bilinear": _bilinear, "nearest": _nearest}
 
 @export("image.resize", v1=())
 def resize(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    images: ArrayLike,
+    size: IntsLike,
+    method: str | int = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
     name: str | None = None,
@@ -296,9 +309,9 @@ def resize(
 
 @export(v1=("image.resize", "image.resize_images"))
 def resize_images(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethodV1.BILINEAR,
+    images: ArrayLike,
+    size: IntsLike,
+    method: str | int = ResizeMethodV1.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
@@ -329,7 +342,7 @@ _SMOOTH = {"bilinear": "triangle", "bicubic": "keyscubic"}  # what TensorFlow ta
 
 
 def _resized(
-    images: Tensor, size: Any, method: Any, ways: dict[str, Any], name: str | None, antialias: bool = False
+    images: Tensor, size: IntsLike, method: str | int, ways: dict[str, Any], name: str | None, antialias: bool = False
 ) -> Tensor:
     word = _method(method)
     kind = _SMOOTH.get(word, word) if antialias else word
@@ -343,19 +356,19 @@ def _resized(
     return squeeze(made, [0], name=name) if single else made
 
 
-def _are_known(sizes: Any) -> bool:
+def _are_known(sizes: IntsLike) -> bool:
     """Whether this is a list of integers, and no tensor, nor a list with tensors in it."""
     return isinstance(sizes, list) and all(isinstance(size, int) for size in sizes)
 
 
-def _method(method: Any) -> str:
+def _method(method: str | int) -> str:
     word = _V1.get(method) if isinstance(method, int) else str(method) if isinstance(method, str) else None
     if word not in list(ResizeMethod):
         raise ArgumentError(f"Resize method is not implemented: {shown(method)}")
     return str(word)
 
 
-def _target(images: Tensor, size: Any, keeps_ratio: Any) -> Any:
+def _target(images: Tensor, size: IntsLike, keeps_ratio: Any) -> list[Any] | Tensor | list[int]:
     """The new height and width: a list of two, integers where they are known, or a tensor."""
     given = convert_to_tensor(size, name="size")
     if not given.shape.is_compatible_with([2]):

@@ -16,6 +16,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, HostInput, IntLike, IntsLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.array import reshape, squeeze
 from situs._src.ops.array import shape as shape_of
@@ -67,7 +68,9 @@ def _patches_shape(images: TensorShape, *, ksizes: Any, strides: Any, rates: Any
 
 
 @_patches.kernel(CPU, GPU)
-def _patches_kernel(images: torch.Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str) -> torch.Tensor:
+def _patches_kernel(
+    images: torch.Tensor, *, ksizes: tuple[int, ...], strides: tuple[int, ...], rates: tuple[int, ...], padding: str
+) -> torch.Tensor:
     batch, high, wide, channels = images.shape
     windows = _Windows((high, wide), ksizes, strides, rates, padding)
     shape = (batch, *windows.counts, channels * ksizes[0] * ksizes[1])
@@ -85,7 +88,13 @@ _patches_grad.shape(lambda grads, original_size, **attrs: TensorShape(original_s
 
 @_patches_grad.kernel(CPU, GPU)
 def _patches_grad_kernel(
-    grads: torch.Tensor, original_size: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str
+    grads: torch.Tensor,
+    original_size: tuple[int, ...],
+    *,
+    ksizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    rates: tuple[int, ...],
+    padding: str,
 ) -> torch.Tensor:
     batch, high, wide, channels = original_size
     if not grads.numel():
@@ -100,18 +109,22 @@ def _patches_grad_kernel(
 
 @_patches.gradient
 def _patches_gradient(
-    grad: Tensor, images_shape: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str
+    grad: Tensor, images_shape: SizesOf, *, ksizes: HostInput, strides: HostInput, rates: HostInput, padding: str
 ) -> Tensor:
     return _patches_grad(grad, images_shape, ksizes=ksizes, strides=strides, rates=rates, padding=padding)
 
 
 @_patches_grad.gradient
-def _patches_grad_gradient(grad: Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str) -> Tensor:
+def _patches_grad_gradient(
+    grad: Tensor, *, ksizes: HostInput, strides: HostInput, rates: HostInput, padding: str
+) -> Tensor:
     return _patches(grad, ksizes=ksizes, strides=strides, rates=rates, padding=padding)
 
 
 @export("image.extract_patches")
-def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Tensor:
+def extract_patches(
+    images: ArrayLike, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
     """The patches of images, each in the last dimension of the result.
 
     Args:
@@ -157,9 +170,9 @@ def extract_image_patches(
 
 @export("image.crop_and_resize")
 def crop_and_resize(
-    image: Any,
-    boxes: Any,
-    box_indices: Any,
+    image: ArrayLike,
+    boxes: ArrayLike,
+    box_indices: ArrayLike,
     crop_size: Any,
     method: str = "bilinear",
     extrapolation_value: float = 0.0,
@@ -222,7 +235,7 @@ class _Places:
         size: How many the image has.
     """
 
-    def __init__(self, start: Tensor, end: Tensor, count: Tensor, size: Any) -> None:
+    def __init__(self, start: Tensor, end: Tensor, count: Tensor, size: IntsLike) -> None:
         last = cast(convert_to_tensor(size), dt.float32) - 1.0
         number = cast(count, dt.float32)
         steps = range_of(number)[None] / maximum(number - 1.0, 1.0)
@@ -287,11 +300,11 @@ def _suppress_kernel(
 
 @export("image.non_max_suppression")
 def non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    max_output_size: IntLike,
+    iou_threshold: ArrayLike = 0.5,
+    score_threshold: ArrayLike = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
     """The numbers of the best boxes, without those that overlap a better one too much.
@@ -312,10 +325,10 @@ def non_max_suppression(
 
 @export("image.resize_with_pad", v1=())
 def resize_with_pad(
-    image: Any,
-    target_height: Any,
-    target_width: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    image: ArrayLike,
+    target_height: IntLike,
+    target_width: IntLike,
+    method: str | int = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Tensor:
     """An image, or a batch, resized so that it fits into a frame, with zeros around it.
@@ -332,17 +345,17 @@ def resize_with_pad(
 
 @export(v1=("image.resize_image_with_pad", "image.resize_with_pad"))
 def resize_image_with_pad(
-    image: Any,
-    target_height: Any,
-    target_width: Any,
-    method: Any = ResizeMethodV1.BILINEAR,
+    image: ArrayLike,
+    target_height: IntLike,
+    target_width: IntLike,
+    method: str | int = ResizeMethodV1.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
     """`resize_with_pad` that resizes as TensorFlow 1 does."""
     return _framed(image, target_height, target_width, lambda x, size: resize_images(x, size, method, align_corners))
 
 
-def _framed(image: Any, high: Any, wide: Any, change: Callable[[Tensor, Any], Tensor]) -> Tensor:
+def _framed(image: ArrayLike, high: Any, wide: Any, change: Callable[[Tensor, Any], Tensor]) -> Tensor:
     with Composed(None, "resize_image_with_pad"):
         given = convert_to_tensor(image)
         batch, single = with_batch(given)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -30,12 +30,13 @@ from situs._src.base.errors import ArgumentError, DTypeError, KernelError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets, dimension_value
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, HostInput, HostValue, IntsLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW
-from situs._src.ops.array import as_integer, as_integers, by_bits, host_shape, partly
+from situs._src.ops.array import also_by_bits, as_integer, as_integers, host_shape, partly
 from situs._src.ops.attribute import as_int
 from situs._src.ops.constant import ones_like
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.define import CPU, GPU, KernelValue, op
 from situs._src.ops.gather import boolean_mask
 from situs._src.runtime import dispatch
 from situs._src.runtime.eager.binding import host_value
@@ -47,13 +48,13 @@ _slice = op("Slice", "input: T, begin: host, size: host -> output: T", traits={F
 
 
 @_slice.shape
-def _slice_shape(input: TensorShape, begin: Any, size: Any) -> TensorShape:
+def _slice_shape(input: TensorShape, begin: HostValue, size: HostValue) -> TensorShape:
     if input.rank is None or begin is None or size is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
     return TensorShape(length for _, length in _extents(tuple(input), begin, size))
 
 
-def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[Dim, Dim]]:
+def _extents(dims: tuple[Dim, ...], begin: HostValue, size: HostValue) -> Iterator[tuple[Dim, Dim]]:
     """For each dimension, the first element and how many there are."""
     rank = len(dims)
     if host_shape(begin) != (rank,) or host_shape(size) != (rank,):
@@ -77,7 +78,7 @@ def _extents(dims: tuple[Dim, ...], begin: Any, size: Any) -> Iterator[tuple[Dim
 
 @_slice.kernel(CPU)
 @_slice.kernel(GPU, T=FIXED)
-def _slice_kernel(input: Any, begin: Any, size: Any) -> Any:
+def _slice_kernel(input: KernelValue, begin: HostValue, size: HostValue) -> Any:
     extents = _extents(tuple(input.shape), begin, size)
     parts = [builtins.slice(start, start + length) for start, length in extents]  # type: ignore[operator]
     return input[(*parts, ...)]
@@ -90,7 +91,7 @@ _slice_grad.shape(lambda dy, begin, shape: TensorShape(shape))
 
 
 @_slice_grad.kernel(CPU, GPU)
-def _slice_grad_kernel(dy: torch.Tensor, begin: Any, shape: Any) -> torch.Tensor:
+def _slice_grad_kernel(dy: torch.Tensor, begin: HostValue, shape: Any) -> torch.Tensor:
     whole = dy.new_zeros(shape)
     _slice_kernel(whole, begin, tuple(dy.shape)).copy_(dy)
     return whole
@@ -101,7 +102,7 @@ _slice_grad.gradient(lambda grad, dy_shape, begin: _slice(grad, begin, dy_shape)
 
 
 @export("slice")
-def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+def slice(input_: ArrayLike, begin: Any, size: IntsLike, name: str | None = None) -> Tensor:
     """Returns a part of a tensor.
 
     Args:
@@ -184,7 +185,7 @@ def _checked(begin: Any, end: Any, strides: Any) -> list[Any]:
 
 
 @_strided_slice.shape
-def part_shape(input: TensorShape, begin: Any, end: Any, strides: Any, **masks: int) -> TensorShape:
+def part_shape(input: TensorShape, begin: HostValue, end: HostValue, strides: HostValue, **masks: int) -> TensorShape:
     """The shape of a strided slice, as far as it is known."""
     if input.rank is None or begin is None or end is None or strides is None:
         return UNKNOWN
@@ -222,7 +223,9 @@ def _indexed_dim(entry: Any, axis: int, input: TensorShape) -> list[Dim]:
     return []
 
 
-def _known_slice(input: Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> Any:
+def _known_slice(
+    input: Tensor, begin: Any, end: Any, strides: IntsLike, **masks: int
+) -> Callable[[Any, Any, Any, Any], Any] | None:
     """In a graph, a function for an index that is known beforehand, or of one number; None for any other."""
     axis = _only_axis(begin, strides, **masks)
     if axis is not None:
@@ -234,8 +237,8 @@ def _known_slice(input: Tensor, begin: Any, end: Any, strides: Any, **masks: int
 
 
 def _only_axis(
-    begin: Any,
-    strides: Any,
+    begin: HostValue,
+    strides: IntsLike,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
@@ -255,10 +258,11 @@ def _as_tuple(bounds: Any) -> tuple[Any, ...]:
     return bounds if isinstance(bounds, tuple) else (None,)
 
 
+@also_by_bits(_strided_slice, CPU, GPU)
 @_strided_slice.kernel(CPU, lower=_known_slice)
 @_strided_slice.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_known_slice)
 def _strided_slice_kernel(
-    input: torch.Tensor, begin: Any, end: Any = None, strides: Any = None, **masks: int
+    input: torch.Tensor, begin: tuple[int, ...], end: HostValue = None, strides: HostValue = None, **masks: int
 ) -> torch.Tensor:
     if end is None:  # `begin` is a whole index, as Python writes it and PyTorch takes it: see `getitem`
         return input[begin]
@@ -307,9 +311,6 @@ def _strided_slice_strings(input: Any, begin: Any, end: Any = None, strides: Any
     return input[tuple(index) if Ellipsis in index else (*index, ...)]  # the dots keep NumPy from returning an element
 
 
-_strided_slice.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_strided_slice_kernel))
-
-
 # StridedSliceGrad: zeros around and between what was sliced.
 
 _strided_slice_grad = op(
@@ -325,12 +326,19 @@ _strided_slice_grad.shape(lambda shape, begin, end, strides, dy, **masks: Tensor
 
 @_strided_slice_grad.kernel(CPU, GPU)
 def _strided_slice_grad_kernel(
-    shape: Any, begin: Any, end: Any, strides: Any, dy: torch.Tensor, **masks: int
+    shape: tuple[int, ...],
+    begin: tuple[int, ...],
+    end: tuple[int, ...],
+    strides: tuple[int, ...],
+    dy: torch.Tensor,
+    **masks: int,
 ) -> torch.Tensor:
     return put_part(dy.new_zeros(shape), begin, end, strides, dy, **masks)  # type: ignore[no-any-return]
 
 
-def _add_part(whole: torch.Tensor, shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: int) -> None:
+def _add_part(
+    whole: torch.Tensor, shape: HostValue, begin: HostValue, end: HostValue, strides: HostValue, dy: Any, **masks: int
+) -> None:
     """Adds what was sliced to its place in a sum of gradients."""
     index = _as_index(begin, end, strides, **masks)
     if _is_simple(index):
@@ -357,10 +365,10 @@ def put_part(whole: Any, begin: Any, end: Any, strides: Any, part: Any, **masks:
 @_strided_slice.gradient
 def _strided_slice_gradient(
     grad: Tensor,
-    input_shape: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
+    input_shape: SizesOf,
+    begin: HostInput,
+    end: HostInput,
+    strides: HostInput,
     *,
     begin_mask: int,
     end_mask: int,
@@ -385,9 +393,9 @@ def _strided_slice_gradient(
 @_strided_slice_grad.gradient
 def _strided_slice_grad_gradient(
     grad: Tensor,
-    begin: Any,
-    end: Any,
-    strides: Any,
+    begin: HostInput,
+    end: HostInput,
+    strides: HostInput,
     *,
     begin_mask: int,
     end_mask: int,
@@ -402,7 +410,7 @@ def _strided_slice_grad_gradient(
 
 @export("strided_slice")
 def strided_slice(
-    input_: Any,
+    input_: ArrayLike,
     begin: Any,
     end: Any,
     strides: Any = None,
@@ -445,7 +453,7 @@ def strided_slice(
     )
 
 
-def _ones_like(begin: Any) -> Any:
+def _ones_like(begin: Any) -> list[int] | int | Tensor:
     """A stride of 1 for each begin."""
     begin = read(begin)
     if isinstance(begin, SymbolicTensor):
@@ -461,7 +469,7 @@ newaxis = None
 export("newaxis")(newaxis)
 
 
-def getitem(tensor: Any, key: Any) -> Tensor:
+def getitem(tensor: ArrayLike, key: Any) -> Tensor:
     """Returns ``tensor[key]``.
 
     Args:
@@ -486,7 +494,7 @@ def getitem(tensor: Any, key: Any) -> Tensor:
 _quickly = dispatch.recalled(_strided_slice)
 
 
-def _is_plain(key: Any) -> bool:
+def _is_plain(key: object) -> bool:
     """Whether PyTorch takes an index as it is, and means by it what TensorFlow does."""
     dots = 0
     for entry in key if type(key) is tuple else (key,):
@@ -505,14 +513,14 @@ def _is_plain(key: Any) -> bool:
     return dots < 2
 
 
-def is_mask(key: Any) -> bool:
+def is_mask(key: object) -> bool:
     """Whether an index is a mask of booleans."""
     if isinstance(key, Tensor):
         return key.dtype is bool_
     return isinstance(key, bool) or (isinstance(key, (np.ndarray, np.generic)) and key.dtype == np.bool_)
 
 
-def entries(key: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
+def entries(key: object) -> tuple[Any, Any, Any, dict[str, Any]]:
     """The begins, ends and strides of an index, and its masks."""
     found: list[tuple[Any, Any, Any]] = []
     masks = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
@@ -540,7 +548,7 @@ def _end(place: Any) -> Any:
     return place if type(place) is not int or -_BEYOND < place < _BEYOND else _BEYOND if place > 0 else -_BEYOND
 
 
-def _bound(value: Any, default: int | None = None) -> Any:
+def _bound(value: object, default: int | None = None) -> SymbolicTensor | int:
     """An integer of an index; a tensor that has no value yet stays one."""
     if type(value) is int:
         return value

@@ -45,7 +45,7 @@ def building(graph: Graph) -> AbstractContextManager[Any]:
     return nullcontext() if here.graph is graph else as_default(graph)
 
 
-def symbolic(graph: Graph, value: Any, dtype: DType | None = None) -> SymbolicTensor:
+def symbolic(graph: Graph, value: object, dtype: DType | None = None) -> SymbolicTensor:
     """The tensor of `graph`, which is being built, for a value of any kind; `dtype` is for what has none yet."""
     value = read(value)
     if isinstance(value, SymbolicTensor):
@@ -87,7 +87,7 @@ class Inner:
         return [(tensor.dtype, tensor.shape) for tensor in self.graph.results]
 
 
-def leaf_or_none(value: Any) -> Any:
+def leaf_or_none(value: object) -> Any:
     """What a form keeps of a result: None for None, and for an operation, which has no value."""
     return None if value is None or isinstance(value, Operation) else LEAF
 

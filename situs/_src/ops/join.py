@@ -5,7 +5,7 @@ The parts of a tensor (`unstack`, `split`) share its memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,15 +13,27 @@ import numpy as np
 import torch
 
 from situs._src.base.dtype import FIXED, STRING, WIDE_UNSIGNED
-from situs._src.base.errors import ArgumentError, CallError, KernelError
+from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike, HostInput, HostValue, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC, VIEW
-from situs._src.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape, identity, partly, reshape
-from situs._src.ops.attribute import is_plain
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.array import (
+    also_by_bits,
+    as_attribute,
+    as_integer,
+    as_integers,
+    as_lone_integer,
+    has_dimensions,
+    host_shape,
+    identity,
+    partly,
+    reshape,
+)
+from situs._src.ops.attribute import is_plain, plain
+from situs._src.ops.define import CPU, GPU, KernelValue, op
 from situs._src.ops.join_gradient import (
     mirror_pad_grad,
     repeat_grad,
@@ -43,7 +55,7 @@ _concat = op("ConcatV2", "values: T*, axis: host -> output: T", traits={FOLDABLE
 
 
 @_concat.shape
-def _concat_shape(values: list[TensorShape], axis: Any) -> TensorShape:
+def _concat_shape(values: list[TensorShape], axis: HostValue) -> TensorShape:
     first = next((each for each in values if each.rank is not None), UNKNOWN)
     if first.rank is None:
         return UNKNOWN
@@ -61,10 +73,10 @@ def _concat_shape(values: list[TensorShape], axis: Any) -> TensorShape:
     return TensorShape(_concat_dim(values, dim, dim == place) for dim in range(first.rank))
 
 
-def _concat_axis(axis: Any, rank: int) -> int:
+def _concat_axis(axis: HostValue, rank: int) -> int:
     if isinstance(axis, tuple) and len(axis) != 1:
         raise ArgumentError(f"axis tensor should be a scalar integer, but got shape {brackets(host_shape(axis))}")
-    place = as_integer(axis, "The axis of concat")
+    place = as_lone_integer(axis, "The axis of concat")
     if not -rank <= place < rank:
         raise ArgumentError(
             f"ConcatOp : Expected concatenating dimensions in the range [-{rank}, {rank}), but got {place}"
@@ -86,15 +98,16 @@ def _concat_dim(values: list[TensorShape], dim: int, summed: bool) -> Dim:
     return known[0][1] if known else None
 
 
-def _cat_itself(values: list[Tensor], axis: Any) -> Any:
+def _cat_itself(values: list[Tensor], axis: AxisLike) -> Any:
     """PyTorch's function itself, where nothing is left to check."""
     ranks = {value.shape.rank for value in values}
     return torch.cat if type(axis) is int and len(ranks) == 1 and ranks.isdisjoint((None, 0)) else None
 
 
+@also_by_bits(_concat, CPU, GPU)
 @_concat.kernel(CPU, lower=_cat_itself)
 @_concat.kernel(GPU, T=FIXED - WIDE_UNSIGNED, lower=_cat_itself)
-def _concat_kernel(values: list[torch.Tensor], axis: Any) -> torch.Tensor:
+def _concat_kernel(values: list[torch.Tensor], axis: HostValue) -> torch.Tensor:
     rank = values[0].ndim
     for value in values:
         if value.ndim != rank:
@@ -103,16 +116,13 @@ def _concat_kernel(values: list[torch.Tensor], axis: Any) -> torch.Tensor:
 
 
 @_concat.kernel(CPU, T=STRING)
-def _concat_strings(values: list[Any], axis: Any) -> Any:
+def _concat_strings(values: list[Any], axis: HostValue) -> np.ndarray[Any, Any]:
     return np.concatenate(values, _concat_axis(axis, values[0].ndim))
 
 
-_concat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_concat_kernel))
-
-
 @_concat.gradient
-def _concat_gradient(grad: Tensor, values_shape: list[Any], axis: Any) -> list[Tensor]:
-    place = as_attribute(axis, "axis") if is_plain(axis) else axis
+def _concat_gradient(grad: Tensor, values_shape: list[Any], axis: HostInput) -> list[Tensor]:
+    place = as_lone_integer(plain(axis, "axis"), "axis") if is_plain(axis) else axis
     sizes = [size_along(shape, place) for shape in values_shape]
     return _split_v.many(grad, sizes, place, num_split=len(sizes))
 
@@ -121,7 +131,7 @@ _concat_quickly = dispatch.joined(_concat)
 
 
 @export("concat", v1=("concat", "concat_v2"))
-def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
+def concat(values: ArrayLike, axis: Any, name: str | None = "concat") -> Tensor:
     """Joins tensors along an axis that they have.
 
     Args:
@@ -134,6 +144,8 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     if not values:
         raise ArgumentError("concat needs at least one tensor, got an empty list.")
     if len(values) == 1:  # which needs no axis, and may be a scalar
+        if has_dimensions(axis):
+            raise ArgumentError(f"The axis of concat must be a scalar, got {shown(axis)}")
         if is_plain(axis):
             as_attribute(axis, "The axis of concat")
         return identity(values[0], name)
@@ -172,6 +184,7 @@ def _pack_axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
+@also_by_bits(_pack, CPU, GPU)
 @_pack.kernel(CPU)
 @_pack.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _pack_kernel(values: list[torch.Tensor], axis: int) -> torch.Tensor:
@@ -179,11 +192,8 @@ def _pack_kernel(values: list[torch.Tensor], axis: int) -> torch.Tensor:
 
 
 @_pack.kernel(CPU, T=STRING)
-def _pack_strings(values: list[Any], axis: int) -> Any:
+def _pack_strings(values: list[Any], axis: int) -> np.ndarray[Any, Any]:
     return np.stack(values, axis)
-
-
-_pack.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pack_kernel))
 
 
 @_pack.gradient
@@ -237,13 +247,13 @@ _pack_quickly = dispatch.joined(_pack)
 
 
 @export("parallel_stack")
-def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Tensor:
+def parallel_stack(values: ArrayLike, name: str | None = "parallel_stack") -> Tensor:
     """Joins tensors of one shape along a new first axis; the same as `stack` here, which waits for all of them."""
     return stack(values, 0, name)
 
 
 @export("stack", v1=("pack", "stack"))
-def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
+def stack(values: ArrayLike, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Joins tensors of one shape along a new axis.
 
     Args:
@@ -268,7 +278,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     return _pack(list(values), axis=place, name=name)
 
 
-def _has_no_tensors(value: Any) -> bool:
+def _has_no_tensors(value: object) -> bool:
     """Whether this is a value of Python or NumPy, or a list of nothing else."""
     if isinstance(value, (list, tuple)):
         try:
@@ -279,7 +289,7 @@ def _has_no_tensors(value: Any) -> bool:
 
 
 @export("unstack", v1=("unpack", "unstack"))
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = "unstack") -> list[Tensor]:
+def unstack(value: ArrayLike, num: int | None = None, axis: int = 0, name: str | None = "unstack") -> list[Tensor]:
     """Takes a tensor apart along an axis, which the parts do not have.
 
     Args:
@@ -299,15 +309,16 @@ _split = op("Split", "axis: host, value: T -> output: T*", traits={VIEW}, num_sp
 _split_v = op("SplitV", "value: T, size_splits: host, axis: host -> output: T*", traits={VIEW}, num_split=1)
 
 
-def _split_axis(axis: Any, rank: int) -> int:
-    place = as_integer(axis, "The axis of split")
+def _split_axis(axis: HostValue, rank: int, takes_a_list: bool = False) -> int:
+    """The axis, counted from the front; SplitV, as in TensorFlow, takes a list of one as well."""
+    place = (as_lone_integer if takes_a_list else as_integer)(axis, "The axis of split")
     if not -rank <= place < rank:
         raise ArgumentError(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {place}")
     return place % rank
 
 
 @_split.shape
-def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[TensorShape]:
+def _split_shape(axis: HostValue, value: TensorShape, *, num_split: int) -> list[TensorShape]:
     if num_split < 1:
         raise ArgumentError(f"Value for attr 'num_split' of {num_split} must be at least minimum 1")
     if value.rank is None or axis is None:
@@ -324,16 +335,16 @@ def _split_shape(axis: Any, value: TensorShape, *, num_split: int) -> list[Tenso
 
 
 @_split_v.shape
-def _split_v_shape(value: TensorShape, size_splits: Any, axis: Any, *, num_split: int) -> list[TensorShape]:
+def _split_v_shape(value: TensorShape, size_splits: HostValue, axis: HostValue, *, num_split: int) -> list[TensorShape]:
     count = _checked_count(num_split)
     if value.rank is None or axis is None:
         return [UNKNOWN if value.rank is None else TensorShape([None] * value.rank)] * count
-    place = _split_axis(axis, value.rank)
+    place = _split_axis(axis, value.rank, takes_a_list=True)
     parts = [None] * count if size_splits is None else _split_sizes(value[place], size_splits, count)
     return [TensorShape([*value[:place], part, *value[place + 1 :]]) for part in parts]
 
 
-def _split_sizes(whole: Dim, size_splits: Any, num_split: int) -> list[Dim]:
+def _split_sizes(whole: Dim, size_splits: HostValue, num_split: int) -> list[Dim]:
     """The sizes of the parts, with -1 worked out; None for one that is not known."""
     if host_shape(size_splits) != (num_split,):
         raise ArgumentError(
@@ -358,7 +369,7 @@ def _split_sizes(whole: Dim, size_splits: Any, num_split: int) -> list[Dim]:
     return [rest if each == -1 else each for each in sizes]
 
 
-def _known_split(axis: Any, value: Tensor, num_split: int) -> Any:
+def _known_split(axis: AxisLike, value: Tensor, num_split: int) -> Callable[[Any, Any], Any] | None:
     """A function that cuts in places known beforehand; None if they are not."""
     size = _known_size(value, axis)
     if size is None:
@@ -367,7 +378,9 @@ def _known_split(axis: Any, value: Tensor, num_split: int) -> Any:
     return lambda axis, value: value.split_with_sizes(sizes, axis)
 
 
-def _known_split_v(value: Tensor, size_splits: Any, axis: Any, num_split: int) -> Any:
+def _known_split_v(
+    value: Tensor, size_splits: HostValue, axis: AxisLike, num_split: int
+) -> Callable[[Any, Any, Any], Any] | None:
     """A function that cuts in places known beforehand; None if they are not."""
     size = _known_size(value, axis)
     if size is None or not isinstance(size_splits, tuple) or any(type(part) is not int for part in size_splits):
@@ -376,7 +389,7 @@ def _known_split_v(value: Tensor, size_splits: Any, axis: Any, num_split: int) -
     return lambda value, size_splits, axis: value.split_with_sizes(sizes, axis)
 
 
-def _known_size(value: Tensor, axis: Any) -> int | None:
+def _known_size(value: Tensor, axis: AxisLike) -> int | None:
     """The size of a tensor of PyTorch's along an axis; None if one of them is not known beforehand."""
     if type(axis) is not int or value.shape.rank is None or value.dtype in STRING:
         return None
@@ -385,7 +398,7 @@ def _known_size(value: Tensor, axis: Any) -> int | None:
 
 @_split.kernel(CPU, lower=_known_split)
 @_split.kernel(GPU, T=FIXED, lower=_known_split)
-def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
+def _split_kernel(axis: HostValue, value: KernelValue, num_split: int) -> list[Any] | tuple[torch.Tensor, ...]:
     place = _split_axis(axis, value.ndim)
     part, left = divmod(value.shape[place], num_split)
     if left:
@@ -395,12 +408,14 @@ def _split_kernel(axis: Any, value: Any, num_split: int) -> Any:
 
 @_split_v.kernel(CPU, lower=_known_split_v)
 @_split_v.kernel(GPU, T=FIXED, lower=_known_split_v)
-def _split_v_kernel(value: Any, size_splits: Any, axis: Any, num_split: int) -> Any:
-    place = _split_axis(axis, value.ndim)
+def _split_v_kernel(
+    value: KernelValue, size_splits: HostValue, axis: HostValue, num_split: int
+) -> list[Any] | tuple[torch.Tensor, ...]:
+    place = _split_axis(axis, value.ndim, takes_a_list=True)
     return _cut(value, _split_sizes(value.shape[place], size_splits, num_split), place)
 
 
-def _cut(value: Any, sizes: list[Any], axis: int) -> Any:
+def _cut(value: Any, sizes: list[Any], axis: int) -> list[Any] | tuple[torch.Tensor, ...]:
     if isinstance(value, torch.Tensor):
         return value.split_with_sizes(sizes, axis)
     ends = np.cumsum(sizes)
@@ -408,12 +423,12 @@ def _cut(value: Any, sizes: list[Any], axis: int) -> Any:
 
 
 @_split.gradient
-def _split_gradient(grads: list[Any], axis: Any) -> Tensor:
+def _split_gradient(grads: list[Any], axis: HostInput) -> Tensor:
     return concat(without_gaps(grads), axis)
 
 
 @_split_v.gradient
-def _split_v_gradient(grads: list[Any], value_shape: Any, size_splits: Any, axis: Any) -> Tensor:
+def _split_v_gradient(grads: list[Any], value_shape: SizesOf, size_splits: HostInput, axis: HostInput) -> Tensor:
     given = tuple(number for number, grad in enumerate(grads) if grad is not None)
     if len(given) == len(grads):
         return concat(grads, axis)
@@ -423,7 +438,11 @@ def _split_v_gradient(grads: list[Any], value_shape: Any, size_splits: Any, axis
 
 @export("split")
 def split(
-    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str | None = "split"
+    value: ArrayLike,
+    num_or_size_splits: ArrayLike,
+    axis: AxisLike = 0,
+    num: int | None = None,
+    name: str | None = "split",
 ) -> list[Tensor]:
     """Takes a tensor apart along an axis, which the parts keep.
 
@@ -462,7 +481,7 @@ _repeat = op("Repeat", "input: T, repeats: host, axis: host -> output: T")
 
 
 @_tile.shape
-def _tile_shape(input: TensorShape, multiples: Any) -> TensorShape:
+def _tile_shape(input: TensorShape, multiples: HostValue) -> TensorShape:
     if multiples is None:
         return TensorShape(None if input.rank is None else [None] * input.rank)
     if input.rank is None:
@@ -486,17 +505,17 @@ def _multiples(multiples: Any, rank: int) -> tuple[Any, ...]:
 
 @_tile.kernel(CPU)
 @_tile.kernel(GPU, T=FIXED)
-def _tile_kernel(input: torch.Tensor, multiples: Any) -> torch.Tensor:
+def _tile_kernel(input: torch.Tensor, multiples: HostValue) -> torch.Tensor:
     return input.repeat(_multiples(multiples, input.ndim))
 
 
 @_tile.kernel(CPU, T=STRING)
-def _tile_strings(input: Any, multiples: Any) -> Any:
+def _tile_strings(input: KernelValue, multiples: HostValue) -> np.ndarray[Any, Any]:
     return np.tile(input, _multiples(multiples, input.ndim))
 
 
 @_repeat.shape
-def _repeat_shape(input: TensorShape, repeats: Any, axis: Any) -> TensorShape:
+def _repeat_shape(input: TensorShape, repeats: HostValue, axis: HostValue) -> TensorShape:
     if input.rank is None or axis is None:
         return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.rank)
@@ -507,7 +526,7 @@ def _repeat_shape(input: TensorShape, repeats: Any, axis: Any) -> TensorShape:
     return TensorShape([*input[:place], total, *input[place + 1 :]])
 
 
-def _repeats(repeats: Any, size: Dim) -> int | tuple[int, ...]:
+def _repeats(repeats: HostValue, size: Dim) -> int | tuple[int, ...]:
     """One count for all, or one for each element."""
     if len(host_shape(repeats)) > 1:
         raise ArgumentError(f"repeats of shape {brackets(host_shape(repeats))} must have rank at most 1")
@@ -522,9 +541,10 @@ def _repeats(repeats: Any, size: Dim) -> int | tuple[int, ...]:
     return counts
 
 
+@also_by_bits(_repeat, CPU, GPU)
 @_repeat.kernel(CPU)
 @_repeat.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _repeat_kernel(input: torch.Tensor, repeats: Any, axis: Any) -> torch.Tensor:
+def _repeat_kernel(input: torch.Tensor, repeats: HostValue, axis: HostValue) -> torch.Tensor:
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.ndim)
     counts = _repeats(repeats, input.shape[place])
     if isinstance(counts, int):
@@ -534,12 +554,9 @@ def _repeat_kernel(input: torch.Tensor, repeats: Any, axis: Any) -> torch.Tensor
 
 
 @_repeat.kernel(CPU, T=STRING)
-def _repeat_strings(input: Any, repeats: Any, axis: Any) -> Any:
+def _repeat_strings(input: KernelValue, repeats: HostValue, axis: HostValue) -> np.ndarray[Any, Any]:
     place = normalize_axis(as_integer(axis, "The axis of repeat"), input.ndim)
     return np.repeat(input, _repeats(repeats, input.shape[place]), place)
-
-
-_repeat.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_repeat_kernel))
 
 
 _tile.gradient(lambda grad, input_shape, multiples: tile_grad(grad, multiples, input_shape))
@@ -547,13 +564,13 @@ _repeat.gradient(lambda grad, input_shape, repeats, axis: repeat_grad(grad, repe
 
 
 @export("tile", v1=("tile", "manip.tile"))
-def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+def tile(input: ArrayLike, multiples: ArrayLike, name: str | None = None) -> Tensor:
     """Returns `input` laid side by side with itself, ``multiples[i]`` times along dimension i."""
     return _tile(input, multiples, name=name)
 
 
 @export("repeat")
-def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def repeat(input: ArrayLike, repeats: ArrayLike, axis: AxisLike | None = None, name: str | None = None) -> Tensor:
     """Repeats each element along an axis.
 
     Args:
@@ -563,6 +580,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         name: A name for the op.
     """
     if axis is not None:
+        if has_dimensions(axis):
+            raise DTypeError(f"Argument `axis` must be an int, got {shown(axis)}")
         return _repeat(input, repeats, axis, name=name)
     with Composed(name, "Repeat") as last:
         return _repeat(reshape(input, [-1]), repeats, 0, name=last)
@@ -590,7 +609,7 @@ def _pairs(paddings: Any, rank: int) -> tuple[tuple[int, int], ...]:
     return tuple(paddings)
 
 
-def _is_known_in_part(paddings: Any, rank: int) -> bool:
+def _is_known_in_part(paddings: ArrayLike, rank: int) -> bool:
     """Whether these are pairs for each dimension, of which not all are known yet."""
     if not isinstance(paddings, tuple) or len(paddings) != rank:
         return False
@@ -615,7 +634,7 @@ def _pad_shape(input: TensorShape, paddings: Any) -> TensorShape:
 
 
 @_pad_v2.shape
-def _pad_v2_shape(input: TensorShape, paddings: Any, constant_values: TensorShape) -> TensorShape:
+def _pad_v2_shape(input: TensorShape, paddings: HostValue, constant_values: TensorShape) -> TensorShape:
     if constant_values.rank not in (0, None):
         raise ArgumentError(f"constant_values must be a scalar. Found: {brackets(constant_values)}")
     return _pad_shape(input, paddings)
@@ -637,15 +656,17 @@ def _check_mirror(size: Dim, pair: tuple[int, int], mode: str) -> None:
         raise KernelError(f"paddings must be {limit} the dimension size: {pair[0]}, {pair[1]} for a size of {size}")
 
 
+@also_by_bits(_pad, CPU, GPU)
 @_pad.kernel(CPU)
 @_pad.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _pad_kernel(input: torch.Tensor, paddings: Any) -> torch.Tensor:
+def _pad_kernel(input: torch.Tensor, paddings: HostValue) -> torch.Tensor:
     flat = [each for pair in reversed(_pairs(paddings, input.ndim)) for each in pair]
     return torch.nn.functional.pad(input, flat)
 
 
+@also_by_bits(_pad_v2, CPU, GPU)
 @_pad_v2.kernel(CPU, GPU, T=FIXED)
-def _pad_v2_kernel(input: torch.Tensor, paddings: Any, constant_values: torch.Tensor) -> torch.Tensor:
+def _pad_v2_kernel(input: torch.Tensor, paddings: HostValue, constant_values: torch.Tensor) -> torch.Tensor:
     pairs = _pairs(paddings, input.ndim)
     shape = [size + low + high for size, (low, high) in zip(input.shape, pairs, strict=True)]
     output = constant_values.expand(shape).clone(memory_format=torch.contiguous_format)
@@ -654,12 +675,12 @@ def _pad_v2_kernel(input: torch.Tensor, paddings: Any, constant_values: torch.Te
 
 
 @_pad.kernel(CPU, T=STRING)
-def _pad_strings(input: Any, paddings: Any) -> Any:
+def _pad_strings(input: KernelValue, paddings: HostValue) -> np.ndarray[Any, Any]:
     return _pad_v2_strings(input, paddings, np.array(b"", object))
 
 
 @_pad_v2.kernel(CPU, T=STRING)
-def _pad_v2_strings(input: Any, paddings: Any, constant_values: Any) -> Any:
+def _pad_v2_strings(input: KernelValue, paddings: Any, constant_values: Any) -> np.ndarray[Any, Any]:
     pairs = _pairs(paddings, input.ndim)
     output = np.empty([size + low + high for size, (low, high) in zip(input.shape, pairs, strict=True)], object)
     output[...] = constant_values.item()
@@ -673,9 +694,10 @@ def _inside(input: Any, pairs: tuple[tuple[int, int], ...]) -> tuple[Any, ...]:
     return (*parts, Ellipsis)
 
 
+@also_by_bits(_mirror_pad, CPU, GPU)
 @_mirror_pad.kernel(CPU)
 @_mirror_pad.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _mirror_pad_kernel(input: torch.Tensor, paddings: Any, mode: str) -> torch.Tensor:
+def _mirror_pad_kernel(input: torch.Tensor, paddings: HostValue, mode: str) -> torch.Tensor:
     for axis, (low, high) in enumerate(_pairs(paddings, input.ndim)):
         size = input.shape[axis]
         _check_mirror(size, (low, high), mode)
@@ -692,15 +714,10 @@ def _folded(places: torch.Tensor, size: int, edge: int) -> torch.Tensor:
 
 
 @_mirror_pad.kernel(CPU, T=STRING)
-def _mirror_pad_strings(input: Any, paddings: Any, mode: str) -> Any:
+def _mirror_pad_strings(input: KernelValue, paddings: HostValue, mode: str) -> KernelValue:
     _mirror_pad_shape(TensorShape(input.shape), paddings, mode=mode)
     kind: Any = "reflect" if mode == "REFLECT" else "symmetric"
     return np.pad(input, _pairs(paddings, input.ndim), kind) if input.ndim else input
-
-
-_pad.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pad_kernel))
-_pad_v2.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_pad_v2_kernel))
-_mirror_pad.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_mirror_pad_kernel))
 
 
 # TensorFlow takes the element that is padded with for a constant.
@@ -711,7 +728,11 @@ _mirror_pad.gradient(lambda grad, paddings, *, mode: mirror_pad_grad(grad, paddi
 
 @export("pad", v1=())
 def pad(
-    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None
+    tensor: ArrayLike,
+    paddings: ArrayLike,
+    mode: str = "CONSTANT",
+    constant_values: ArrayLike = 0,
+    name: str | None = None,
 ) -> Tensor:
     """Adds elements before and after each dimension.
 
@@ -738,7 +759,11 @@ def pad(
 
 @export(v1="pad")
 def pad_v1(
-    tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
+    tensor: ArrayLike,
+    paddings: ArrayLike,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: ArrayLike = 0,
 ) -> Tensor:
     """Adds elements around a tensor, with the argument order of TensorFlow 1."""
     return pad(tensor, paddings, mode, constant_values, name)

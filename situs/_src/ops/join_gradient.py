@@ -16,6 +16,7 @@ import torch
 from situs._src.base.dtype import COMPLEX, FLOATING
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import HostInput, ShapeLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import as_integer
@@ -29,7 +30,7 @@ _NUMBERS = FLOATING | COMPLEX
 # Gradients that need no op of their own.
 
 
-def size_along(shape: Any, axis: Any) -> Any:
+def size_along(shape: ShapeLike, axis: Any) -> Any:
     """One size of a shape: a number if it is known, else a tensor."""
     if isinstance(shape, tuple) and isinstance(axis, int):
         return shape[axis]
@@ -46,7 +47,7 @@ def without_gaps(grads: list[Any]) -> list[Tensor]:
     return [zeros if grad is None else grad for grad in grads]
 
 
-def without_padding(grad: Tensor, paddings: Any, shape: Any) -> Tensor:
+def without_padding(grad: Tensor, paddings: Any, shape: ShapeLike) -> Tensor:
     """The part of a padded tensor that is no padding."""
     given = plain(paddings, "paddings") if is_plain(paddings) else paddings
     begin = given[:, 0] if isinstance(given, Tensor) else [pair[0] for pair in given]
@@ -67,7 +68,13 @@ split_v_grad.shape(lambda grads, shape, size_splits, axis, *, given, num_split: 
 
 @split_v_grad.kernel(CPU, GPU)
 def _split_v_grad_kernel(
-    grads: list[torch.Tensor], shape: Any, size_splits: Any, axis: Any, *, given: tuple[int, ...], num_split: int
+    grads: list[torch.Tensor],
+    shape: tuple[int, ...],
+    size_splits: Any,
+    axis: Any,
+    *,
+    given: tuple[int, ...],
+    num_split: int,
 ) -> torch.Tensor:
     whole, place = grads[0].new_zeros(shape), as_integer(axis, "axis")
     rest = whole.shape[place] - sum(size for size in size_splits if size >= 0)
@@ -79,7 +86,7 @@ def _split_v_grad_kernel(
 
 @split_v_grad.gradient
 def _split_v_grad_gradient(
-    grad: Tensor, size_splits: Any, axis: Any, *, given: tuple[int, ...], num_split: int
+    grad: Tensor, size_splits: HostInput, axis: HostInput, *, given: tuple[int, ...], num_split: int
 ) -> list[Tensor]:
     parts = find_op("SplitV").many(grad, size_splits, axis, num_split=num_split)
     return [parts[number] for number in given]
@@ -92,13 +99,13 @@ tile_grad.shape(lambda input, multiples, shape: TensorShape(shape))
 
 
 @tile_grad.kernel(CPU, GPU)
-def _tile_grad_kernel(input: torch.Tensor, multiples: Any, shape: Any) -> torch.Tensor:
+def _tile_grad_kernel(input: torch.Tensor, multiples: tuple[int, ...], shape: tuple[int, ...]) -> torch.Tensor:
     cut = [size for pair in zip(multiples, shape, strict=True) for size in pair]
     return input.reshape(cut).sum(list(range(0, len(cut), 2))) if cut else input
 
 
 @tile_grad.gradient
-def _tile_grad_gradient(grad: Tensor, multiples: Any) -> Tensor:
+def _tile_grad_gradient(grad: Tensor, multiples: HostInput) -> Tensor:
     return find_op("Tile")(grad, multiples)
 
 
@@ -107,7 +114,7 @@ repeat_grad.shape(lambda input, repeats, axis, shape: TensorShape(shape))
 
 
 @repeat_grad.kernel(CPU, GPU)
-def _repeat_grad_kernel(input: torch.Tensor, repeats: Any, axis: Any, shape: Any) -> torch.Tensor:
+def _repeat_grad_kernel(input: torch.Tensor, repeats: Any, axis: Any, shape: tuple[int, ...]) -> torch.Tensor:
     place, counts = as_integer(axis, "axis") % input.ndim, repeats if isinstance(repeats, tuple) else (repeats,)
     if len(counts) == 1:
         return input.reshape([*shape[: place + 1], counts[0], *shape[place + 1 :]]).sum(place + 1)
@@ -117,7 +124,7 @@ def _repeat_grad_kernel(input: torch.Tensor, repeats: Any, axis: Any, shape: Any
 
 
 @repeat_grad.gradient
-def _repeat_grad_gradient(grad: Tensor, repeats: Any, axis: Any) -> Tensor:
+def _repeat_grad_gradient(grad: Tensor, repeats: HostInput, axis: HostInput) -> Tensor:
     return find_op("Repeat")(grad, repeats, axis)
 
 
@@ -153,5 +160,5 @@ def _folded(grad: torch.Tensor, axis: int, low: int, high: int, apart: int) -> t
 
 
 @mirror_pad_grad.gradient
-def _mirror_pad_grad_gradient(grad: Tensor, paddings: Any, *, mode: str) -> Tensor:
+def _mirror_pad_grad_gradient(grad: Tensor, paddings: HostInput, *, mode: str) -> Tensor:
     return find_op("MirrorPad")(grad, paddings, mode=mode)

@@ -7,6 +7,7 @@ and decomposing stand in `ops.decompose`, norms in `ops.norms`, diagonals in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FRESH, MATRIX_LIBRARY, PRODUCT
 from situs._src.ops.array import expand_dims, matrix_transpose, reshape, squeeze
@@ -49,7 +52,7 @@ _matmul = op(
 
 
 @_matmul.work
-def _multiplications(node: Any) -> int | None:
+def _multiplications(node: Operation) -> int | None:
     count, inner = node.outputs[0].shape.num_elements(), node.inputs[0].shape[-2 if node.attrs["transpose_a"] else -1]
     return None if count is None or inner is None else count * inner
 
@@ -135,7 +138,7 @@ def _turns(transpose_a: bool, transpose_b: bool, adjoint_a: bool, adjoint_b: boo
     return transpose_a or adjoint_a, transpose_b or adjoint_b
 
 
-def _narrow_product(turn_a: bool, turn_b: bool) -> Any:
+def _narrow_product(turn_a: bool, turn_b: bool) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """A product with few columns, computed on its side."""
 
     def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -144,7 +147,7 @@ def _narrow_product(turn_a: bool, turn_b: bool) -> Any:
     return product
 
 
-def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Any:
+def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """A large product, by oneDNN."""
 
     def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -155,7 +158,7 @@ def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Any:
     return product
 
 
-def _product_with_constant(linear: Any, rows: int) -> Any:
+def _product_with_constant(linear: Any, rows: int) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """A large product with a constant, which is laid out for oneDNN once (512 x 512: 1.22 ms)."""
     laid_out: tuple[Any, Any] = None, None
     lay_out: Any = onednn("reorder_linear_weight")
@@ -192,7 +195,9 @@ def _matmul_kernel(
         except RuntimeError:
             if b.ndim == 2:
                 raise
-    return _batched(a, b)
+    if a.ndim < 2 or b.ndim < 2:
+        raise ValueError("matmul takes matrices")  # the shape rule says it better
+    return torch.matmul(a, b)
 
 
 def _add_product(
@@ -221,19 +226,13 @@ def _turned(x: torch.Tensor, adjoint: bool) -> torch.Tensor:
     return x.mH if adjoint else x.mT
 
 
-def _batched(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    if a.ndim < 2 or b.ndim < 2:
-        raise ValueError("matmul takes matrices")  # the shape rule says it better
-    return torch.matmul(a, b)
-
-
 @_matmul.gradient
 def _matmul_gradient(
     grad: Tensor,
     a: Tensor,
     b: Tensor,
-    a_shape: Any,
-    b_shape: Any,
+    a_shape: SizesOf,
+    b_shape: SizesOf,
     *,
     transpose_a: bool,
     transpose_b: bool,
@@ -281,15 +280,15 @@ _matmul_as_they_are = dispatch.binary(_matmul)
 
 @export("matmul", "linalg.matmul")
 def matmul(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
-    output_type: Any = None,
+    output_type: DTypeLike | None = None,
     grad_a: bool = False,
     grad_b: bool = False,
     name: str | None = None,
@@ -335,8 +334,8 @@ def _refuse_both(which: str, transposed: bool, adjoint: bool) -> None:
 
 @export("linalg.matvec")
 def matvec(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
@@ -353,7 +352,7 @@ def matvec(
 
 
 @export("linalg.adjoint")
-def adjoint(matrix: Any, name: str | None = "adjoint") -> Tensor:
+def adjoint(matrix: ArrayLike, name: str | None = "adjoint") -> Tensor:
     """Transposes the last two dimensions and conjugates the elements."""
     return matrix_transpose(matrix, name, conjugate=True)
 
@@ -395,6 +394,6 @@ def _cross_gradient(grad: Tensor, a: Tensor, b: Tensor) -> tuple[Any, Any]:
 
 
 @export("linalg.cross", v1=("cross", "linalg.cross"))
-def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
+def cross(a: ArrayLike, b: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the cross products of vectors of three elements, which are the last dimension."""
     return _cross(a, b, name=name)

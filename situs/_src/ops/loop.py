@@ -17,7 +17,7 @@ import numpy as np
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
-from situs._src.base.tensor import is_tensor, read
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import LEAF, Form, common_form, put_together, same_extra, specs_in, take_apart
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -44,7 +44,7 @@ _while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.pl
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
-    loop_vars: Any,
+    loop_vars: object,
     shape_invariants: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
@@ -81,7 +81,11 @@ def while_loop(
 
 
 def settling_loop(
-    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shapes: Any = None, name: str | None = None
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: object,
+    shapes: object = None,
+    name: str | None = None,
 ) -> Any:
     """`while_loop`, where the shapes of the variables may be less known after an iteration than before it.
 
@@ -110,7 +114,7 @@ class Holders:
     def __bool__(self) -> bool:
         return bool(self._holders)
 
-    def run(self, cond: Any, body: Any, invariants: Any, maximum: Any, name: str | None) -> Any:
+    def run(self, cond: Any, body: Any, invariants: Any, maximum: object, name: str | None) -> Any:
         """Runs the loop with what they hold in their places."""
         start = put_together(self._form, [_bare(leaf) for leaf in self._leaves])
 
@@ -128,18 +132,18 @@ class Holders:
         )
         return self._filled(last)
 
-    def _filled(self, state: Any) -> Any:
+    def _filled(self, state: object) -> Any:
         _, leaves = take_apart(state)
         filled = [self._holders[n]._with(leaf) if n in self._holders else leaf for n, leaf in enumerate(leaves)]
         return put_together(self._form, filled)
 
 
-def _is_held(leaf: Any) -> bool:
+def _is_held(leaf: object) -> bool:
     """Whether a loop of eager code keeps something as it is."""
     return is_tensor(leaf) or hasattr(type(leaf), "_with")
 
 
-def _has_flow(leaf: Any) -> bool:
+def _has_flow(leaf: object) -> bool:
     return getattr(leaf, "flow", None) is not None and hasattr(type(leaf), "_with")
 
 
@@ -147,7 +151,7 @@ def _bare(leaf: Any) -> Any:
     return leaf.flow if _has_flow(leaf) else leaf
 
 
-def check_loop(cond: Any, body: Any, loop_vars: Any, parallel_iterations: Any) -> None:
+def check_loop(cond: object, body: Any, loop_vars: object, parallel_iterations: Any) -> None:
     """Raises unless these are the parts of a loop.
 
     Raises:
@@ -242,7 +246,7 @@ class Loop:
             iterations += 1
         return put_together(self.form, [leaf if _is_held(leaf) else convert_to_tensor(leaf) for leaf in leaves])
 
-    def _leaves(self, returned: Any) -> list[Any]:
+    def _leaves(self, returned: object) -> list[Any]:
         """What the body returned, one value for each loop variable.
 
         Raises:
@@ -258,7 +262,7 @@ class Loop:
         self.next_form = common_form(self.form, self.body_form)
         return leaves
 
-    def as_body(self, loop_vars: Any) -> Any:
+    def as_body(self, loop_vars: object) -> Any:
         """The loop variables in the form in which the body returns them."""
         return put_together(self.body_form, take_apart(loop_vars)[1])
 
@@ -285,10 +289,10 @@ class Loop:
         """The two functions of the loop, with one more variable that counts the iterations."""
         most = self.maximum
 
-        def test(iteration: Any, *state: Any) -> Any:
+        def test(iteration: object, *state: Any) -> Tensor:
             return logical_and(less(iteration, most), self.cond(*state))
 
-        def step(iteration: Any, *state: Any) -> list[Any]:
+        def step(iteration: object, *state: Any) -> list[Any]:
             return [add(iteration, 1), *self._body(*state)]
 
         return test, step
@@ -328,12 +332,12 @@ class Loop:
         return shapes
 
 
-def as_sequence(returned: Any) -> Any:
+def as_sequence(returned: object) -> list[Any] | tuple[Any, ...]:
     """What a body returned, which may be a single value where there is a single loop variable."""
     return returned if isinstance(returned, (list, tuple)) else [returned]
 
 
-def _as_count(maximum: Any) -> Any:
+def _as_count(maximum: object) -> Any:
     """The most iterations: a Python number, or a scalar tensor.
 
     Raises:
@@ -369,7 +373,7 @@ def _shapes_of_slices(wanted: Any) -> IndexedSlices:
     return IndexedSlices(TensorShape([None]) + shape[1:], TensorShape([None]), TensorShape([shape.rank]))
 
 
-def _is_like(form: Any, other: Any) -> bool:
+def _is_like(form: object, other: object) -> bool:
     """Whether two forms are the same, but for lists and tuples."""
     if not isinstance(form, Form) or not isinstance(other, Form):
         return form is other
@@ -387,7 +391,7 @@ def _is_like(form: Any, other: Any) -> bool:
 def _settled(
     graph: Graph,
     functions: tuple[Callable[..., Any], Callable[..., Any]],
-    form: Any,
+    form: object,
     start: list[SymbolicTensor],
     shapes: list[TensorShape],
     settles: bool,
@@ -401,7 +405,8 @@ def _settled(
         kinds = list(zip(dtypes, shapes, strict=True))
         test = Inner(graph, functions[0], kinds, form)
         test.finish()
-        _check_test(test)
+        if test.form is not LEAF or not test.kinds[0][0].is_bool:
+            raise DTypeError(f"The condition of a while_loop() must return a boolean scalar, got {test.made!r}.")
         step = Inner(graph, functions[1], kinds, form)
         step.finish(dtypes)
         _check_dtypes(start, step)
@@ -411,11 +416,6 @@ def _settled(
         if not settles:
             raise _changed(start, shapes, step)
         shapes = kept
-
-
-def _check_test(test: Inner) -> None:
-    if test.form is not LEAF or not test.kinds[0][0].is_bool:
-        raise DTypeError(f"The condition of a while_loop() must return a boolean scalar, got {test.made!r}.")
 
 
 def _check_dtypes(start: Sequence[SymbolicTensor], step: Inner) -> None:

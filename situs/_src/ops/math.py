@@ -39,10 +39,12 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
-from situs._src.ops import quick_atan, quick_tanh
+from situs._src.ops import quick_atan, quick_numpy, quick_tanh
 from situs._src.ops.cast import cast, dtype_of, real
 from situs._src.ops.compare import equal, greater, greater_equal, less_equal, not_equal
 from situs._src.ops.constant import ones_like, zeros_like
@@ -52,6 +54,7 @@ from situs._src.ops.define import (
     GPU,
     NUMPY_FLOATING,
     POINTWISE,
+    KernelValue,
     binary,
     has_no_zero,
     numpy_kernel,
@@ -133,26 +136,26 @@ def _is_same_known(x_shape: Any, y_shape: Any) -> bool:
 
 
 @find_op("AddV2").gradient
-def _add_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _add_gradient(grad: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     if _is_same_known(x_shape, y_shape):
         return grad, grad
     return lambda: sum_to(grad, x_shape, y_shape), lambda: sum_to(grad, y_shape, x_shape)
 
 
 @find_op("Sub").gradient
-def _subtract_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _subtract_gradient(grad: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return lambda: sum_to(grad, x_shape, y_shape), lambda: negative(sum_to(grad, y_shape, x_shape))
 
 
 @find_op("Mul").gradient
-def _multiply_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _multiply_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     if _is_same_known(x_shape, y_shape):
         return lambda: times(grad, y), lambda: times(grad, x)
     return lambda: sum_to(times(grad, y), x_shape, y_shape), lambda: sum_to(times(grad, x), y_shape, x_shape)
 
 
 @find_op("RealDiv").gradient
-def _divide_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _divide_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(_over(grad, y), x_shape, y_shape),
         lambda: sum_to(_over(times(negative(grad), z), y), y_shape, x_shape),
@@ -160,7 +163,7 @@ def _divide_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: 
 
 
 @find_op("AddV2").kernel(CPU, T=STRING)
-def _join_strings(x: Any, y: Any) -> Any:
+def _join_strings(x: KernelValue, y: KernelValue) -> np.ndarray[Any, Any]:
     return np.asarray(np.add(x, y), dtype=object)
 
 
@@ -180,7 +183,7 @@ _OF_ANY_DTYPE = (bool, np.ndarray, np.generic)  # what takes the dtype of the te
 
 
 @export("divide", "truediv", "math.divide", "math.truediv")
-def truediv(x: Any, y: Any, name: str | None = "truediv") -> Tensor:
+def truediv(x: ArrayLike, y: ArrayLike, name: str | None = "truediv") -> Tensor:
     """Returns x / y element-wise; integers divide as floats.
 
     The quotient of 8-bit and 16-bit integers is float32, that of wider ones float64.
@@ -193,12 +196,12 @@ realdiv = _real_div
 
 
 @export(v1="div")
-def div(x: Any, y: Any, name: str | None = "div") -> Tensor:
+def div(x: ArrayLike, y: ArrayLike, name: str | None = "div") -> Tensor:
     """Returns x / y element-wise as Python 2 divides: integers round down to an integer."""
     return (floordiv if _operand_dtype(x, y).is_integer else _real_div)(x, y, name)
 
 
-def _quotient(divide: BinaryFunction, x: Any, y: Any, name: str | None) -> Tensor:
+def _quotient(divide: BinaryFunction, x: ArrayLike, y: ArrayLike, name: str | None) -> Tensor:
     """A quotient of two operands as they are, or cast to the dtype of their quotient if they are integers."""
     dtype = _operand_dtype(x, y)
     quotient = _QUOTIENT.get(dtype)
@@ -213,13 +216,13 @@ def _quotient(divide: BinaryFunction, x: Any, y: Any, name: str | None) -> Tenso
         return divide(cast(x, quotient), cast(y, quotient), last)
 
 
-def _operand_dtype(x: Any, y: Any) -> DType:
+def _operand_dtype(x: ArrayLike, y: ArrayLike) -> DType:
     """The dtype that two operands are to have: that of a tensor, else that of the first."""
     return dtype_of(y if is_tensor(y) and not is_tensor(x) else x)
 
 
 @export("scalar_mul", "math.scalar_mul")
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+def scalar_mul(scalar: Any, x: ArrayLike, name: str | None = None) -> Any:
     """Multiplies every element of `x` by one number.
 
     Args:
@@ -248,15 +251,11 @@ def _div_no_nan_on_host(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return x / y if has_no_zero(y) else _div_no_nan_kernel(x, y)
 
 
-def _mul_no_nan_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return (x * y).masked_fill_(y == 0, 0)
-
-
 _div_no_nan = binary("DivNoNan", _div_no_nan_kernel, ANALYTIC, "Returns x / y, and 0 where y is 0.")
 multiply_no_nan = export("math.multiply_no_nan")(
     binary(
         "MulNoNan",
-        _mul_no_nan_kernel,
+        lambda x, y: (x * y).masked_fill_(y == 0, 0),
         ANALYTIC,
         "Returns x * y, and 0 where y is 0 whatever x is.",
         node="multiply_no_nan",
@@ -268,7 +267,7 @@ find_op("DivNoNan").kernel(CPU, T=NUMPY_FLOATING)(_div_no_nan_on_host)
 
 
 @find_op("DivNoNan").gradient
-def _div_no_nan_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _div_no_nan_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     by = conjugated(y)
     return (
         lambda: sum_to(_div_no_nan(grad, by), x_shape, y_shape),
@@ -277,7 +276,7 @@ def _div_no_nan_gradient(grad: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_sha
 
 
 @find_op("MulNoNan").gradient
-def _mul_no_nan_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _mul_no_nan_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(multiply_no_nan(grad, conjugated(y)), x_shape, y_shape),
         lambda: sum_to(multiply_no_nan(conjugated(x), grad), y_shape, x_shape),
@@ -285,7 +284,7 @@ def _mul_no_nan_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_sha
 
 
 @export("math.divide_no_nan", v1=("div_no_nan", "math.divide_no_nan"))
-def divide_no_nan(x: Any, y: Any, name: str | None = "div_no_nan") -> Tensor:
+def divide_no_nan(x: ArrayLike, y: ArrayLike, name: str | None = "div_no_nan") -> Tensor:
     """Returns x / y element-wise, and 0 where y is 0; integers divide as floats."""
     return _quotient(_div_no_nan, x, y, name)
 
@@ -294,7 +293,7 @@ div_no_nan = divide_no_nan
 
 
 @export("math.reciprocal_no_nan")
-def reciprocal_no_nan(x: Any, name: str | None = "reciprocal_no_nan") -> Tensor:
+def reciprocal_no_nan(x: ArrayLike, name: str | None = "reciprocal_no_nan") -> Tensor:
     """Returns 1 / x element-wise, and 0 where x is 0."""
     return _div_no_nan(dtype_of(x).as_numpy_dtype(1), x, name)
 
@@ -321,10 +320,6 @@ def _float_floordiv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 def _integer_truncatediv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     # Not rounding_mode="trunc": there the smallest integer divided by -1 kills the process.
     return torch.floor_divide(x - torch.fmod(x, y), y)
-
-
-def _floor_mod(x: Any, y: Any) -> Any:
-    return x - _wide_div(x, y) * y
 
 
 _float_truncatediv = functools.partial(torch.div, rounding_mode="trunc")
@@ -370,7 +365,7 @@ find_op("FloorMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.rema
 find_op("FloorDiv").kernel(CPU, T=NATIVE_INTEGER)(
     numpy_kernel(_wide_div)
 )  # NumPy divides by one number without division
-find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(numpy_kernel(_floor_mod))
+find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(numpy_kernel(lambda x, y: x - _wide_div(x, y) * y))
 find_op("TruncateDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(_integer_truncatediv))
 find_op("TruncateMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.fmod))
 find_op("FloorDiv").stops_gradients()
@@ -378,7 +373,7 @@ find_op("TruncateDiv").stops_gradients()
 
 
 @find_op("FloorMod").gradient
-def _floormod_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _floormod_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(grad, x_shape, y_shape),
         lambda: sum_to(multiply(negative(grad), floordiv(x, y)), y_shape, x_shape),
@@ -423,7 +418,7 @@ find_op("Pow").kernel(CPU, GPU, T=SIGNED)(_integer_pow)
 
 
 @find_op("Pow").in_place(0, 1)
-def _pow_in_place(node: Any, place: int) -> Callable[..., torch.Tensor] | None:
+def _pow_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor] | None:
     if not node.outputs[0].dtype.is_floating or not node.inputs[1].shape.rank:
         return None  # integers are checked, and one number may be 2
     return torch.Tensor.pow_ if place == 0 else lambda x, y: torch.pow(x, y, out=y)
@@ -435,7 +430,7 @@ squared_difference = export("math.squared_difference", v1=("squared_difference",
 
 
 @find_op("SquaredDifference").in_place(0, 1)
-def _squared_difference_in_place(node: Any, place: int) -> Callable[..., torch.Tensor] | None:
+def _squared_difference_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor] | None:
     if node.outputs[0].dtype.is_complex:
         return None
     return lambda x, y: torch.sub(x, y, out=(x, y)[place]).square_()
@@ -477,7 +472,7 @@ reciprocal = export("math.reciprocal", v1=("reciprocal", "math.reciprocal"))(
 
 
 @find_op("Pow").gradient
-def _pow_gradient(grad: Tensor, x: Tensor, y: Tensor, z: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _pow_gradient(grad: Tensor, x: Tensor, y: Tensor, z: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(times(grad, multiply(y, pow(x, subtract(y, 1)))), x_shape, y_shape),
         lambda: sum_to(times(grad, multiply(z, _log_or_zero(x))), y_shape, x_shape),
@@ -491,19 +486,19 @@ def _log_or_zero(x: Tensor) -> Tensor:
 
 
 @find_op("SquaredDifference").gradient
-def _squared_difference_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _squared_difference_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     length = real_part(grad)
     both = multiply(add(length, length), subtract(x, y))
     return lambda: sum_to(both, x_shape, y_shape), lambda: negative(sum_to(both, y_shape, x_shape))
 
 
 @find_op("Maximum").gradient
-def _maximum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _maximum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return _picked(grad, greater_equal(x, y), x_shape, y_shape)
 
 
 @find_op("Minimum").gradient
-def _minimum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _minimum_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return _picked(grad, less_equal(x, y), x_shape, y_shape)
 
 
@@ -543,18 +538,6 @@ def _by_result(
     return function
 
 
-def _sqrt_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
-    return (dy * 0.5).div_(y).masked_fill_(dy == 0, 0)
-
-
-def _rsqrt_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
-    return (dy * -0.5).mul_(y * y * y).masked_fill_(dy == 0, 0)
-
-
-def _reciprocal_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
-    return (y * y).mul_(dy).neg_().masked_fill_(dy == 0, 0)
-
-
 def _sigmoid_grad_kernel(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
     return dy * y * (1 - y) if y.is_complex() else _sigmoid_backward(dy, y)
 
@@ -577,10 +560,20 @@ _sigmoid_of_reals = _in_script(lambda y, dy: _sigmoid_backward(dy, y), "torch.op
 _tanh_of_reals = _in_script(lambda y, dy: _tanh_backward(dy, y), "torch.ops.aten.tanh_backward({1}, {0})")
 
 _sqrt_grad: BinaryFunction = _by_result(
-    "SqrtGrad", _sqrt_grad_kernel, lambda y, dy: multiply(_real_div(_sqrt_grad(y, dy), y), -1.0)
+    "SqrtGrad",
+    lambda y, dy: (dy * 0.5).div_(y).masked_fill_(dy == 0, 0),
+    lambda y, dy: multiply(_real_div(_sqrt_grad(y, dy), y), -1.0),
 )
-_rsqrt_grad = _by_result("RsqrtGrad", _rsqrt_grad_kernel, lambda y, dy: multiply(multiply(square(y), dy), -1.5))
-_reciprocal_grad = _by_result("ReciprocalGrad", _reciprocal_grad_kernel, lambda y, dy: multiply(multiply(y, dy), -2.0))
+_rsqrt_grad = _by_result(
+    "RsqrtGrad",
+    lambda y, dy: (dy * -0.5).mul_(y * y * y).masked_fill_(dy == 0, 0),
+    lambda y, dy: multiply(multiply(square(y), dy), -1.5),
+)
+_reciprocal_grad = _by_result(
+    "ReciprocalGrad",
+    lambda y, dy: (y * y).mul_(dy).neg_().masked_fill_(dy == 0, 0),
+    lambda y, dy: multiply(multiply(y, dy), -2.0),
+)
 _sigmoid_grad = _by_result(
     "SigmoidGrad", _sigmoid_grad_kernel, lambda y, dy: multiply(dy, subtract(1.0, add(y, y))), _sigmoid_of_reals
 )
@@ -593,7 +586,7 @@ find_op("Reciprocal").gradient(lambda grad, y: _reciprocal_grad(conjugated(y), g
 
 
 @export("clip_by_value")
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(t: ArrayLike, clip_value_min: ArrayLike, clip_value_max: ArrayLike, name: str | None = None) -> Any:
     """Limits the elements of `t` to lie between two bounds.
 
     Args:
@@ -628,7 +621,7 @@ def _complex_abs_kernel(x: torch.Tensor, *, Tout: DType) -> torch.Tensor:  # noq
 
 
 @export("abs", "math.abs")
-def abs(x: Any, name: str | None = None) -> Tensor:
+def abs(x: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the absolute value of every element; that of a complex number is real."""
     dtype = dtype_of(x)
     return _complex_abs(x, Tout=dtype.real_dtype, name=name) if dtype.is_complex else _abs(x, name)
@@ -692,24 +685,12 @@ def _angle_gradient(grad: Tensor, input: Tensor) -> Tensor | None:
 
 
 @export("math.angle", v1=("angle", "math.angle"))
-def angle(input: Any, name: str | None = None) -> Tensor:
+def angle(input: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the argument of every element in radians, between -pi and pi."""
     return _angle(input, Tout=dtype_of(input).real_dtype, name=name)
 
 
 # Exponentials and logarithms.
-
-
-def _xlogy_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return _zero_where(x, x * torch.log(y))
-
-
-def _xlog1py_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return _zero_where(x, x * torch.log1p(y))
-
-
-def _xdivy_kernel(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return _zero_where(x, x / y)
 
 
 def _zero_where(x: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
@@ -731,13 +712,23 @@ sigmoid = export("sigmoid", "math.sigmoid", "nn.sigmoid")(
     unary("Sigmoid", torch.sigmoid, ANALYTIC, "Computes 1 / (1 + exp(-x)), element-wise.")
 )
 xlogy = export("math.xlogy")(
-    binary("Xlogy", _xlogy_kernel, ANALYTIC, "Computes x * log(y), and 0 where x is 0 whatever y is.")
+    binary(
+        "Xlogy",
+        lambda x, y: _zero_where(x, x * torch.log(y)),
+        ANALYTIC,
+        "Computes x * log(y), and 0 where x is 0 whatever y is.",
+    )
 )
 xlog1py = export("math.xlog1py")(
-    binary("Xlog1py", _xlog1py_kernel, ANALYTIC, "Computes x * log1p(y), and 0 where x is 0 whatever y is.")
+    binary(
+        "Xlog1py",
+        lambda x, y: _zero_where(x, x * torch.log1p(y)),
+        ANALYTIC,
+        "Computes x * log1p(y), and 0 where x is 0 whatever y is.",
+    )
 )
 xdivy = export("math.xdivy")(
-    binary("Xdivy", _xdivy_kernel, ANALYTIC, "Computes x / y, and 0 where x is 0 whatever y is.")
+    binary("Xdivy", lambda x, y: _zero_where(x, x / y), ANALYTIC, "Computes x / y, and 0 where x is 0 whatever y is.")
 )
 
 find_op("Exp").gradient(lambda grad, y: times(grad, y))
@@ -748,7 +739,7 @@ find_op("Sigmoid").gradient(lambda grad, y: _sigmoid_grad(conjugated(y), grad))
 
 
 @find_op("Xlogy").gradient
-def _xlogy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _xlogy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(times(grad, xlogy(_one_unless_zero(x), y)), x_shape, y_shape),
         lambda: sum_to(times(grad, xdivy(x, y)), y_shape, x_shape),
@@ -756,7 +747,7 @@ def _xlogy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: A
 
 
 @find_op("Xlog1py").gradient
-def _xlog1py_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _xlog1py_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(times(grad, xlog1py(_one_unless_zero(x), y)), x_shape, y_shape),
         lambda: sum_to(times(grad, xdivy(x, add(y, 1))), y_shape, x_shape),
@@ -764,7 +755,7 @@ def _xlog1py_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape:
 
 
 @find_op("Xdivy").gradient
-def _xdivy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _xdivy_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(times(grad, xdivy(_one_unless_zero(x), y)), x_shape, y_shape),
         lambda: sum_to(times(grad, xdivy(negative(x), square(y))), y_shape, x_shape),
@@ -813,6 +804,21 @@ atanh = export("atanh", "math.atanh")(
 )
 _atan2 = binary("Atan2", torch.atan2, FLOATING, "Computes the angle of the point (y, x).")
 
+for _name, _of_torch, _of_numpy in (
+    ("Tan", torch.tan, np.tan),
+    ("Asin", torch.asin, np.arcsin),
+    ("Acos", torch.acos, np.arccos),
+    ("Atan", torch.atan, np.arctan),
+    ("Atan2", torch.atan2, np.arctan2),
+    ("Sinh", torch.sinh, np.sinh),
+    ("Cosh", torch.cosh, np.cosh),
+    ("Tanh", torch.tanh, np.tanh),
+    ("Asinh", torch.asinh, np.arcsinh),
+    ("Acosh", torch.acosh, np.arccosh),
+    ("Atanh", torch.atanh, np.arctanh),
+):
+    quick_numpy.add_kernels(find_op(_name), _of_torch, _of_numpy)
+
 find_op("Sin").gradient(lambda grad, x: times(grad, cos(x)))
 find_op("Cos").gradient(lambda grad, x: times(negative(grad), sin(x)))
 find_op("Tan").gradient(lambda grad, y: times(grad, add(square(y), 1)))
@@ -828,7 +834,7 @@ find_op("Atanh").gradient(lambda grad, x: _over(grad, subtract(1, square(x))))
 
 
 @find_op("Atan2").gradient
-def _atan2_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _atan2_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     """The gradient rule; x, which stands first, is the ordinate of the point."""
     per_square = _real_div(grad, add(square(x), square(y)))
     return (
@@ -838,7 +844,7 @@ def _atan2_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: A
 
 
 @export("atan2", "math.atan2")
-def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+def atan2(y: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the angle of the point (x, y) in radians, between -pi and pi."""
     return _atan2(y, x, name)
 
@@ -873,12 +879,12 @@ for _step in ("Floor", "Ceil", "Round", "Rint"):
 
 
 @find_op("NextAfter").gradient
-def _nextafter_gradient(grad: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _nextafter_gradient(grad: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return lambda: sum_to(grad, x_shape, y_shape), lambda: sum_to(zeros_like(grad), y_shape, x_shape)
 
 
 @export("math.nextafter")
-def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
+def nextafter(x1: ArrayLike, x2: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the number next to `x1` in the direction of `x2`, element-wise."""
     return _nextafter(x1, x2, name)
 
@@ -1043,7 +1049,7 @@ def _ratio(y: Tensor, x: Tensor) -> Tensor:
 
 
 @find_op("Igamma").gradient
-def _igamma_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _igamma_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return (
         lambda: sum_to(multiply(grad, igamma_grad_a(x, y)), x_shape, y_shape),
         lambda: sum_to(multiply(grad, _gamma_density(x, y)), y_shape, x_shape),
@@ -1051,7 +1057,7 @@ def _igamma_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: 
 
 
 @find_op("Igammac").gradient
-def _igammac_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: Any, y_shape: Any) -> Gradients:
+def _igammac_gradient(grad: Tensor, x: Tensor, y: Tensor, x_shape: SizesOf, y_shape: SizesOf) -> Gradients:
     return _igamma_gradient(negative(grad), x, y, x_shape, y_shape)
 
 
@@ -1060,41 +1066,41 @@ def _gamma_density(a: Tensor, x: Tensor) -> Tensor:
 
 
 @find_op("Zeta").gradient
-def _zeta_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: Any) -> Gradients:
+def _zeta_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: SizesOf) -> Gradients:
     return None, lambda: sum_to(multiply(grad, multiply(negative(x), _zeta(add(x, 1), y))), y_shape)
 
 
 @find_op("Polygamma").gradient
-def _polygamma_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: Any) -> Gradients:
+def _polygamma_gradient(grad: Tensor, x: Tensor, y: Tensor, y_shape: SizesOf) -> Gradients:
     return None, lambda: sum_to(multiply(grad, _polygamma(add(x, 1), y)), y_shape)
 
 
 @export("math.erfcinv")
-def erfcinv(x: Any, name: str | None = None) -> Tensor:
+def erfcinv(x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the inverse of the complementary error function; NaN outside [0, 2]."""
     with Composed(name, "erfcinv") as last:
         return multiply(ndtri(multiply(x, 0.5)), -math.sqrt(0.5), last)
 
 
 @export("math.igamma", v1=("igamma", "math.igamma"))
-def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+def igamma(a: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the lower regularized incomplete gamma function P(a, x)."""
     return _igamma(a, x, name)
 
 
 @export("math.igammac", v1=("igammac", "math.igammac"))
-def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+def igammac(a: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the upper regularized incomplete gamma function Q(a, x) = 1 - P(a, x)."""
     return _igammac(a, x, name)
 
 
 @export("math.zeta", v1=("zeta", "math.zeta"))
-def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
+def zeta(x: ArrayLike, q: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the Hurwitz zeta function: the sum of (q + n) to the power -x over all n from 0."""
     return _zeta(x, q, name)
 
 
 @export("math.polygamma", v1=("polygamma", "math.polygamma"))
-def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+def polygamma(a: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the derivative of order `a` of the digamma function at `x`; NaN where `a` is no whole number."""
     return _polygamma(a, x, name)

@@ -12,6 +12,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import normalize_axis
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike, AxisLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import array
 from situs._src.ops.array import expand_dims, transpose
@@ -34,7 +35,7 @@ from situs._src.ops.spelling import renamed
 
 @export("norm", "linalg.norm", v1=())
 def norm(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None
+    tensor: ArrayLike, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Computes the norm of a tensor, or of the vectors or matrices in it.
 
@@ -65,14 +66,14 @@ def norm(
         return _matrix_norm(x, ord, (axis[0], axis[1]), keep, last)
 
 
-def _entries(axis: SymbolicTensor) -> Any:
+def _entries(axis: SymbolicTensor) -> tuple[Tensor, Tensor] | SymbolicTensor:
     """A computed axis, or a pair of them."""
     if axis.shape.rank is None or axis.shape not in ([], [1], [2]):
         raise ArgumentError(f"The shape of 'axis' must be known when the graph is built: [] or [2], got {axis!r}")
     return (axis[0], axis[1]) if axis.shape == [2] else axis
 
 
-def _is_pair(axis: Any) -> bool:
+def _is_pair(axis: AxisLike) -> bool:
     """Whether these are two axes, numbers or tensors, that may differ."""
     if not isinstance(axis, (tuple, list)) or len(axis) != 2:
         return False
@@ -108,7 +109,7 @@ def _matrix_norm(x: Tensor, ord: Any, axis: tuple[Any, Any], keep: bool, name: s
     return reduce_max(sums, axis, name=name)
 
 
-def _euclidean(x: Tensor, axis: Any, keep: bool, name: str | None) -> Tensor:
+def _euclidean(x: Tensor, axis: AxisLike, keep: bool, name: str | None) -> Tensor:
     if not (x.dtype.is_floating or x.dtype.is_complex):
         raise DTypeError(f"A Euclidean norm takes floating-point or complex numbers, got {x.dtype.name}; use tf.cast.")
     return reduce_euclidean_norm(x, axis, keep, name)
@@ -141,9 +142,9 @@ def _spectral_norm_later(x: Tensor, axis: tuple[Any, Any], keep: bool, name: str
 
 @export(v1=("norm", "linalg.norm"))
 def norm_v1(
-    tensor: Any,
-    ord: Any = "euclidean",
-    axis: Any = None,
+    tensor: ArrayLike,
+    ord: str | float = "euclidean",
+    axis: AxisLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
@@ -153,7 +154,9 @@ def norm_v1(
 
 
 @export("linalg.normalize")
-def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def normalize(
+    tensor: ArrayLike, ord: str | float = "euclidean", axis: AxisLike | None = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
     """Divides a tensor, or the vectors or matrices in it, by their norms.
 
     The arguments are those of `norm`.
@@ -197,6 +200,6 @@ def tensor_list(t_list: Any) -> Sequence[Any]:
     return t_list
 
 
-def values_of(t: Any) -> Any:
+def values_of(t: ArrayLike) -> Any:
     """The rows of slices; anything else itself."""
     return t.values if isinstance(t, IndexedSlices) else t

@@ -11,12 +11,13 @@ from situs._src.base.dtype import as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import DTypeLike
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.gather import where
 
 
 @export("experimental.numpy.finfo")
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: DTypeLike) -> Any:
     """The limits of a floating-point dtype, as NumPy tells them.
 
     Raises:
@@ -29,7 +30,7 @@ def finfo(dtype: Any) -> Any:
 
 
 @export("experimental.numpy.select")
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: object = 0) -> Tensor:
     """The elements of the first of `choicelist` whose condition is true; `default` where none is.
 
     Raises:

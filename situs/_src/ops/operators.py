@@ -11,6 +11,7 @@ from typing import Any
 
 from situs._src.base.errors import InvalidArgumentError
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.tensor import SymbolicTensor, comparison
 from situs._src.ops import compare, constant, indexing, linalg, math
 
@@ -20,7 +21,7 @@ Function = Callable[..., Any]
 def _logical_or_bitwise(logical: Function, bitwise: Function) -> Function:
     """Booleans combine logically, integers bit by bit."""
 
-    def combine(x: Any, *y: Any) -> Any:
+    def combine(x: ArrayLike, *y: Any) -> Any:
         dtype = next(v.dtype for v in (x, *y) if is_tensor(v))
         return (logical if dtype.is_bool else bitwise)(x, *y)
 

@@ -27,12 +27,13 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.signature import ANY, Arg
 from situs._src.ops.array import reshape
 from situs._src.ops.constant import constant, convert_to_tensor
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.ops.strings import strings_of
 from situs._src.runtime.eager.bridge import Value, host, place_of
 from situs._src.runtime.eager.convert import host_to_value
@@ -100,7 +101,7 @@ def _specs(features: Any) -> list[_Spec]:
     return [_spec(key, features[key]) for key in sorted(features, key=_name_of)]
 
 
-def _name_of(key: Any) -> str:
+def _name_of(key: object) -> str:
     """The name of a feature in records, for a key of the program."""
     if not isinstance(key, (str, bytes)):
         raise DTypeError(f"The key of a feature is a string, got {shown(key)}.")
@@ -119,7 +120,7 @@ def _spec(key: Any, feature: Any) -> _Spec:
     return _Spec(key, dtype, sizes, _default(feature, dtype, sizes))  # type: ignore[arg-type]
 
 
-def _default(feature: FixedLenFeature, dtype: DType, sizes: tuple[int, ...]) -> Any:
+def _default(feature: FixedLenFeature, dtype: DType, sizes: tuple[int, ...]) -> Tensor:
     if feature.default_value is None:
         return constant([], dtype)
     return reshape(convert_to_tensor(feature.default_value, dtype), sizes)
@@ -150,7 +151,7 @@ def _parsed_shapes(
     return [UNKNOWN if serialized.rank is None else serialized + shape for shape in dense_shapes]
 
 
-def _parse(serialized: Tensor, features: Any, name: str | None) -> dict[Any, Any]:
+def _parse(serialized: Tensor, features: Mapping[Any, FixedLenFeature], name: str | None) -> dict[Any, Any]:
     specs = _specs(features)
     attrs: dict[str, Any] = {
         "dense_keys": tuple(_name_of(spec.key) for spec in specs),
@@ -170,7 +171,9 @@ def _parse(serialized: Tensor, features: Any, name: str | None) -> dict[Any, Any
     return {spec.key: tensor for spec, tensor in zip(specs, tensors, strict=True)}
 
 
-def _add(graph: Graph, serialized: Any, defaults: list[Any], attrs: dict[str, Any], name: str | None) -> list[Tensor]:
+def _add(
+    graph: Graph, serialized: ArrayLike, defaults: list[Any], attrs: dict[str, Any], name: str | None
+) -> list[Tensor]:
     before = build_into(graph, here.scope if here.graph is graph else ROOT)
     try:
         unique = graph.claim_name(_op, name)
@@ -190,7 +193,7 @@ _op.stops_gradients()
 
 @_op.kernel(CPU)
 def _kernel(
-    serialized: Any,
+    serialized: KernelValue,
     dense_defaults: list[Value],
     *,
     dense_keys: Sequence[str],
@@ -218,7 +221,7 @@ def _lists(record: bytes) -> Mapping[str, Any]:
     return found.features.feature  # type: ignore[no-any-return]
 
 
-def _row(found: Any, key: str, dtype: DType, sizes: tuple[int, ...], default: Any) -> Any:
+def _row(found: Any, key: str, dtype: DType, sizes: tuple[int, ...], default: object) -> Any:
     """The values of one feature of one record, flat."""
     count = math.prod(sizes)
     which = None if found is None else found.WhichOneof("kind")

@@ -13,6 +13,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import deeper, listed
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.context import control_dependencies, name_scope
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -115,7 +116,7 @@ def _waiting_for(operations: list[Any], name: str | None, device: str) -> Operat
             return no_op(name)
 
 
-def _operation(item: Any) -> Operation:
+def _operation(item: object) -> Operation:
     item = item.op if hasattr(item, "op") else read(item)  # an eager variable, in a tf.function, is read
     if isinstance(item, SymbolicTensor):
         return item.op
@@ -138,7 +139,7 @@ def _flat(items: Any, depth: int = 0) -> list[Any]:
 
 
 @export(v1="tuple")
-def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+def tuple(tensors: Any, name: str | None = None, control_inputs: object = None) -> list[Any]:
     """The tensors, each available only when all of them are."""
     tensors = listed(tensors, "tensors")
     if here.graph is None:
@@ -152,7 +153,7 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
             return [None if tensor is None else _passed(tensor) for tensor in tensors]
 
 
-def _passed(tensor: Any) -> Any:
+def _passed(tensor: ArrayLike) -> IndexedSlices | Tensor:
     if isinstance(tensor, IndexedSlices):
         return IndexedSlices(identity(tensor.values), identity(tensor.indices), tensor.dense_shape)
     return identity(tensor)

@@ -29,10 +29,12 @@ from situs._src.base.errors import ArgumentError, DTypeError, NotFoundError, Per
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.traits import CHECK, VIEW
 from situs._src.ops import strings
 from situs._src.ops.attribute import as_int, as_word
-from situs._src.ops.define import CPU, GPU, op, same_shape
+from situs._src.ops.define import CPU, GPU, KernelValue, op, same_shape
+from situs._src.runtime.run.state import Run
 
 # One element.
 
@@ -80,16 +82,16 @@ def _text_shape(x: TensorShape, *, summarize: int, style: str) -> TensorShape:
 
 
 @_text.kernel(CPU, T=FIXED)
-def _text_of_numbers(x: torch.Tensor, *, summarize: int, style: str) -> Any:
+def _text_of_numbers(x: torch.Tensor, *, summarize: int, style: str) -> np.ndarray[Any, Any]:
     return strings.strings_of([text_of(x, summarize, style)], ())
 
 
 @_text.kernel(CPU, T=STRING)
-def _text_of_strings(x: Any, *, summarize: int, style: str) -> Any:
+def _text_of_strings(x: KernelValue, *, summarize: int, style: str) -> np.ndarray[Any, Any]:
     return strings.strings_of([text_of(x, summarize, style)], ())
 
 
-def text_of(value: Any, summarize: int, style: str) -> bytes:
+def text_of(value: object, summarize: int, style: str) -> bytes:
     """The value of a tensor as text, for kernels."""
     if not isinstance(value, torch.Tensor):
         return _summary(value, summarize, style, _quoted if style == NEW else _raw).encode("latin-1")
@@ -101,7 +103,10 @@ def text_of(value: Any, summarize: int, style: str) -> bytes:
 
 def _summary(array: Any, summarize: int, style: str, element: Callable[[Any], str]) -> str:
     if style == OLD:
-        return _old_summary(array, summarize, element)
+        # The first `summarize` elements; rows in brackets, but none around the whole.
+        limit = array.size if summarize < 0 else min(summarize, array.size)
+        text = _rows(np.atleast_1d(array), limit, element, outermost=True)
+        return text + ("..." if array.size > limit else "")
     return _bracketed(array, array.size if summarize < 0 else min(summarize, array.size), element)
 
 
@@ -116,13 +121,6 @@ def _bracketed(array: Any, ends: int, element: Callable[[Any], str], depth: int 
     return "[" + gap.join(first) + "".join(gap + text for text in middle + last) + "]"
 
 
-def _old_summary(array: Any, summarize: int, element: Callable[[Any], str]) -> str:
-    """The first `summarize` elements; rows in brackets, but none around the whole."""
-    limit = array.size if summarize < 0 else min(summarize, array.size)
-    text = _rows(np.atleast_1d(array), limit, element, outermost=True)
-    return text + ("..." if array.size > limit else "")
-
-
 def _rows(array: Any, limit: int, element: Callable[[Any], str], outermost: bool = False) -> str:
     if array.ndim == 1:
         cut = "" if outermost or len(array) <= limit else "..."
@@ -132,14 +130,16 @@ def _rows(array: Any, limit: int, element: Callable[[Any], str], outermost: bool
     return "".join(f"[{_rows(row, limit - i * size, element)}]" for i, row in enumerate(array[:shown]))
 
 
-def tensor_text(tensor: Any, summarize: int = 3, style: str = NEW) -> Tensor:
+def tensor_text(tensor: ArrayLike, summarize: int = 3, style: str = NEW) -> Tensor:
     """A tensor as a string scalar."""
     with scope.device(None):
         return _text(tensor, summarize=as_int(summarize, "summarize"), style=style)
 
 
 @export("strings.format")
-def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
+def format(
+    template: str, inputs: ArrayLike, placeholder: str = "{}", summarize: int = 3, name: str | None = None
+) -> Tensor:
     """Puts tensors as text into a template.
 
     Args:
@@ -215,7 +215,7 @@ def print(
     sep: str = " ",
     summarize: int = 3,
     name: str | None = None,
-) -> Any:
+) -> list[Tensor] | None:
     """Prints tensors and other values, on standard error unless told otherwise.
 
     Args:
@@ -264,7 +264,7 @@ def _joined_texts(inputs: tuple[Any, ...], sep: str, summarize: int) -> Any:
         return strings.join(pieces)
 
 
-def _pieces(value: Any, summarize: int) -> list[Any]:
+def _pieces(value: object, summarize: int) -> list[Any]:
     """A value as texts and string tensors to be joined."""
     if isinstance(value, str):
         return [value]
@@ -294,7 +294,7 @@ class _Hole:
         return f"\ue000{chr(_FIRST + self.number)}\ue000\ue000"
 
 
-def _with_holes(value: Any, tensors: list[Any]) -> Any:
+def _with_holes(value: object, tensors: list[Any]) -> Any:
     """The structure with its tensors replaced by holes, and taken out into a list."""
     value = read(value)
     if isinstance(value, Tensor):
@@ -326,7 +326,9 @@ def _print_v1_shape(input: TensorShape, data: Any, **attrs: Any) -> TensorShape:
 
 @_print_v1.kernel(CPU)
 @_print_v1.kernel(GPU, T=FIXED)
-def _print_v1_kernel(input: Any, data: Any, *, message: str, first_n: int, count: str, run: Any = None) -> Any:
+def _print_v1_kernel(
+    input: KernelValue, data: KernelValue, *, message: str, first_n: int, count: str, run: Run | None = None
+) -> KernelValue:
     turn = 0 if run is None or first_n < 0 else run.state.count(count)
     if first_n < 0 or turn < first_n:
         _write("stderr", message.encode() + b"".join(b"[" + text + b"]" for text in data) + b"\n")
@@ -338,8 +340,8 @@ _print_v1.gradient(lambda grad: grad)
 
 @export(v1="Print")
 def Print(  # noqa: N802 - the name programs use
-    input_: Any,
-    data: Any,
+    input_: ArrayLike,
+    data: ArrayLike,
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,

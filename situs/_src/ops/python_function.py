@@ -36,6 +36,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN
 from situs._src.base.tensor import Tensor, is_tensor, read
+from situs._src.base.typing import DTypeLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.registry.op import Op
@@ -48,6 +49,7 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.runtime.eager.bridge import Value, host, place_of
 from situs._src.runtime.eager.convert import host_to_value, to_array, to_tensor
 from situs._src.runtime.eager.tensor import EagerTensor, copy_to, to_numpy_value, wrap
+from situs._src.runtime.run.state import Run
 from situs._src.runtime.symbolic.bind import SymbolicBinder
 
 Function = Callable[..., Any]
@@ -99,7 +101,7 @@ def py_func(func: Function, inp: Any, Tout: Any, stateful: bool = True, name: st
 def numpy_function(
     func: Function | None = None,
     inp: Any = None,
-    Tout: Any = None,  # noqa: N803
+    Tout: DTypeLike | None = None,  # noqa: N803
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
@@ -213,7 +215,7 @@ def _numpy_kernel(
         return [_checked_value(number, *each, who) for number, each in enumerate(zip(results, Tout, strict=True))]
 
 
-def _as_argument(array: np.ndarray[Any, Any]) -> Any:
+def _as_argument(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What a function may keep and change: a copy, or a NumPy scalar or bytes for a scalar."""
     return array.copy() if array.ndim else array[()]
 
@@ -235,7 +237,7 @@ def _under_scope(tensors: list[EagerTensor]) -> list[Any]:
     return list(tensors) if here.scope is ROOT else [identity(tensor) for tensor in tensors]
 
 
-def _results(returned: Any, wanted: int, who: str) -> list[Any]:
+def _results(returned: object, wanted: int, who: str) -> list[Any]:
     """What a function returned, as a list of so many values."""
     if not isinstance(returned, (list, tuple)):
         returned = [] if returned is None else [returned]
@@ -245,7 +247,7 @@ def _results(returned: Any, wanted: int, who: str) -> list[Any]:
     return results
 
 
-def _checked_value(number: int, result: Any, wanted: DType, who: str) -> Value:
+def _checked_value(number: int, result: object, wanted: DType, who: str) -> Value:
     try:
         array, found = to_array(np.asarray(read(result)))
     except Exception as error:  # whatever an object of the program raises while it becomes an array
@@ -257,7 +259,7 @@ def _checked_value(number: int, result: Any, wanted: DType, who: str) -> Value:
     return host_to_value(array, found)
 
 
-def _checked_tensor(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
+def _checked_tensor(number: int, result: object, wanted: DType, who: str) -> EagerTensor:
     if not isinstance(result, (np.ndarray, np.generic)) and not is_tensor(result):
         return _as_eager(number, result, wanted, who)  # a Python number has no dtype that could be wrong
     value = _checked_value(number, result, wanted, who)
@@ -274,7 +276,7 @@ def _eager_kernel(
     function: Function,
     token: str,
     Tout: Sequence[DType],  # noqa: N803
-    run: Any,
+    run: Run,
     where: Device,
 ) -> list[Value]:
     tensors = [wrap(value, place_of(_home(value, where), value)) for value in input]
@@ -294,7 +296,7 @@ def _call_eagerly(
         return [_as_eager(number, *each, who) for number, each in enumerate(zip(results, wanted, strict=True))]
 
 
-def _as_eager(number: int, result: Any, wanted: DType, who: str) -> EagerTensor:
+def _as_eager(number: int, result: object, wanted: DType, who: str) -> EagerTensor:
     """A result as a tensor, which stays on the device that it is on."""
     value = read(result)
     if isinstance(value, EagerTensor) and value.dtype is wanted:

@@ -165,7 +165,7 @@ class _Form(NamedTuple):
     names: list[str] | None
 
     @classmethod
-    def fixed(cls, dtypes: Any, shapes: Any, names: Any) -> _Form:
+    def fixed(cls, dtypes: object, shapes: object, names: object) -> _Form:
         """Elements of fully known shapes, or of shapes that are not fixed at all."""
         kinds = _as_dtypes(dtypes)
         sizes = None if shapes is None else _as_shapes(shapes)
@@ -180,7 +180,7 @@ class _Form(NamedTuple):
         return cls(kinds, sizes, _as_names(names, len(kinds)))
 
     @classmethod
-    def partial(cls, dtypes: Any, shapes: Any, names: Any) -> _Form:
+    def partial(cls, dtypes: Any, shapes: object, names: object) -> _Form:
         """Elements whose shapes have known ranks."""
         kinds = _as_dtypes(dtypes)
         sizes = None if shapes is None else _as_shapes(shapes)
@@ -193,7 +193,7 @@ class _Form(NamedTuple):
         return cls(kinds, sizes, _as_names(names, len(kinds)))
 
 
-def _as_dtypes(dtypes: Any) -> list[DType]:
+def _as_dtypes(dtypes: object) -> list[DType]:
     return [as_dtype(d) for d in dtypes] if isinstance(dtypes, (list, tuple)) else [as_dtype(dtypes)]
 
 
@@ -208,7 +208,7 @@ def _as_shapes(shapes: Any) -> list[TensorShape]:
     return [TensorShape(shape) for shape in shapes]
 
 
-def _as_names(names: Any, count: int) -> list[str] | None:
+def _as_names(names: object, count: int) -> list[str] | None:
     given = [] if names is None else [names] if isinstance(names, str) else listed(names, "names")
     if not given:
         return None
@@ -231,10 +231,15 @@ def _make(
     """The handle of a new queue: a tensor of the graph being built, or a buffer."""
     if not form.dtypes:
         raise ArgumentError("A queue needs at least one dtype: its elements have at least one component.")
+    number = as_int(capacity, "capacity")
+    if number > dt.int32.max:
+        raise ArgumentError(
+            f"The capacity of a queue is at most {dt.int32.max}, or negative for any number; got {number}."
+        )
     given = {
         "component_types": tuple(form.dtypes),
         "shapes": tuple(form.shapes or ()),
-        "capacity": _as_capacity(capacity),
+        "capacity": number,
         **(special or {}),
     }
     if here.graph is None:
@@ -242,15 +247,6 @@ def _make(
     unique = here.graph.claim_name(op_def, name)
     shared = "" if shared_name is None else as_word(shared_name, "shared_name")
     return add_queue(here.graph, op_def, {**given, "shared_name": shared, "node_name": unique}, f"{unique}/")
-
-
-def _as_capacity(capacity: Any) -> int:
-    number = as_int(capacity, "capacity")
-    if number > dt.int32.max:
-        raise ArgumentError(
-            f"The capacity of a queue is at most {dt.int32.max}, or negative for any number; got {number}."
-        )
-    return number
 
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]

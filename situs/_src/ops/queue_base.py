@@ -23,7 +23,7 @@ from situs._src.base.dtype import DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape
-from situs._src.base.tensor import is_tensor
+from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.tree import flatten, listed
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
@@ -71,7 +71,7 @@ class QueueBase:
         self._name = queue_ref.name if isinstance(queue_ref, Buffer) else queue_ref.op.name.rpartition("/")[2]
 
     @staticmethod
-    def from_list(index: Any, queues: Any) -> QueueBase:
+    def from_list(index: object, queues: Any) -> QueueBase:
         """The queue of a list that has the number `index`, which may be a tensor.
 
         Raises:
@@ -284,7 +284,7 @@ _EAGER_KERNELS: dict[Op, Any] = {
 }
 
 
-def _as_component(value: Any, dtype: DType, name: str) -> Any:
+def _as_component(value: object, dtype: DType, name: str) -> Tensor:
     if isinstance(value, (list, tuple)) and not any(map(is_tensor, flatten(value))):
         return constant(value, dtype, name=name)
     return convert_to_tensor(value, dtype, name=name)
@@ -322,7 +322,7 @@ def _checked_count(n: Any) -> Any:
     return n
 
 
-def _selected(index: Any, queues: list[QueueBase]) -> Any:
+def _selected(index: object, queues: list[QueueBase]) -> Any:
     with queues[0]._building() as graph:
         if graph is None:
             return queue_ops.select_kernel(as_int(index, "index"), [queue._queue_ref for queue in queues])

@@ -24,6 +24,7 @@ from situs._src.ir.registry.traits import BLOCKS
 from situs._src.ops.define import CPU, op
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, Value
 from situs._src.runtime.run.queue_buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
+from situs._src.runtime.run.state import Run
 
 
 class Form(NamedTuple):
@@ -52,7 +53,7 @@ def _queue_op(name: str, make: Callable[..., Buffer], **attrs: Any) -> Op:
 
     @declared.kernel(CPU)
     def kernel(
-        *, container: str, shared_name: str, node_name: str, buffer: Buffer | None, run: Any, **asked: Any
+        *, container: str, shared_name: str, node_name: str, buffer: Buffer | None, run: Run, **asked: Any
     ) -> Buffer:
         label = shared_name or f"_{len(run.state.resources())}_{node_name}"
         key = f"{container}/{shared_name or node_name}"
@@ -81,7 +82,7 @@ def _check_shared(found: Buffer, kind: str, asked: dict[str, Any]) -> None:
             )
 
 
-def _spelled(value: Any) -> str:
+def _spelled(value: object) -> str:
     if not isinstance(value, tuple):
         return str(value)
     return "[" + ", ".join(v.proto_name if isinstance(v, DType) else brackets(v) for v in value) + "]"
@@ -93,12 +94,15 @@ def _priority_buffer(name: str, capacity: int, form: Form) -> Buffer:
     return PriorityBuffer(name, capacity, form, lambda element: int(element[0]))
 
 
-def _shuffle_buffer(name: str, capacity: int, form: Form, *, min_after_dequeue: int, seed2: int) -> Buffer:
-    return ShuffleBuffer(name, capacity, form, min_after_dequeue, seed2)
-
-
 fifo_queue = _queue_op("FIFOQueueV2", Buffer)
-random_shuffle_queue = _queue_op("RandomShuffleQueueV2", _shuffle_buffer, min_after_dequeue=0, seed2=0)
+random_shuffle_queue = _queue_op(
+    "RandomShuffleQueueV2",
+    lambda name, capacity, form, *, min_after_dequeue, seed2: ShuffleBuffer(
+        name, capacity, form, min_after_dequeue, seed2
+    ),
+    min_after_dequeue=0,
+    seed2=0,
+)
 padding_fifo_queue = _queue_op("PaddingFIFOQueueV2", PaddingBuffer)
 priority_queue = _queue_op("PriorityQueueV2", _priority_buffer)
 
@@ -125,7 +129,9 @@ enqueue_many.shape(lambda handle, components, **attrs: [])
 
 
 @enqueue.kernel(CPU)
-def enqueue_kernel(handle: Buffer, components: list[Value], *, timeout_ms: int = -1, run: Any = None) -> tuple[()]:
+def enqueue_kernel(
+    handle: Buffer, components: list[Value], *, timeout_ms: int = -1, run: Run | None = None
+) -> tuple[()]:
     """Puts one element into a queue."""
     _check_number(handle, components)
     _check_shapes(handle, [tuple(value.shape) for value in components], SCALAR)
@@ -134,7 +140,9 @@ def enqueue_kernel(handle: Buffer, components: list[Value], *, timeout_ms: int =
 
 
 @enqueue_many.kernel(CPU)
-def enqueue_many_kernel(handle: Buffer, components: list[Value], *, timeout_ms: int = -1, run: Any = None) -> tuple[()]:
+def enqueue_many_kernel(
+    handle: Buffer, components: list[Value], *, timeout_ms: int = -1, run: Run | None = None
+) -> tuple[()]:
     """Puts the rows of tensors into a queue as elements."""
     _check_number(handle, components)
     shapes = [tuple(value.shape) for value in components]
@@ -187,14 +195,16 @@ for _declared in (dequeue, dequeue_many, dequeue_up_to):
 
 
 @dequeue.kernel(CPU)
-def dequeue_kernel(handle: Buffer, *, component_types: Any = (), timeout_ms: int = -1, run: Any = None) -> list[Value]:
+def dequeue_kernel(
+    handle: Buffer, *, component_types: Any = (), timeout_ms: int = -1, run: Run | None = None
+) -> list[Value]:
     """Takes one element out of a queue."""
     return list(handle.take(1, run)[0])
 
 
 @dequeue_many.kernel(CPU)
 def dequeue_many_kernel(
-    handle: Buffer, n: int, *, component_types: Any = (), timeout_ms: int = -1, run: Any = None
+    handle: Buffer, n: int, *, component_types: Any = (), timeout_ms: int = -1, run: Run | None = None
 ) -> list[Value]:
     """Takes `n` elements out of a queue and joins them."""
     return _taken(handle, n, run, fewer=False)
@@ -202,7 +212,7 @@ def dequeue_many_kernel(
 
 @dequeue_up_to.kernel(CPU)
 def dequeue_up_to_kernel(
-    handle: Buffer, n: int, *, component_types: Any = (), timeout_ms: int = -1, run: Any = None
+    handle: Buffer, n: int, *, component_types: Any = (), timeout_ms: int = -1, run: Run | None = None
 ) -> list[Value]:
     """Takes `n` elements, or the last ones of a closed queue, and joins them."""
     return _taken(handle, n, run, fewer=True)
@@ -244,7 +254,7 @@ is_closed.shape(lambda handle: SCALAR)
 
 
 @close.kernel(CPU)
-def close_kernel(handle: Buffer, *, cancel_pending_enqueues: bool = False, run: Any = None) -> tuple[()]:
+def close_kernel(handle: Buffer, *, cancel_pending_enqueues: bool = False, run: Run | None = None) -> tuple[()]:
     """Closes a queue."""
     handle.close(cancel_pending_enqueues, run)
     return ()

@@ -18,9 +18,10 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, IntsLike, ShapeLike, SizesOf
 from situs._src.ir.registry.kernel import dtype_list
 from situs._src.ir.registry.traits import FRESH, VIEW
-from situs._src.ops.array import by_bits, partly
+from situs._src.ops.array import also_by_bits, partly
 from situs._src.ops.constant import convert_to_tensor, zeros_like
 from situs._src.ops.define import CPU, GPU, all_finite, of_sizes, op, same_shape
 from situs._src.ops.math import add, divide, maximum, multiply, subtract
@@ -55,12 +56,12 @@ def checked_sizes(shape: Any) -> tuple[int, ...]:
     return shape
 
 
-def drawn_shape(shape: Any, *rest: Any, **attrs: Any) -> TensorShape:
+def drawn_shape(shape: HostValue, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops whose first input is the shape of the result."""
     return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape))
 
 
-def drawn_per_parameter_shape(shape: Any, parameter: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
+def drawn_per_parameter_shape(shape: HostValue, parameter: TensorShape, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops that draw `shape` samples for each element of a parameter."""
     return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape)) + parameter
 
@@ -171,16 +172,16 @@ _standard_normal.shape(drawn_shape)
 
 
 @_standard_normal.kernel(CPU, GPU)
-def _standard_normal_kernel(shape: Any, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
+def _standard_normal_kernel(shape: HostValue, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
     return draw_normal(checked_sizes(shape), dtype, generator(seed, device))
 
 
 @export("random.normal", v1=("random_normal", "random.normal"))
 def normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dt.float32,
+    shape: ShapeLike,
+    mean: ArrayLike = 0.0,
+    stddev: ArrayLike = 1.0,
+    dtype: DTypeLike = dt.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -207,16 +208,16 @@ _truncated_normal.shape(drawn_shape)
 
 
 @_truncated_normal.kernel(CPU, GPU)
-def _truncated_normal_kernel(shape: Any, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
+def _truncated_normal_kernel(shape: HostValue, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
     return draw_truncated_normal(checked_sizes(shape), dtype, generator(seed, device))
 
 
 @export("random.truncated_normal", v1=("truncated_normal", "random.truncated_normal"))
 def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dt.float32,
+    shape: ShapeLike,
+    mean: ArrayLike = 0.0,
+    stddev: ArrayLike = 1.0,
+    dtype: DTypeLike = dt.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -230,12 +231,12 @@ def truncated_normal(
         return shifted(drawn, stddev, mean, last)
 
 
-def is_standard(scale: Any, shift: Any) -> bool:
+def is_standard(scale: ArrayLike, shift: ArrayLike) -> bool:
     """Whether `shifted` has nothing to do."""
     return _is_number(scale, 1) and _is_number(shift, 0)
 
 
-def shifted(drawn: Tensor, scale: Any, shift: Any, name: str | None = None) -> Tensor:
+def shifted(drawn: Tensor, scale: ArrayLike, shift: ArrayLike, name: str | None = None) -> Tensor:
     """``drawn * scale + shift``, without the work that Python's 1 and 0 would make."""
     stays = _is_number(shift, 0)
     if not _is_number(scale, 1):
@@ -243,11 +244,11 @@ def shifted(drawn: Tensor, scale: Any, shift: Any, name: str | None = None) -> T
     return drawn if stays else add(drawn, _operand(shift, drawn.dtype), name)
 
 
-def _is_number(value: Any, number: int) -> bool:
+def _is_number(value: object, number: int) -> bool:
     return isinstance(value, (int, float)) and value == number
 
 
-def _operand(value: Any, dtype: DType) -> Any:
+def _operand(value: object, dtype: DType) -> int | float | Tensor:
     return value if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
 
 
@@ -258,7 +259,7 @@ _uniform.shape(drawn_shape)
 
 
 @_uniform.kernel(CPU, GPU)
-def _uniform_kernel(shape: Any, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
+def _uniform_kernel(shape: HostValue, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
     return draw_uniform(checked_sizes(shape), dtype, generator(seed, device))
 
 
@@ -270,7 +271,7 @@ _uniform_int.shape(drawn_shape)
 
 @_uniform_int.kernel(CPU, GPU)
 def _uniform_int_kernel(
-    shape: Any,
+    shape: HostValue,
     minval: Any,
     maxval: Any,
     *,
@@ -295,10 +296,10 @@ def check_int_bounds(minval: Any, maxval: Any, dtype: DType) -> None:
 
 @export("random.uniform", v1=("random_uniform", "random.uniform"))
 def uniform(
-    shape: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = dt.float32,
+    shape: ShapeLike,
+    minval: ArrayLike = 0,
+    maxval: ArrayLike | None = None,
+    dtype: DTypeLike = dt.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -325,7 +326,7 @@ def uniform(
         return spread_over(drawn, minval, maxval, last)
 
 
-def spread_over(drawn: Tensor, minval: Any, maxval: Any, name: str | None = None) -> Tensor:
+def spread_over(drawn: Tensor, minval: ArrayLike, maxval: ArrayLike, name: str | None = None) -> Tensor:
     """Samples over [0, 1) brought to [minval, maxval)."""
     if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)):
         return shifted(drawn, maxval - minval, minval, name)
@@ -333,7 +334,7 @@ def spread_over(drawn: Tensor, minval: Any, maxval: Any, name: str | None = None
     return shifted(drawn, subtract(convert_to_tensor(maxval, drawn.dtype), low), low, name)
 
 
-def check_choice(dtype: Any, choices: DTypes) -> DType:
+def check_choice(dtype: DTypeLike, choices: DTypes) -> DType:
     """The dtype, if it is one of those that the function draws.
 
     Raises:
@@ -351,6 +352,7 @@ _shuffle = op("RandomShuffle", "value: T -> output: T", stateful=True, seed=0)
 _shuffle.shape(same_shape)
 
 
+@also_by_bits(_shuffle, CPU, GPU)
 @_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _shuffle_kernel(value: torch.Tensor, *, seed: int) -> torch.Tensor:
     if value.ndim == 0:
@@ -367,12 +369,11 @@ def _shuffle_strings(value: np.ndarray[Any, Any], *, seed: int) -> np.ndarray[An
     return np.take(value, order.numpy(), axis=0)
 
 
-_shuffle.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_shuffle_kernel))
 _shuffle.stops_gradients()
 
 
 @export("random.shuffle", v1=("random_shuffle", "random.shuffle"))
-def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def shuffle(value: ArrayLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """Puts the slices of `value` along its first dimension in random order."""
     return _shuffle(value, seed=next_seed(seed), name=name)
 
@@ -381,7 +382,7 @@ _crop = op("RandomCrop", "image: T, size: host -> output: T", traits={VIEW}, T=F
 
 
 @_crop.shape
-def _crop_shape(image: TensorShape, size: Any, *, seed: int) -> TensorShape:
+def _crop_shape(image: TensorShape, size: HostValue, *, seed: int) -> TensorShape:
     if size is None:
         return UNKNOWN if image.rank is None else TensorShape([None] * image.rank)
     sizes = partly(checked_sizes, size)
@@ -395,7 +396,7 @@ def _crop_shape(image: TensorShape, size: Any, *, seed: int) -> TensorShape:
 
 
 @_crop.kernel(CPU, GPU)
-def _crop_kernel(image: torch.Tensor, size: Any, *, seed: int) -> torch.Tensor:
+def _crop_kernel(image: torch.Tensor, size: tuple[int, ...], *, seed: int) -> torch.Tensor:
     _crop_shape(TensorShape(image.shape), size, seed=seed)
     source = generator(seed, torch.device("cpu"))  # offsets are needed on the host
     for axis, (have, want) in enumerate(zip(image.shape, size, strict=True)):
@@ -405,7 +406,7 @@ def _crop_kernel(image: torch.Tensor, size: Any, *, seed: int) -> torch.Tensor:
 
 
 @export("image.random_crop", v1=("random_crop", "image.random_crop"))
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = "random_crop") -> Tensor:
+def random_crop(value: ArrayLike, size: IntsLike, seed: int | None = None, name: str | None = "random_crop") -> Tensor:
     """Cuts a block of shape `size` out of `value`, at a random place.
 
     Args:
@@ -430,7 +431,7 @@ _multinomial = op(
 
 
 @_multinomial.shape
-def categories_shape(logits: TensorShape, num_samples: Any, *rest: Any, **attrs: Any) -> TensorShape:
+def categories_shape(logits: TensorShape, num_samples: HostValue, *rest: Any, **attrs: Any) -> TensorShape:
     """The shape rule of ops that draw classes for rows of logits."""
     if logits.rank not in (None, 2):
         raise ArgumentError(f"logits should be a matrix, got shape {brackets(logits)}")
@@ -456,7 +457,11 @@ def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, *, output_dtype:
 
 @export("random.categorical")
 def categorical(
-    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
+    logits: ArrayLike,
+    num_samples: IntLike,
+    dtype: DTypeLike | None = None,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Draws classes with the probabilities softmax(logits), row by row.
 
@@ -474,7 +479,11 @@ def categorical(
 
 @export(v1=("multinomial", "random.multinomial"))
 def multinomial(
-    logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
+    logits: ArrayLike,
+    num_samples: IntLike,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Draws classes with the probabilities softmax(logits): TensorFlow 1's name of `categorical`."""
     return categorical(logits, num_samples, output_dtype, seed, name)
@@ -487,7 +496,7 @@ _gamma.shape(drawn_per_parameter_shape)
 
 
 @_gamma.kernel(CPU, GPU)
-def _gamma_kernel(shape: Any, alpha: torch.Tensor, *, seed: int) -> torch.Tensor:
+def _gamma_kernel(shape: HostValue, alpha: torch.Tensor, *, seed: int) -> torch.Tensor:
     return draw_gamma(checked_sizes(shape), alpha, generator(seed, alpha.device))
 
 
@@ -502,7 +511,7 @@ def _gamma_grad_kernel(alpha: torch.Tensor, sample: torch.Tensor) -> torch.Tenso
     return standard_gamma_grad(alphas, samples).to(alpha.dtype)
 
 
-def gamma_gradient(grad: Tensor, alpha: Tensor, output: Tensor, alpha_shape: Any) -> Tensor:
+def gamma_gradient(grad: Tensor, alpha: Tensor, output: Tensor, alpha_shape: SizesOf) -> Tensor:
     """The gradient rule of ops that draw gamma variables: how each sample would move with its concentration."""
     return sum_to(multiply(grad, _gamma_grad(alpha, output)), alpha_shape)
 
@@ -512,7 +521,12 @@ _gamma.gradient(gamma_gradient)
 
 @export("random.gamma", v1=("random_gamma", "random.gamma"))
 def gamma(
-    shape: Any, alpha: Any, beta: Any = None, dtype: Any = dt.float32, seed: int | None = None, name: str | None = None
+    shape: ShapeLike,
+    alpha: ArrayLike,
+    beta: ArrayLike | None = None,
+    dtype: DTypeLike = dt.float32,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Draws from gamma distributions: `shape` samples for each pair of parameters.
 
@@ -531,7 +545,7 @@ def gamma(
         return gamma_scaled(drawn, beta, last)
 
 
-def gamma_parameter(alpha: Any, beta: Any, dtype: DType) -> Tensor:
+def gamma_parameter(alpha: ArrayLike, beta: Any, dtype: DType) -> Tensor:
     """The concentrations, broadcast with the rates."""
     shapes = convert_to_tensor(alpha, dtype)
     return shapes if beta is None else add(shapes, zeros_like(convert_to_tensor(beta, dtype)))
@@ -557,12 +571,14 @@ _poisson.shape(drawn_per_parameter_shape)
 
 
 @_poisson.kernel(CPU, GPU)
-def _poisson_kernel(shape: Any, rate: torch.Tensor, *, dtype: DType, seed: int) -> torch.Tensor:
+def _poisson_kernel(shape: HostValue, rate: torch.Tensor, *, dtype: DType, seed: int) -> torch.Tensor:
     return draw_poisson(checked_sizes(shape), rate, dtype, generator(seed, rate.device))
 
 
 @export("random.poisson", v1=())
-def poisson(shape: Any, lam: Any, dtype: Any = dt.float32, seed: int | None = None, name: str | None = None) -> Tensor:
+def poisson(
+    shape: ShapeLike, lam: ArrayLike, dtype: DTypeLike = dt.float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
     """Draws from Poisson distributions: `shape` samples for each rate in `lam`.
 
     Args:
@@ -579,13 +595,13 @@ def poisson(shape: Any, lam: Any, dtype: Any = dt.float32, seed: int | None = No
 
 @export(v1=("random_poisson", "random.poisson"))
 def poisson_v1(
-    lam: Any, shape: Any, dtype: Any = dt.float32, seed: int | None = None, name: str | None = None
+    lam: ArrayLike, shape: ShapeLike, dtype: DTypeLike = dt.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Draws from Poisson distributions: `poisson` with TensorFlow 1's order of arguments."""
     return poisson(shape, lam, dtype, seed, name)
 
 
-def rates(lam: Any, dtype: DType) -> Tensor:
+def rates(lam: ArrayLike, dtype: DType) -> Tensor:
     """The rates as a tensor, of the result's dtype where it has fractions."""
     found = read(lam)
     if isinstance(found, Tensor):

@@ -18,10 +18,11 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError, KernelEr
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
-from situs._src.ops.array import as_attribute, as_integer, as_integers, by_bits, host_shape
+from situs._src.base.typing import ArrayLike, AxisLike, HostInput, HostValue, IntLike, ShapeLike
+from situs._src.ops.array import also_by_bits, as_attribute, as_integer, as_integers, by_bits, host_shape
 from situs._src.ops.attribute import is_plain, plain
 from situs._src.ops.constant import convert_to_tensor, zeros_like
-from situs._src.ops.define import CPU, GPU, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
 from situs._src.ops.join import stack
 from situs._src.ops.math import add, floormod, negative
 from situs._src.ops.naming import Composed
@@ -35,13 +36,13 @@ _roll = op("Roll", "input: T, shift: host, axis: host -> output: T")
 
 
 @_reverse.shape
-def _reverse_shape(tensor: TensorShape, axis: Any) -> TensorShape:
+def _reverse_shape(tensor: TensorShape, axis: HostValue) -> TensorShape:
     if tensor.rank is not None and axis is not None:
         _reversed_axes(axis, tensor.rank)
     return tensor
 
 
-def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
+def _reversed_axes(axis: HostValue, rank: int) -> tuple[int, ...]:
     if rank == 0:
         return ()  # TensorFlow does not look at the axes of a scalar
     if not isinstance(axis, tuple):
@@ -56,23 +57,21 @@ def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
     return tuple(places)
 
 
+@also_by_bits(_reverse, CPU, GPU)
 @_reverse.kernel(CPU)
 @_reverse.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _reverse_kernel(tensor: torch.Tensor, axis: Any) -> torch.Tensor:
+def _reverse_kernel(tensor: torch.Tensor, axis: HostValue) -> torch.Tensor:
     return tensor.flip(_reversed_axes(axis, tensor.ndim))
 
 
 @_reverse.kernel(CPU, T=STRING)
-def _reverse_strings(tensor: Any, axis: Any) -> Any:
+def _reverse_strings(tensor: KernelValue, axis: HostValue) -> KernelValue:
     axes = _reversed_axes(axis, tensor.ndim)
     return np.flip(tensor, axes) if axes else tensor
 
 
-_reverse.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_reverse_kernel))
-
-
 @_roll.shape
-def _roll_shape(input: TensorShape, shift: Any, axis: Any) -> TensorShape:
+def _roll_shape(input: TensorShape, shift: HostValue, axis: HostValue) -> TensorShape:
     if input.rank is not None and shift is not None and axis is not None:
         _rolls(shift, axis, input.rank)
     return input
@@ -87,36 +86,34 @@ def _rolls(shift: Any, axis: Any, rank: int) -> tuple[tuple[int, ...], tuple[int
             found = brackets(host_shape(value))
             raise ArgumentError(f"{what} must be a scalar or a 1-D vector. Found: {found}")
     shifts, axes = as_integers(shift, "shift"), as_integers(axis, "axis")
-    if len(shifts) != len(axes):
-        raise ArgumentError(f"shift and axis must have the same size, got {len(shifts)} and {len(axes)}")
+    if len(shifts) != len(axes) or isinstance(shift, tuple) != isinstance(axis, tuple):
+        raise ArgumentError(f"shift and axis must have the same size, got {shift} and {axis}")
     for each in axes:
         if not -rank <= each < rank:
             raise KernelError(f"axis {each} is out of range [-{rank}, {rank})")
     return shifts, axes
 
 
+@also_by_bits(_roll, CPU, GPU)
 @_roll.kernel(CPU)
 @_roll.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _roll_kernel(input: torch.Tensor, shift: Any, axis: Any) -> torch.Tensor:
+def _roll_kernel(input: torch.Tensor, shift: HostValue, axis: HostValue) -> torch.Tensor:
     shifts, axes = _rolls(shift, axis, input.ndim)
     return torch.roll(input, shifts, axes) if axes else input
 
 
 @_roll.kernel(CPU, T=STRING)
-def _roll_strings(input: Any, shift: Any, axis: Any) -> Any:
+def _roll_strings(input: KernelValue, shift: HostValue, axis: HostValue) -> np.ndarray[Any, Any]:
     return np.roll(input, *_rolls(shift, axis, input.ndim))
 
 
-_roll.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_roll_kernel))
-
-
 @_reverse.gradient
-def _reverse_gradient(grad: Tensor, axis: Any) -> Tensor:
+def _reverse_gradient(grad: Tensor, axis: HostInput) -> Tensor:
     return _reverse(grad, axis)
 
 
 @_roll.gradient
-def _roll_gradient(grad: Tensor, shift: Any, axis: Any) -> Tensor:
+def _roll_gradient(grad: Tensor, shift: HostInput, axis: HostInput) -> Tensor:
     back = _negated(plain(shift, "shift")) if is_plain(shift) else negative(shift)
     return _roll(grad, back, axis)
 
@@ -126,13 +123,13 @@ def _negated(shift: Any) -> Any:
 
 
 @export("reverse", v1=("reverse", "reverse_v2", "manip.reverse"))
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+def reverse(tensor: ArrayLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """Returns `tensor` with the order of elements reversed along each axis of the list `axis`."""
     return _reverse(tensor, axis, name=name)
 
 
 @export("roll", v1=("roll", "manip.roll"))
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+def roll(input: ArrayLike, shift: ArrayLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """Returns `input` with elements moved by `shift` places along `axis`; those past the end come in at the start."""
     return _roll(input, shift, axis, name=name)
 
@@ -216,7 +213,11 @@ def _reverse_sequence_gradient(
 
 @export("reverse_sequence", v1=())
 def reverse_sequence(
-    input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: str | None = None
+    input: ArrayLike,
+    seq_lengths: ArrayLike,
+    seq_axis: IntLike | None = None,
+    batch_axis: IntLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Returns `input` with the first ``seq_lengths[i]`` elements of entry i reversed.
 
@@ -236,13 +237,13 @@ def reverse_sequence(
 
 @export(v1="reverse_sequence")
 def reverse_sequence_v1(
-    input: Any,
-    seq_lengths: Any,
-    seq_axis: Any = None,
-    batch_axis: Any = None,
+    input: ArrayLike,
+    seq_lengths: ArrayLike,
+    seq_axis: IntLike | None = None,
+    batch_axis: IntLike | None = None,
     name: str | None = None,
-    seq_dim: Any = None,
-    batch_dim: Any = None,
+    seq_dim: IntLike | None = None,
+    batch_dim: IntLike | None = None,
 ) -> Tensor:
     """Reverses sequences like `reverse_sequence`; TensorFlow 1 also calls the axes `seq_dim` and `batch_dim`."""
     batch = renamed("batch_axis", batch_axis, "batch_dim", batch_dim)
@@ -331,25 +332,25 @@ def _depth_to_space_gradient(grad: Tensor, *, block_size: int, data_format: str)
 
 
 @export("nn.space_to_depth", v1=())
-def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
+def space_to_depth(input: ArrayLike, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
     """Returns images in which each block of space has become one pixel, its elements along the channels."""
     return _space_to_depth(input, block_size=as_attribute(block_size, "block_size"), data_format=data_format, name=name)
 
 
 @export(v1=("space_to_depth", "nn.space_to_depth"))
-def space_to_depth_v1(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
+def space_to_depth_v1(input: ArrayLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Moves blocks of space to the channels, with the argument order of TensorFlow 1."""
     return space_to_depth(input, block_size, data_format, name)
 
 
 @export("nn.depth_to_space", v1=())
-def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
+def depth_to_space(input: ArrayLike, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
     """Returns images in which the channels of each pixel have become a block of space."""
     return _depth_to_space(input, block_size=as_attribute(block_size, "block_size"), data_format=data_format, name=name)
 
 
 @export(v1=("depth_to_space", "nn.depth_to_space"))
-def depth_to_space_v1(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
+def depth_to_space_v1(input: ArrayLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Moves channels to blocks of space, with the argument order of TensorFlow 1."""
     return depth_to_space(input, block_size, data_format, name)
 
@@ -360,7 +361,9 @@ _space_to_batch = op("SpaceToBatchND", "input: T, block_shape: host, paddings: h
 _batch_to_space = op("BatchToSpaceND", "input: T, block_shape: host, crops: host -> output: T", T=FIXED)
 
 
-def _blocks(rank: int, block_shape: Any, margins: Any, what: str) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+def _blocks(
+    rank: int, block_shape: HostValue, margins: Any, what: str
+) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
     """The block sizes, and the two margins of each dimension of space, checked."""
     blocks = as_integers(block_shape, "block_shape")
     if host_shape(margins) != (len(blocks), 2):
@@ -377,7 +380,7 @@ def _blocks(rank: int, block_shape: Any, margins: Any, what: str) -> tuple[tuple
 
 
 @_space_to_batch.shape
-def _space_to_batch_shape(input: TensorShape, block_shape: Any, paddings: Any) -> TensorShape:
+def _space_to_batch_shape(input: TensorShape, block_shape: HostValue, paddings: HostValue) -> TensorShape:
     if input.rank is None or block_shape is None or paddings is None:
         return UNKNOWN
     blocks, pairs = _blocks(input.rank, block_shape, paddings, "paddings")
@@ -394,7 +397,7 @@ def _space_to_batch_shape(input: TensorShape, block_shape: Any, paddings: Any) -
 
 
 @_batch_to_space.shape
-def _batch_to_space_shape(input: TensorShape, block_shape: Any, crops: Any) -> TensorShape:
+def _batch_to_space_shape(input: TensorShape, block_shape: HostValue, crops: HostValue) -> TensorShape:
     if input.rank is None or block_shape is None or crops is None:
         return UNKNOWN
     blocks, pairs = _blocks(input.rank, block_shape, crops, "crops")
@@ -413,8 +416,9 @@ def _batch_to_space_shape(input: TensorShape, block_shape: Any, crops: Any) -> T
     return TensorShape([None if batch is None else batch // math.prod(blocks), *rest])
 
 
+@also_by_bits(_space_to_batch, CPU, GPU)
 @_space_to_batch.kernel(CPU, GPU)
-def _space_to_batch_kernel(input: torch.Tensor, block_shape: Any, paddings: Any) -> torch.Tensor:
+def _space_to_batch_kernel(input: torch.Tensor, block_shape: HostValue, paddings: HostValue) -> torch.Tensor:
     blocks, pairs = _blocks(input.ndim, block_shape, paddings, "paddings")
     result: list[Any] = _space_to_batch_shape(TensorShape(input.shape), block_shape, paddings).as_list()
     count = len(blocks)
@@ -427,7 +431,7 @@ def _space_to_batch_kernel(input: torch.Tensor, block_shape: Any, paddings: Any)
 
 
 @_batch_to_space.kernel(CPU, GPU)
-def _batch_to_space_kernel(input: torch.Tensor, block_shape: Any, crops: Any) -> torch.Tensor:
+def _batch_to_space_kernel(input: torch.Tensor, block_shape: HostValue, crops: HostValue) -> torch.Tensor:
     blocks, pairs = _blocks(input.ndim, block_shape, crops, "crops")
     result: list[Any] = _batch_to_space_shape(TensorShape(input.shape), block_shape, crops).as_list()
     count = len(blocks)
@@ -440,28 +444,29 @@ def _batch_to_space_kernel(input: torch.Tensor, block_shape: Any, crops: Any) ->
     return joined[(slice(None), *kept)]
 
 
-_space_to_batch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_space_to_batch_kernel))
-
-
 @_space_to_batch.gradient
-def _space_to_batch_gradient(grad: Tensor, block_shape: Any, paddings: Any) -> Tensor:
+def _space_to_batch_gradient(grad: Tensor, block_shape: HostInput, paddings: HostInput) -> Tensor:
     return _batch_to_space(grad, block_shape, paddings)
 
 
 @_batch_to_space.gradient
-def _batch_to_space_gradient(grad: Tensor, block_shape: Any, crops: Any) -> Tensor:
+def _batch_to_space_gradient(grad: Tensor, block_shape: HostInput, crops: HostInput) -> Tensor:
     return _space_to_batch(grad, block_shape, crops)
 
 
 @export("space_to_batch", "space_to_batch_nd", "nn.space_to_batch", v1=("space_to_batch_nd", "manip.space_to_batch_nd"))
-def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
+def space_to_batch(input: ArrayLike, block_shape: Any, paddings: ArrayLike, name: str | None = None) -> Tensor:
     """Pads space with zeros, cuts it into blocks, and moves the elements of a block to the batch."""
     return _space_to_batch(input, block_shape, paddings, name=name)
 
 
 @export(v1=("space_to_batch", "nn.space_to_batch"))
 def space_to_batch_v1(
-    input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None
+    input: ArrayLike,
+    paddings: ArrayLike,
+    block_size: IntLike | None = None,
+    name: str | None = None,
+    block_shape: ArrayLike | None = None,
 ) -> Tensor:
     """Moves blocks of space to the batch, with the arguments of TensorFlow 1: height and width in square blocks."""
     shape = (block_size, block_size) if block_shape is None else block_shape
@@ -469,14 +474,18 @@ def space_to_batch_v1(
 
 
 @export("batch_to_space", v1=("batch_to_space_nd", "manip.batch_to_space_nd"))
-def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+def batch_to_space(input: ArrayLike, block_shape: ArrayLike, crops: ArrayLike, name: str | None = None) -> Tensor:
     """Moves the batch back into blocks of space and crops the margins: the inverse of `space_to_batch`."""
     return _batch_to_space(input, block_shape, crops, name=name)
 
 
 @export(v1="batch_to_space")
 def batch_to_space_v1(
-    input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None
+    input: ArrayLike,
+    crops: ArrayLike,
+    block_size: IntLike,
+    name: str | None = None,
+    block_shape: ArrayLike | None = None,
 ) -> Tensor:
     """Moves the batch into blocks of space, with the arguments of TensorFlow 1."""
     shape = (block_size, block_size) if block_shape is None else block_shape
@@ -485,7 +494,7 @@ def batch_to_space_v1(
 
 @export("required_space_to_batch_paddings")
 def required_space_to_batch_paddings(
-    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+    input_shape: ShapeLike, block_shape: ArrayLike, base_paddings: ArrayLike | None = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Returns the paddings that make space divisible by blocks, and the crops that undo them.
 
@@ -497,14 +506,23 @@ def required_space_to_batch_paddings(
     """
     with Composed(name, "required_space_to_batch_paddings"):
         if not is_plain([input_shape, block_shape, base_paddings]):
-            return _required_paddings_later(input_shape, block_shape, base_paddings)
+            # The same in a graph, where a size is not known before it runs.
+            sizes, blocks = convert_to_tensor(input_shape, "int32"), convert_to_tensor(block_shape, "int32")
+            low = high = zeros_like(blocks)
+            if base_paddings is not None:
+                base = convert_to_tensor(base_paddings, "int32")
+                low, high = base[:, 0], base[:, 1]
+            end = floormod(negative(add(add(sizes, low), high)), blocks)
+            return stack([low, add(high, end)], 1, "paddings"), stack([zeros_like(end), end], 1, "crops")
         paddings, crops = _required_paddings(input_shape, block_shape, base_paddings)
         if here.graph is None:
             return to_tensor(paddings, int32), to_tensor(crops, int32)
         return convert_to_tensor(paddings, int32, name="paddings"), convert_to_tensor(crops, int32, name="crops")
 
 
-def _required_paddings(input_shape: Any, block_shape: Any, base_paddings: Any) -> tuple[list[Any], list[Any]]:
+def _required_paddings(
+    input_shape: ShapeLike, block_shape: ArrayLike, base_paddings: Any
+) -> tuple[list[Any], list[Any]]:
     sizes = as_integers(plain(input_shape, "input_shape"), "input_shape")
     blocks = as_integers(plain(block_shape, "block_shape"), "block_shape")
     base = ((0, 0),) * len(blocks) if base_paddings is None else plain(base_paddings, "base_paddings")
@@ -514,14 +532,3 @@ def _required_paddings(input_shape: Any, block_shape: Any, base_paddings: Any) -
     ends = [-(size + low + high) % block for size, block, (low, high) in zip(sizes, blocks, pairs, strict=True)]
     paddings = [[low, high + end] for (low, high), end in zip(pairs, ends, strict=True)]
     return paddings, [[0, end] for end in ends]
-
-
-def _required_paddings_later(input_shape: Any, block_shape: Any, base_paddings: Any) -> tuple[Tensor, Tensor]:
-    """The same in a graph, where a size is not known before it runs."""
-    sizes, blocks = convert_to_tensor(input_shape, "int32"), convert_to_tensor(block_shape, "int32")
-    low = high = zeros_like(blocks)
-    if base_paddings is not None:
-        base = convert_to_tensor(base_paddings, "int32")
-        low, high = base[:, 0], base[:, 1]
-    end = floormod(negative(add(add(sizes, low), high)), blocks)
-    return stack([low, add(high, end)], 1, "paddings"), stack([zeros_like(end), end], 1, "crops")

@@ -38,6 +38,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, KernelError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, ShapeLike, SizesOf
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC, Traits
 from situs._src.ops.attribute import as_bool
@@ -82,11 +83,11 @@ def reduction_axes(axis: Any, rank: int) -> Axes:
     return tuple(sorted(axes))
 
 
-def _flat(axis: Any) -> list[Any]:
+def _flat(axis: AxisLike) -> list[Any]:
     return [inner for item in axis for inner in _flat(item)] if isinstance(axis, tuple) else [axis]
 
 
-def _position(axis: Any, rank: int) -> int:
+def _position(axis: AxisLike, rank: int) -> int:
     if not isinstance(axis, int):
         raise DTypeError(f"A reduction axis is an integer, got {axis!r} of type {type(axis).__name__!r}")
     if not -rank <= axis < rank:
@@ -124,7 +125,9 @@ def _reduction(
 def _public(declared: Op, doc: str) -> ReduceFunction:
     run = dispatch.steered(declared)
 
-    def call(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
+    def call(
+        input_tensor: ArrayLike, axis: AxisLike | None = None, keepdims: bool | None = False, name: str | None = None
+    ) -> Tensor:
         axes = EVERY_AXIS if axis is None else tuple(axis) if type(axis) is list else axis
         if keepdims is False:
             return run(input_tensor, axes, name=name)
@@ -135,22 +138,18 @@ def _public(declared: Op, doc: str) -> ReduceFunction:
     return call
 
 
-def _reduced_shape(input: TensorShape, axis: Any, *, keep_dims: bool) -> TensorShape:
+def _reduced_shape(input: TensorShape, axis: HostValue, *, keep_dims: bool) -> TensorShape:
     if input.rank is None or axis is None:
-        return _shape_by_rank(input, axis, keep_dims)
+        # What is known while the rank or the axes are not.
+        if not keep_dims:
+            return SCALAR if axis == EVERY_AXIS else UNKNOWN
+        return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
     axes = reduction_axes(axis, input.rank)
     return TensorShape(1 if i in axes else dim for i, dim in enumerate(input) if keep_dims or i not in axes)
 
 
-def _shape_by_rank(input: TensorShape, axis: Any, keep_dims: bool) -> TensorShape:
-    """What is known while the rank or the axes are not."""
-    if not keep_dims:
-        return SCALAR if axis == EVERY_AXIS else UNKNOWN
-    return UNKNOWN if input.rank is None else TensorShape([None] * input.rank)
-
-
 def _kernel(reduce: Reduce, whole: Callable[[torch.Tensor], torch.Tensor] | None = None) -> Callable[..., torch.Tensor]:
-    def kernel(input: torch.Tensor, axis: Any, keep_dims: bool = False) -> torch.Tensor:
+    def kernel(input: torch.Tensor, axis: HostValue, keep_dims: bool = False) -> torch.Tensor:
         if axis is EVERY_AXIS and whole is not None and not keep_dims:
             return whole(input)
         rank = input.ndim
@@ -174,10 +173,6 @@ def _by_numpy(function: Callable[..., Any]) -> Reduce:
 
 def _sum(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
     return torch.sum(x, axes[0] if len(axes) == 1 else axes, keep, dtype=x.dtype)
-
-
-def _whole_sum(x: torch.Tensor) -> torch.Tensor:
-    return torch.sum(x, dtype=x.dtype)
 
 
 def _whole_mean(x: torch.Tensor) -> torch.Tensor:
@@ -229,14 +224,6 @@ def _min(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
     return torch.amin(x, axes, keep)
 
 
-def _wide_max(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
-    return np.max(x, axis, keepdims=keepdims, initial=0)
-
-
-def _wide_min(x: np.ndarray[Any, Any], axis: Axes, keepdims: bool) -> Any:
-    return np.min(x, axis, keepdims=keepdims, initial=np.iinfo(x.dtype).max)
-
-
 def _euclidean_norm(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
     if x.dtype.is_floating_point or x.dtype.is_complex:
         norm: torch.Tensor = torch.linalg.vector_norm(x, 2, axes, keep)
@@ -266,7 +253,15 @@ _MANY_BOOLS = 1024
 
 _OF_SIZES: Traits = frozenset({FRESH, FOLDABLE, SIZE_ARITHMETIC})
 reduce_sum = export("reduce_sum", "math.reduce_sum", v1=())(
-    _reduction("Sum", _sum, NUMERIC, "Sums the elements along `axis`.", np.sum, _whole_sum, _OF_SIZES)
+    _reduction(
+        "Sum",
+        _sum,
+        NUMERIC,
+        "Sums the elements along `axis`.",
+        np.sum,
+        lambda x: torch.sum(x, dtype=x.dtype),
+        _OF_SIZES,
+    )
 )
 reduce_mean = export("reduce_mean", "math.reduce_mean", v1=())(
     _reduction("Mean", _mean, NUMERIC, "Averages the elements along `axis`.", _wide_mean, _whole_mean)
@@ -280,7 +275,7 @@ reduce_max = export("reduce_max", "math.reduce_max", v1=())(
         _max,
         REAL,
         "Finds the largest elements along `axis`; NaN if there is one.",
-        _wide_max,
+        lambda x, axis, keepdims: np.max(x, axis, keepdims=keepdims, initial=0),
         _whole_max,
         _OF_SIZES,
     )
@@ -291,7 +286,7 @@ reduce_min = export("reduce_min", "math.reduce_min", v1=())(
         _min,
         REAL,
         "Finds the smallest elements along `axis`; NaN if there is one.",
-        _wide_min,
+        lambda x, axis, keepdims: np.min(x, axis, keepdims=keepdims, initial=np.iinfo(x.dtype).max),
         _whole_min,
         _OF_SIZES,
     )
@@ -327,12 +322,14 @@ _spread = op("Spread", "x: T, shape: host, axis: host -> y: T", T=FLOATING | COM
 
 
 @_spread.shape
-def _spread_shape(x: TensorShape, shape: Any, axis: Any, *, keep_dims: bool, mean: bool) -> TensorShape:
+def _spread_shape(x: TensorShape, shape: Any, axis: HostValue, *, keep_dims: bool, mean: bool) -> TensorShape:
     return UNKNOWN if shape is None else TensorShape(shape)
 
 
 @_spread.kernel(CPU, GPU)
-def _spread_kernel(x: torch.Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool = False) -> torch.Tensor:
+def _spread_kernel(
+    x: torch.Tensor, shape: tuple[int, ...], axis: Any, keep_dims: bool = False, mean: bool = False
+) -> torch.Tensor:
     axes = reduction_axes(axis, len(shape))
     kept = x if axis == EVERY_AXIS else _with_axes(x, axes, len(shape), keep_dims)  # a scalar fits any place
     return (kept / _count(shape, axes) if mean and 0 not in shape else kept).expand(shape)
@@ -349,7 +346,7 @@ def _with_axes(x: torch.Tensor, axes: Axes, rank: int, keep_dims: bool) -> torch
 _run_spread = dispatch.steered(_spread)
 
 
-def spread(x: Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool = False) -> Tensor:
+def spread(x: Tensor, shape: ShapeLike, axis: Any, keep_dims: bool = False, mean: bool = False) -> Tensor:
     """Repeats the result of a reduction along the axes that were reduced, until it has the shape from before.
 
     Args:
@@ -363,30 +360,30 @@ def spread(x: Tensor, shape: Any, axis: Any, keep_dims: bool = False, mean: bool
 
 
 @_spread.gradient
-def _spread_gradient(grad: Tensor, axis: Any, *, keep_dims: bool, mean: bool) -> Tensor:
+def _spread_gradient(grad: Tensor, axis: HostInput, *, keep_dims: bool, mean: bool) -> Tensor:
     return (reduce_mean if mean else reduce_sum)(grad, axis, keep_dims)
 
 
 @find_op("Sum").gradient
-def _sum_gradient(grad: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+def _sum_gradient(grad: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool) -> Tensor:
     return spread(grad, input_shape, axis, keep_dims)
 
 
 @find_op("Mean").gradient
-def _mean_gradient(grad: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+def _mean_gradient(grad: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool) -> Tensor:
     return spread(grad, input_shape, axis, keep_dims, mean=True)
 
 
 @find_op("EuclideanNorm").gradient
 def _euclidean_norm_gradient(
-    grad: Tensor, input: Tensor, output: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool
+    grad: Tensor, input: Tensor, output: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool
 ) -> Tensor:
     return multiply(input, spread(divide(real_part(grad), output), input_shape, axis, keep_dims))
 
 
 @find_op("ReduceLogSumExp").gradient
 def _logsumexp_gradient(
-    grad: Tensor, input: Tensor, output: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool
+    grad: Tensor, input: Tensor, output: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool
 ) -> Tensor:
     """The gradient rule: shares of ``exp(input - output)``, which is 1 in all unless the output is too large for it."""
     share = exp(subtract(input, spread(output, input_shape, axis, keep_dims)))
@@ -401,13 +398,15 @@ _extreme_grad = op("ExtremeGrad", "x: T, y: T, dy: T, axis: host -> dx: T", T=FL
 
 
 @_extreme_grad.shape
-def _extreme_grad_shape(x: TensorShape, y: TensorShape, dy: TensorShape, axis: Any, *, keep_dims: bool) -> TensorShape:
+def _extreme_grad_shape(
+    x: TensorShape, y: TensorShape, dy: TensorShape, axis: HostValue, *, keep_dims: bool
+) -> TensorShape:
     return x
 
 
 @_extreme_grad.kernel(CPU, GPU)
 def _extreme_grad_kernel(
-    x: torch.Tensor, y: torch.Tensor, dy: torch.Tensor, axis: Any, *, keep_dims: bool
+    x: torch.Tensor, y: torch.Tensor, dy: torch.Tensor, axis: HostValue, *, keep_dims: bool
 ) -> torch.Tensor:
     axes = reduction_axes(axis, x.ndim)
     chosen = x == _with_axes(y, axes, x.ndim, keep_dims)
@@ -417,7 +416,7 @@ def _extreme_grad_kernel(
 
 @_extreme_grad.gradient
 def _extreme_grad_gradient(
-    grad: Tensor, x: Tensor, y: Tensor, dy: Tensor, axis: Any, *, keep_dims: bool
+    grad: Tensor, x: Tensor, y: Tensor, dy: Tensor, axis: HostInput, *, keep_dims: bool
 ) -> tuple[Any, ...]:
     shares = _extreme_grad(x, y, ones_like(dy), axis, keep_dims=keep_dims)
     return None, None, reduce_sum(multiply(grad, shares), axis, keep_dims)
@@ -425,7 +424,7 @@ def _extreme_grad_gradient(
 
 @find_op("Max").gradient
 @find_op("Min").gradient
-def _extreme_gradient(grad: Tensor, input: Tensor, output: Tensor, axis: Any, *, keep_dims: bool) -> Tensor:
+def _extreme_gradient(grad: Tensor, input: Tensor, output: Tensor, axis: HostInput, *, keep_dims: bool) -> Tensor:
     return _extreme_grad(input, output, grad, axis, keep_dims=keep_dims)
 
 
@@ -437,7 +436,7 @@ _unfold = op("UnfoldAxes", "x: T, shape: host, axis: host -> y: T", T=FLOATING |
 
 
 @_fold.shape
-def _fold_shape(x: TensorShape, axis: Any) -> TensorShape:
+def _fold_shape(x: TensorShape, axis: HostValue) -> TensorShape:
     if x.rank is None or axis is None:
         return UNKNOWN
     axes = reduction_axes(axis, x.rank)
@@ -447,18 +446,18 @@ def _fold_shape(x: TensorShape, axis: Any) -> TensorShape:
 
 
 @_unfold.shape
-def _unfold_shape(x: TensorShape, shape: Any, axis: Any) -> TensorShape:
+def _unfold_shape(x: TensorShape, shape: Any, axis: HostValue) -> TensorShape:
     return UNKNOWN if shape is None else TensorShape(shape)
 
 
 @_fold.kernel(CPU, GPU)
-def _fold_kernel(x: torch.Tensor, axis: Any) -> torch.Tensor:
+def _fold_kernel(x: torch.Tensor, axis: HostValue) -> torch.Tensor:
     axes = reduction_axes(axis, x.ndim)
     return x.movedim(axes, tuple(range(len(axes)))).flatten(0, len(axes) - 1) if axes else x.unsqueeze(0)
 
 
 @_unfold.kernel(CPU, GPU)
-def _unfold_kernel(x: torch.Tensor, shape: Any, axis: Any) -> torch.Tensor:
+def _unfold_kernel(x: torch.Tensor, shape: tuple[int, ...], axis: Any) -> torch.Tensor:
     axes = reduction_axes(axis, len(shape))
     sizes = [shape[i] for i in axes] + [size for i, size in enumerate(shape) if i not in axes]
     return x.reshape(sizes).movedim(tuple(range(len(axes))), axes)
@@ -469,7 +468,7 @@ _unfold.gradient(lambda grad, axis: _fold(grad, axis))
 
 
 @find_op("Prod").gradient
-def _prod_gradient(grad: Tensor, input: Tensor, input_shape: Any, axis: Any, *, keep_dims: bool) -> Tensor:
+def _prod_gradient(grad: Tensor, input: Tensor, input_shape: SizesOf, axis: HostInput, *, keep_dims: bool) -> Tensor:
     rows, running = _fold(input, axis), find_op("Cumprod")
     others = multiply(running(rows, 0, exclusive=True), running(rows, 0, exclusive=True, reverse=True))
     return times(spread(grad, input_shape, axis, keep_dims), _unfold(others, input_shape, axis))
@@ -480,7 +479,7 @@ def _prod_gradient(grad: Tensor, input: Tensor, input_shape: Any, axis: Any, *, 
 
 @export("math.reduce_variance")
 def reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None
+    input_tensor: ArrayLike, axis: AxisLike | None = None, keepdims: bool | None = False, name: str | None = None
 ) -> Tensor:
     """Averages the squared distances from the mean along `axis`; a real number also for complex input.
 
@@ -497,7 +496,9 @@ def reduce_variance(
 
 
 @export("math.reduce_std")
-def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool | None = False, name: str | None = None) -> Tensor:
+def reduce_std(
+    input_tensor: ArrayLike, axis: AxisLike | None = None, keepdims: bool | None = False, name: str | None = None
+) -> Tensor:
     """Takes the square root of the variance along `axis`.
 
     Raises:
@@ -518,20 +519,20 @@ def _arg_reduction(
     declared.shape(_arg_shape)
 
     @declared.kernel(CPU, GPU, T=(REAL | BOOL) - WIDE_UNSIGNED)
-    def kernel(input: torch.Tensor, dimension: Any, *, output_type: DType) -> torch.Tensor:
+    def kernel(input: torch.Tensor, dimension: HostValue, *, output_type: DType) -> torch.Tensor:
         axis = _arg_axis(dimension, input.shape)
         places = find(input.to(torch.uint8) if input.dtype is torch.bool else input, axis)
         return places if output_type is dt.int64 else places.to(TORCH_DTYPE[output_type])
 
     @declared.kernel(CPU, T=WIDE_UNSIGNED)
-    def wide_kernel(input: torch.Tensor, dimension: Any, *, output_type: DType) -> torch.Tensor:
+    def wide_kernel(input: torch.Tensor, dimension: HostValue, *, output_type: DType) -> torch.Tensor:
         axis = _arg_axis(dimension, input.shape)
         return torch.from_numpy(np.asarray(find_wide(input.numpy(), axis))).to(TORCH_DTYPE[output_type])
 
     return dispatch.typed(declared)
 
 
-def _arg_shape(input: TensorShape, dimension: Any) -> TensorShape:
+def _arg_shape(input: TensorShape, dimension: HostValue) -> TensorShape:
     if input.rank is None:
         return UNKNOWN
     if dimension is None:
@@ -551,25 +552,21 @@ def _arg_axis(dimension: Any, shape: Any) -> int:
     return dimension % rank
 
 
-def _argmax(x: torch.Tensor, axis: int) -> torch.Tensor:
-    return torch.argmax(_replace_nan(x, -math.inf), axis)
-
-
-def _argmin(x: torch.Tensor, axis: int) -> torch.Tensor:
-    return torch.argmin(_replace_nan(x, math.inf), axis)
-
-
 def _replace_nan(x: torch.Tensor, value: float) -> torch.Tensor:
     """TensorFlow passes over NaN; PyTorch would find it first."""
     return torch.nan_to_num(x, value, math.inf, -math.inf) if x.dtype.is_floating_point else x
 
 
-_argmax_op = _arg_reduction("ArgMax", _argmax, np.argmax, INDEX | {dt.int16, dt.uint16})
-_argmin_op = _arg_reduction("ArgMin", _argmin, np.argmin, INDEX)
+_argmax_op = _arg_reduction(
+    "ArgMax", lambda x, axis: torch.argmax(_replace_nan(x, -math.inf), axis), np.argmax, INDEX | {dt.int16, dt.uint16}
+)
+_argmin_op = _arg_reduction("ArgMin", lambda x, axis: torch.argmin(_replace_nan(x, math.inf), axis), np.argmin, INDEX)
 
 
 @export("argmax", "math.argmax", v1=())
-def argmax(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+def argmax(
+    input: ArrayLike, axis: AxisLike | None = None, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
     """Returns the index of the largest element along `axis`, the first one if there are several.
 
     Args:
@@ -582,7 +579,9 @@ def argmax(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str 
 
 
 @export("argmin", "math.argmin", v1=())
-def argmin(input: Any, axis: Any = None, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+def argmin(
+    input: ArrayLike, axis: AxisLike | None = None, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
     """Returns the index of the smallest element along `axis`, the first one if there are several.
 
     The arguments are those of `argmax`.
@@ -601,13 +600,13 @@ _count_nonzero.stops_gradients()
 
 @_count_nonzero.kernel(CPU)
 @_count_nonzero.kernel(GPU, T=FIXED)
-def _count_nonzero_kernel(input: torch.Tensor, axis: Any, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
+def _count_nonzero_kernel(input: torch.Tensor, axis: HostValue, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
     counts = _kernel(_sum_of_bools)(input != 0, axis, keep_dims)
     return counts.to(TORCH_DTYPE[dtype])
 
 
 @_count_nonzero.kernel(CPU, T=STRING)
-def _count_strings(input: np.ndarray[Any, Any], axis: Any, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
+def _count_strings(input: np.ndarray[Any, Any], axis: HostValue, *, keep_dims: bool, dtype: DType) -> torch.Tensor:
     return _count_nonzero_kernel(torch.from_numpy(np.asarray(input != b"")), axis, keep_dims=keep_dims, dtype=dtype)
 
 
@@ -617,10 +616,10 @@ def _sum_of_bools(x: torch.Tensor, axes: Axes, keep: bool) -> torch.Tensor:
 
 @export("math.count_nonzero", v1=())
 def count_nonzero(
-    input: Any,
+    input: ArrayLike,
     axis: Any = None,
     keepdims: bool | None = None,
-    dtype: Any = dt.int64,
+    dtype: DTypeLike = dt.int64,
     name: str | None = "count_nonzero",
 ) -> Tensor:
     """Counts the elements along `axis` that are not zero, not false, or not the empty string."""
@@ -640,7 +639,7 @@ class ReduceFunctionV1(Protocol):
         axis: Any = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: AxisLike | None = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
         """Runs the op."""
@@ -651,11 +650,11 @@ def _v1(function: ReduceFunction) -> ReduceFunctionV1:
     """The same function with TensorFlow 1's old argument names beside the new ones."""
 
     def call(
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: ArrayLike,
+        axis: AxisLike | None = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: AxisLike | None = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
         axis = renamed("axis", axis, "reduction_indices", reduction_indices)
@@ -678,14 +677,14 @@ reduce_logsumexp_v1 = export(v1=("reduce_logsumexp", "math.reduce_logsumexp"))(_
 
 @export(v1=("count_nonzero", "math.count_nonzero"))
 def count_nonzero_v1(
-    input_tensor: Any = None,
-    axis: Any = None,
+    input_tensor: ArrayLike | None = None,
+    axis: AxisLike | None = None,
     keepdims: bool | None = None,
-    dtype: Any = dt.int64,
+    dtype: DTypeLike = dt.int64,
     name: str | None = "count_nonzero",
-    reduction_indices: Any = None,
+    reduction_indices: AxisLike | None = None,
     keep_dims: bool | None = None,
-    input: Any = None,
+    input: ArrayLike | None = None,
 ) -> Tensor:
     """Counts the elements along `axis` that are not zero; TensorFlow 1's argument names."""
     return count_nonzero(
@@ -699,7 +698,11 @@ def count_nonzero_v1(
 
 @export(v1=("argmax", "math.argmax"))
 def argmax_v1(
-    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dt.int64
+    input: ArrayLike,
+    axis: AxisLike | None = None,
+    name: str | None = None,
+    dimension: AxisLike | None = None,
+    output_type: DTypeLike = dt.int64,
 ) -> Tensor:
     """Returns the index of the largest element along `axis`; TensorFlow 1's argument names."""
     return argmax(input, renamed("axis", axis, "dimension", dimension), output_type, name)
@@ -707,19 +710,27 @@ def argmax_v1(
 
 @export(v1=("argmin", "math.argmin"))
 def argmin_v1(
-    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dt.int64
+    input: ArrayLike,
+    axis: AxisLike | None = None,
+    name: str | None = None,
+    dimension: AxisLike | None = None,
+    output_type: DTypeLike = dt.int64,
 ) -> Tensor:
     """Returns the index of the smallest element along `axis`; TensorFlow 1's argument names."""
     return argmin(input, renamed("axis", axis, "dimension", dimension), output_type, name)
 
 
 @export(v1="arg_max")
-def arg_max(input: Any, dimension: Any, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+def arg_max(
+    input: ArrayLike, dimension: AxisLike, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
     """Returns the index of the largest element along `dimension`, as TensorFlow 1 first spelled it."""
     return argmax(input, dimension, output_type, name)
 
 
 @export(v1="arg_min")
-def arg_min(input: Any, dimension: Any, output_type: Any = dt.int64, name: str | None = None) -> Tensor:
+def arg_min(
+    input: ArrayLike, dimension: AxisLike, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
     """Returns the index of the smallest element along `dimension`, as TensorFlow 1 first spelled it."""
     return argmin(input, dimension, output_type, name)

@@ -12,6 +12,7 @@ import functools
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, HostValue
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.define import CPU, op
 from situs._src.ops.strings import Array, each, joined, lines, strings_of
@@ -207,12 +209,12 @@ _replace = op("RegexReplace", "input: string, pattern: host, rewrite: host -> ou
 
 
 @_replace.shape
-def _replace_shape(input: TensorShape, pattern: Any, rewrite: Any, *, replace_global: bool) -> TensorShape:
+def _replace_shape(input: TensorShape, pattern: HostValue, rewrite: HostValue, *, replace_global: bool) -> TensorShape:
     return input
 
 
 @_replace.kernel(CPU)
-def _replace_kernel(input: Array, pattern: Any, rewrite: Any, *, replace_global: bool) -> Array:
+def _replace_kernel(input: Array, pattern: HostValue, rewrite: HostValue, *, replace_global: bool) -> Array:
     regex = compiled(_scalar_text(pattern, "Pattern"))
     pieces = _rewrite_pieces(_scalar_text(rewrite, "Rewrite"), regex)
     limit = sys.maxsize if replace_global else 1
@@ -230,7 +232,7 @@ def _replace_kernel(input: Array, pattern: Any, rewrite: Any, *, replace_global:
     return strings_of([in_bytes.sub(rewritten, item, count) for item in items], input.shape)
 
 
-def _python_rewrite(pieces: list[bytes | int]) -> Any:
+def _python_rewrite(pieces: list[bytes | int]) -> Callable[[Any], bytes] | bytes:
     """A rewrite as Python's ``sub`` takes one."""
     if all(isinstance(piece, bytes) for piece in pieces):
         return b"".join(pieces).replace(b"\\", rb"\\")  # type: ignore[arg-type]
@@ -336,7 +338,7 @@ def _replaced(text: str, regex: re.Pattern[str], pieces: list[str | int], limit:
 
 @export("strings.regex_replace", v1=("regex_replace", "strings.regex_replace"))
 def regex_replace(
-    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+    input: ArrayLike, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
     """Replaces what a regular expression matches in each string.
 
@@ -359,7 +361,7 @@ def regex_replace(
     )
 
 
-def _host_text(value: Any) -> Any:
+def _host_text(value: object) -> Any:
     return _decode(value) if isinstance(value, bytes) else value
 
 
@@ -367,12 +369,12 @@ _full_match = op("RegexFullMatch", "input: string, pattern: host -> output: bool
 
 
 @_full_match.shape
-def _full_match_shape(input: TensorShape, pattern: Any) -> TensorShape:
+def _full_match_shape(input: TensorShape, pattern: HostValue) -> TensorShape:
     return input
 
 
 @_full_match.kernel(CPU)
-def _full_match_kernel(input: Array, pattern: Any) -> torch.Tensor:
+def _full_match_kernel(input: Array, pattern: HostValue) -> torch.Tensor:
     regex = compiled(_scalar_text(pattern, "Pattern"))
     items = input.ravel().tolist()
     in_bytes = _ascii_twin(regex.pattern) if _all_ascii(items) else None
@@ -388,7 +390,7 @@ def _flags(flags: Any, input: Array) -> torch.Tensor:
 
 
 @export("strings.regex_full_match")
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+def regex_full_match(input: ArrayLike, pattern: Any, name: str | None = None) -> Tensor:
     """Says which strings a regular expression matches from beginning to end.
 
     Args:

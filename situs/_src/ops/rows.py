@@ -19,6 +19,7 @@ from situs._src.base.errors import ArgumentError, OpDTypeError
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import put_together, take_apart
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.graph import Graph
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.constant import convert_to_tensor
@@ -31,7 +32,7 @@ from situs._src.ops.tensor_list import from_tensor, get_row, least_sizes, reserv
 class Elems:
     """Tensors whose rows are taken together."""
 
-    def __init__(self, elems: Any) -> None:
+    def __init__(self, elems: ArrayLike) -> None:
         self.form, leaves = take_apart(elems)
         if not leaves:
             raise ArgumentError(
@@ -59,7 +60,7 @@ class Elems:
         """How many rows there are: a number, or a tensor of one."""
         return self.known if self.known is not None else shape_of(self.tensors[0])[0]
 
-    def row(self, index: Any) -> Any:
+    def row(self, index: object) -> Any:
         """The rows with one number, in the form of the tensors."""
         if self._lists is None:
             return put_together(self.form, [tensor[index] for tensor in self.tensors])
@@ -98,7 +99,7 @@ class Walk:
         self.shapes = [shape for _, shape in self.wanted]  # as the last iteration that was looked at made them
         self.reverse = reverse
 
-    def run(self, state: Any, skip_first: bool = False) -> tuple[Any, list[Tensor]]:
+    def run(self, state: object, skip_first: bool = False) -> tuple[Any, list[Tensor]]:
         """Goes through all rows, or all but the first; returns the last state and what was kept, as tensors."""
         graph = self.elems.graph
         if graph is None:
@@ -124,7 +125,7 @@ class Walk:
 
     # In eager code.
 
-    def _run_now(self, state: Any, skip_first: bool) -> tuple[Any, list[Tensor]]:
+    def _run_now(self, state: object, skip_first: bool) -> tuple[Any, list[Tensor]]:
         columns: list[list[Tensor]] = [[] for _ in self.wanted]
         numbers = list(range(int(self.elems.count())))
         ordered = numbers[::-1] if self.reverse else numbers
@@ -143,13 +144,13 @@ class Walk:
 
     # In a graph.
 
-    def _build(self, graph: Graph, state: Any, skip_first: bool) -> tuple[Any, list[Tensor]]:
+    def _build(self, graph: Graph, state: object, skip_first: bool) -> tuple[Any, list[Tensor]]:
         self.elems.hold(graph)
         count = self.elems.count()
         skip = int(skip_first)
         first, step = (count - 1 - skip, -1) if self.reverse else (skip, 1)
 
-        def test(number: Any, state: Any, rows: Any) -> Any:
+        def test(number: Any, state: object, rows: object) -> Any:
             return number >= 0 if self.reverse else number < count
 
         def body(number: Any, state: Any, rows: Any) -> Any:
@@ -162,7 +163,7 @@ class Walk:
         _, state, rows = while_loop(test, body, start)
         return state, [self._stacked(row, i, count - skip) for i, row in enumerate(rows)]
 
-    def _stacked(self, rows: Any, number: int, count: Any) -> Tensor:
+    def _stacked(self, rows: object, number: int, count: Any) -> Tensor:
         shape = self.shapes[number]
         made = stack_rows([rows], row_shape=shape, dtype=self.wanted[number][0])
         if isinstance(count, int) and shape.rank is not None:

@@ -34,13 +34,14 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, HostValue, ShapeLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op
-from situs._src.ops.array import as_attribute, as_sizes, by_bits, partly, sizes_of
+from situs._src.ops.array import also_by_bits, as_attribute, as_sizes, by_bits, partly, sizes_of
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import equal
 from situs._src.ops.constant import zeros_like
-from situs._src.ops.define import CPU, GPU, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
 from situs._src.ops.gather import check_bad_indices_policy, gather, gather_nd
 from situs._src.ops.math import add, divide, multiply, negative
 from situs._src.ops.positions import linear_indices, safe_linear_indices
@@ -64,15 +65,9 @@ def _replace_in_order(output: torch.Tensor, rows: torch.Tensor, updates: torch.T
     _as_array(output)[rows.numpy()] = _as_array(updates)
 
 
-def _as_array(value: torch.Tensor) -> Any:
+def _as_array(value: torch.Tensor) -> np.ndarray[Any, Any]:
     """The memory of a tensor of the host's as an array."""
     return (value.view(torch.int16) if value.dtype is torch.bfloat16 else value.resolve_conj()).numpy()
-
-
-def _last_of_each(rows: torch.Tensor, count: int) -> torch.Tensor:
-    """For each of `count` rows, the place of the last index that names it, or -1."""
-    order = torch.arange(len(rows), device=rows.device)
-    return rows.new_full((count,), -1).scatter_reduce_(0, rows, order, "amax")
 
 
 def _replace(output: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> None:
@@ -120,7 +115,7 @@ def _check_updates(indices: TensorShape, updates: TensorShape, output: TensorSha
 _checked_updates = of_sizes(_check_updates)
 
 
-def _check_values(indices: torch.Tensor, updates: Any, shape: Any) -> None:
+def _check_values(indices: torch.Tensor, updates: KernelValue, shape: tuple[int, ...]) -> None:
     _checked_updates(indices.shape, updates.shape, tuple(shape))
 
 
@@ -156,7 +151,7 @@ _scatter_nd = op("ScatterNd", "indices: Tindices, updates: T, shape: host -> out
 
 
 @_scatter_nd.shape
-def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: Any) -> TensorShape:
+def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: HostValue) -> TensorShape:
     if shape is None:
         return UNKNOWN
     output = TensorShape(partly(as_sizes, shape))
@@ -164,27 +159,27 @@ def _scatter_nd_shape(indices: TensorShape, updates: TensorShape, shape: Any) ->
     return output
 
 
+@also_by_bits(_scatter_nd, CPU)
 @_scatter_nd.kernel(CPU)
-def _scatter_nd_cpu(indices: torch.Tensor, updates: torch.Tensor, shape: Any) -> torch.Tensor:
+def _scatter_nd_cpu(indices: torch.Tensor, updates: torch.Tensor, shape: HostValue) -> torch.Tensor:
     return _on_cpu(updates.new_zeros(as_sizes(shape)), indices, updates, _add_in_order)
 
 
+@also_by_bits(_scatter_nd, GPU)
 @_scatter_nd.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: Any) -> torch.Tensor:
+def _scatter_nd_gpu(indices: torch.Tensor, updates: torch.Tensor, shape: HostValue) -> torch.Tensor:
     return _on_gpu(updates.new_zeros(()).expand(as_sizes(shape)), indices, updates, _add)
 
 
 @_scatter_nd.kernel(CPU, T=STRING)
-def _scatter_nd_strings(indices: torch.Tensor, updates: Any, shape: Any) -> Any:
+def _scatter_nd_strings(indices: torch.Tensor, updates: KernelValue, shape: HostValue) -> KernelValue:
     output = np.full(as_sizes(shape), b"", object)
     return _strings(output, indices, updates, operator.add)
 
 
-_scatter_nd.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_cpu))
-_scatter_nd.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_scatter_nd_gpu))
-
-
-def _strings(output: Any, indices: torch.Tensor, updates: Any, combine: Callable[[Any, Any], Any]) -> Any:
+def _strings(
+    output: KernelValue, indices: torch.Tensor, updates: KernelValue, combine: Callable[[Any, Any], Any]
+) -> KernelValue:
     _check_values(indices, updates, output.shape)
     rows = linear_indices(indices, output.shape, "shape").tolist()
     depth = indices.shape[-1]
@@ -200,7 +195,9 @@ def _scatter_nd_gradient(grad: Tensor, indices: Tensor) -> tuple[None, Tensor]:
 
 
 @export("scatter_nd", v1=("scatter_nd", "manip.scatter_nd"))
-def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None) -> Tensor:
+def scatter_nd(
+    indices: ArrayLike, updates: ArrayLike, shape: ShapeLike, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
     """Returns zeros of a shape with updates added where indices say; updates of one place add up.
 
     Args:
@@ -263,7 +260,7 @@ _scatter_max = _tensor_scatter("TensorScatterMax", _largest, _largest, REAL, sig
 
 
 @_scatter_update.kernel(CPU, T=STRING)
-def _scatter_update_strings(tensor: Any, indices: torch.Tensor, updates: Any) -> Any:
+def _scatter_update_strings(tensor: Any, indices: torch.Tensor, updates: Any) -> KernelValue:
     return _strings(tensor.copy(), indices, updates, lambda old, new: new)
 
 
@@ -316,14 +313,16 @@ def _extreme_unsigned(
 
 
 @export("tensor_scatter_nd_update", v1=("tensor_scatter_nd_update", "tensor_scatter_update"))
-def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+def tensor_scatter_nd_update(
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, name: str | None = None
+) -> Tensor:
     """Returns `tensor` with the elements or slices that `indices` name replaced by `updates`."""
     return _scatter_update(tensor, indices, updates, name=name)
 
 
 @export("tensor_scatter_nd_add", v1=("tensor_scatter_add", "tensor_scatter_nd_add"))
 def tensor_scatter_nd_add(
-    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with `updates` added to the elements or slices that `indices` name."""
     check_bad_indices_policy(bad_indices_policy)
@@ -332,7 +331,7 @@ def tensor_scatter_nd_add(
 
 @export("tensor_scatter_nd_sub", v1=("tensor_scatter_nd_sub", "tensor_scatter_sub"))
 def tensor_scatter_nd_sub(
-    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with `updates` subtracted from the elements or slices that `indices` name."""
     check_bad_indices_policy(bad_indices_policy)
@@ -341,7 +340,7 @@ def tensor_scatter_nd_sub(
 
 @export("tensor_scatter_nd_min")
 def tensor_scatter_nd_min(
-    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with the elements that `indices` name lowered to those of `updates` that are smaller."""
     check_bad_indices_policy(bad_indices_policy)
@@ -350,7 +349,7 @@ def tensor_scatter_nd_min(
 
 @export("tensor_scatter_nd_max")
 def tensor_scatter_nd_max(
-    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+    tensor: ArrayLike, indices: ArrayLike, updates: ArrayLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
     """Returns `tensor` with the elements that `indices` name raised to those of `updates` that are larger."""
     check_bad_indices_policy(bad_indices_policy)
@@ -381,7 +380,9 @@ _partition_sizes = of_sizes(_partition_shape)
 
 
 @_partition.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
-def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
+def _partition_kernel(
+    data: KernelValue, partitions: torch.Tensor, num_partitions: int
+) -> list[Any] | tuple[torch.Tensor, ...]:
     _partition_sizes(data.shape, partitions.shape, num_partitions=num_partitions)
     bad = (partitions < 0) | (partitions >= num_partitions)
     if bool(bad.any()):
@@ -396,8 +397,11 @@ def _partition_kernel(data: Any, partitions: torch.Tensor, num_partitions: int) 
     return [rows[part.numpy()] for part in order.split_with_sizes(sizes)]
 
 
+@also_by_bits(_partition, CPU)
 @_partition.kernel(CPU)
-def _partition_on_host(data: Any, partitions: torch.Tensor, num_partitions: int) -> Any:
+def _partition_on_host(
+    data: KernelValue, partitions: torch.Tensor, num_partitions: int
+) -> list[np.ndarray[Any, Any]] | tuple[torch.Tensor, ...]:
     numbers = partitions.numpy().reshape(-1)
     order = numbers.argsort(kind="stable")
     if not numbers.size or numbers[order[0]] < 0 or numbers[order[-1]] >= num_partitions:
@@ -410,7 +414,6 @@ def _partition_on_host(data: Any, partitions: torch.Tensor, num_partitions: int)
     return np.split(rows[order], np.cumsum(sizes)[:-1])
 
 
-_partition.kernel(CPU, T=WIDE_UNSIGNED)(by_bits(_partition_on_host))
 _partition.kernel(GPU, T=WIDE_UNSIGNED)(by_bits(_partition_kernel))
 
 
@@ -438,6 +441,7 @@ def _stitch_shape(indices: list[TensorShape], data: list[TensorShape]) -> Tensor
     return TensorShape([None]).concatenate(inner)
 
 
+@also_by_bits(_stitch, CPU, GPU)
 @_stitch.kernel(CPU)
 @_stitch.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
@@ -445,7 +449,10 @@ def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
     rows = torch.cat([each.reshape(-1) for each in indices]).to(torch.int64)
     if bool((rows < 0).any()):
         raise ArgumentError(f"indices must not be negative, got {int(rows.min())}")
-    last = _last_of_each(rows, int(rows.max()) + 1 if len(rows) else 0)
+    # For each of `count` rows, the place of the last index that names it, or -1.
+    count = int(rows.max()) + 1 if len(rows) else 0
+    order = torch.arange(len(rows), device=rows.device)
+    last = rows.new_full((count,), -1).scatter_reduce_(0, rows, order, "amax")
     inner = data[0].shape[indices[0].ndim :]
     parts = [part.reshape([index.numel(), *inner]) for index, part in zip(indices, data, strict=True)]
     if not isinstance(parts[0], torch.Tensor):
@@ -458,11 +465,8 @@ def _stitch_kernel(indices: list[torch.Tensor], data: list[Any]) -> Any:
     return table.index_select(0, last.clamp(min=0)).masked_fill_(gaps, 0)
 
 
-_stitch.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_stitch_kernel))
-
-
 @_partition.gradient
-def _partition_gradient(grads: list[Any], data_shape: Any, partitions: Tensor) -> tuple[Tensor, None]:
+def _partition_gradient(grads: list[Any], data_shape: SizesOf, partitions: Tensor) -> tuple[Tensor, None]:
     given = tuple(number for number, grad in enumerate(grads) if grad is not None)
     parts = [grads[number] for number in given]
     return _partition_grad(parts, partitions, data_shape, given=given, num_partitions=len(grads)), None
@@ -473,7 +477,7 @@ def _stitch_gradient(grad: Tensor, indices: list[Tensor]) -> tuple[None, list[An
     return None, [_picked(grad, index) for index in indices]
 
 
-def _picked(grad: Tensor, index: Tensor) -> Any:
+def _picked(grad: Tensor, index: Tensor) -> Callable[[], Tensor]:
     return lambda: gather(grad, index)
 
 
@@ -497,7 +501,11 @@ def _partition_grad_shape(
 
 @_partition_grad.kernel(CPU, GPU)
 def _partition_grad_kernel(
-    grads: list[torch.Tensor], partitions: torch.Tensor, shape: Any, given: tuple[int, ...], num_partitions: int
+    grads: list[torch.Tensor],
+    partitions: torch.Tensor,
+    shape: tuple[int, ...],
+    given: tuple[int, ...],
+    num_partitions: int,
 ) -> torch.Tensor:
     flat = partitions.reshape(-1).to(torch.int64)
     places = flat.argsort(stable=True).split_with_sizes(torch.bincount(flat, minlength=num_partitions).tolist())
@@ -517,14 +525,16 @@ def _partition_grad_gradient(
 
 
 @export("dynamic_partition")
-def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
+def dynamic_partition(
+    data: ArrayLike, partitions: ArrayLike, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
     """Sorts the slices of `data` into `num_partitions` tensors, by the number that `partitions` gives each."""
     count = as_attribute(num_partitions, "num_partitions")
     return _partition.many(data, partitions, num_partitions=count, name=name)
 
 
 @export("dynamic_stitch")
-def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+def dynamic_stitch(indices: ArrayLike, data: ArrayLike, name: str | None = None) -> Tensor:
     """Merges slices into one tensor, each at its index; of slices with one index the last one is taken.
 
     Args:

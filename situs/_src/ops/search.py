@@ -13,13 +13,14 @@ import numpy as np
 import torch
 
 from situs._src.base.dtype import FLOATING, INDEX, REAL, WIDE_UNSIGNED, DType, as_dtype, int16, int32
-from situs._src.base.errors import ArgumentError
+from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, normalize_axis
 from situs._src.base.tensor import Tensor
-from situs._src.ops.array import SIGNED_TWIN, as_integer, as_sizes, partly
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
+from situs._src.ops.array import SIGNED_TWIN, as_integer, as_sizes, has_dimensions, partly
 from situs._src.ops.attribute import as_bool
-from situs._src.ops.define import CPU, GPU, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
 from situs._src.ops.gather_gradient import gather_grad
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
@@ -32,7 +33,7 @@ _argsort = op("Argsort", "values: T, axis: host -> output: int32", T=REAL, direc
 
 @_sort.shape
 @_argsort.shape
-def _sort_shape(values: TensorShape, axis: Any, *, direction: str) -> TensorShape:
+def _sort_shape(values: TensorShape, axis: HostValue, *, direction: str) -> TensorShape:
     if values.rank is not None and axis is not None:
         normalize_axis(as_integer(axis, "The axis of sort"), values.rank)
     return values
@@ -40,17 +41,17 @@ def _sort_shape(values: TensorShape, axis: Any, *, direction: str) -> TensorShap
 
 @_sort.kernel(CPU)
 @_sort.kernel(GPU, T=REAL - WIDE_UNSIGNED)
-def _sort_kernel(values: torch.Tensor, axis: Any, direction: str) -> torch.Tensor:
+def _sort_kernel(values: torch.Tensor, axis: HostValue, direction: str) -> torch.Tensor:
     return _sorted(values, axis, direction)[0]
 
 
 @_argsort.kernel(CPU)
 @_argsort.kernel(GPU, T=REAL - WIDE_UNSIGNED)
-def _argsort_kernel(values: torch.Tensor, axis: Any, direction: str) -> torch.Tensor:
+def _argsort_kernel(values: torch.Tensor, axis: HostValue, direction: str) -> torch.Tensor:
     return _sorted(values, axis, direction)[1].to(torch.int32)
 
 
-def _sorted(values: torch.Tensor, axis: Any, direction: str) -> tuple[torch.Tensor, torch.Tensor]:
+def _sorted(values: torch.Tensor, axis: HostValue, direction: str) -> tuple[torch.Tensor, torch.Tensor]:
     place = normalize_axis(as_integer(axis, "The axis of sort"), values.ndim)
     return _stable_sort(values, place, direction == DESCENDING)
 
@@ -72,24 +73,26 @@ _permuted.shape(lambda x, by, axis, *, direction, inverse: x)
 
 
 @_permuted.kernel(CPU, GPU)
-def _permuted_kernel(x: torch.Tensor, by: torch.Tensor, axis: Any, direction: str, inverse: bool) -> torch.Tensor:
+def _permuted_kernel(x: torch.Tensor, by: torch.Tensor, axis: HostValue, direction: str, inverse: bool) -> torch.Tensor:
     place = normalize_axis(as_integer(axis, "The axis of sort"), x.ndim)
     order = _sorted(by, place, direction)[1]
     return torch.empty_like(x).scatter_(place, order, x) if inverse else x.gather(place, order)
 
 
 @_sort.gradient
-def _sort_gradient(grad: Tensor, values: Tensor, axis: Any, *, direction: str) -> Tensor:
+def _sort_gradient(grad: Tensor, values: Tensor, axis: HostInput, *, direction: str) -> Tensor:
     return _permuted(grad, values, axis, direction=direction, inverse=True)
 
 
 @_permuted.gradient
-def _permuted_gradient(grad: Tensor, by: Tensor, axis: Any, *, direction: str, inverse: bool) -> tuple[Tensor, None]:
+def _permuted_gradient(
+    grad: Tensor, by: Tensor, axis: HostInput, *, direction: str, inverse: bool
+) -> tuple[Tensor, None]:
     return _permuted(grad, by, axis, direction=direction, inverse=not inverse), None
 
 
 @export("sort")
-def sort(values: Any, axis: Any = -1, direction: str = ASCENDING, name: str | None = "sort") -> Tensor:
+def sort(values: ArrayLike, axis: AxisLike = -1, direction: str = ASCENDING, name: str | None = "sort") -> Tensor:
     """Sorts a tensor along an axis.
 
     Args:
@@ -98,12 +101,16 @@ def sort(values: Any, axis: Any = -1, direction: str = ASCENDING, name: str | No
         direction: ``"ASCENDING"`` or ``"DESCENDING"``.
         name: A name for the op.
     """
-    return _sort(values, axis, direction=_as_direction(direction), name=name)
+    return _sort(values, _as_axis(axis), direction=_as_direction(direction), name=name)
 
 
 @export("argsort")
 def argsort(
-    values: Any, axis: Any = -1, direction: str = ASCENDING, stable: bool = False, name: str | None = "argsort"
+    values: ArrayLike,
+    axis: AxisLike = -1,
+    direction: str = ASCENDING,
+    stable: bool = False,
+    name: str | None = "argsort",
 ) -> Tensor:
     """Returns the indices (int32) that sort a tensor along an axis.
 
@@ -114,7 +121,13 @@ def argsort(
         stable: Not used: the order of equal elements is always kept.
         name: A name for the op.
     """
-    return _argsort(values, axis, direction=_as_direction(direction), name=name)
+    return _argsort(values, _as_axis(axis), direction=_as_direction(direction), name=name)
+
+
+def _as_axis(axis: AxisLike) -> Any:
+    if has_dimensions(axis):
+        raise ArgumentError(f"Argument `axis` must be a constant scalar. Received: axis={shown(axis)}.")
+    return axis
 
 
 def _as_direction(direction: str) -> str:
@@ -149,7 +162,7 @@ _MANY = 2048
 
 
 @_top_k.shape
-def _top_k_shape(input: TensorShape, k: Any, *, sorted: bool) -> list[TensorShape]:
+def _top_k_shape(input: TensorShape, k: HostValue, *, sorted: bool) -> list[TensorShape]:
     if input.rank is None:
         return [UNKNOWN] * 2
     if input.rank == 0:
@@ -161,7 +174,7 @@ def _top_k_shape(input: TensorShape, k: Any, *, sorted: bool) -> list[TensorShap
     return [TensorShape([*input[:-1], count])] * 2
 
 
-def _as_k(k: Any) -> int:
+def _as_k(k: HostValue) -> int:
     if isinstance(k, tuple):
         raise ArgumentError(f"k must be scalar, got {list(k)}")
     count = as_integer(k, "k")
@@ -172,7 +185,9 @@ def _as_k(k: Any) -> int:
 
 @_top_k.kernel(CPU)
 @_top_k.kernel(GPU, T=REAL - WIDE_UNSIGNED)
-def _top_k_kernel(input: torch.Tensor, k: Any, sorted: bool, index_type: DType) -> tuple[torch.Tensor, torch.Tensor]:
+def _top_k_kernel(
+    input: torch.Tensor, k: HostValue, sorted: bool, index_type: DType
+) -> tuple[torch.Tensor, torch.Tensor]:
     count = _as_k(k)
     if input.ndim == 0 or count > input.shape[-1]:
         raise ValueError("not that many")  # the shape rule says it better
@@ -199,12 +214,12 @@ def _keys(input: torch.Tensor) -> torch.Tensor:
 
 
 @_top_k.gradient
-def _top_k_gradient(grads: list[Any], input_shape: Any, indices: Tensor) -> Tensor:
+def _top_k_gradient(grads: list[Any], input_shape: SizesOf, indices: Tensor) -> Tensor:
     return gather_grad(grads[0], indices, input_shape, -1, batch_dims=-1)
 
 
 @_in_top_k.shape
-def _in_top_k_shape(predictions: TensorShape, targets: TensorShape, k: Any) -> TensorShape:
+def _in_top_k_shape(predictions: TensorShape, targets: TensorShape, k: HostValue) -> TensorShape:
     if predictions.rank not in (2, None):
         raise ArgumentError("predictions must be 2-dimensional")
     if targets.rank not in (1, None):
@@ -223,7 +238,7 @@ _COUNTED_EXACTLY = 2**24  # by float32
 
 
 @_in_top_k.kernel(CPU)
-def _in_top_k_cpu(predictions: torch.Tensor, targets: torch.Tensor, k: Any) -> torch.Tensor:
+def _in_top_k_cpu(predictions: torch.Tensor, targets: torch.Tensor, k: HostValue) -> torch.Tensor:
     _in_top_k_sizes(predictions.shape, targets.shape)
     classes = predictions.shape[1]
     rows, chosen = predictions.numpy(), targets.numpy()  # NumPy's comparisons are four times as fast as PyTorch's
@@ -239,7 +254,7 @@ def _in_top_k_cpu(predictions: torch.Tensor, targets: torch.Tensor, k: Any) -> t
 
 
 @_in_top_k.kernel(GPU)
-def _in_top_k_gpu(predictions: torch.Tensor, targets: torch.Tensor, k: Any) -> torch.Tensor:
+def _in_top_k_gpu(predictions: torch.Tensor, targets: torch.Tensor, k: HostValue) -> torch.Tensor:
     _in_top_k_sizes(predictions.shape, targets.shape)
     classes = predictions.shape[1]
     exists = (targets >= 0) & (targets < classes)
@@ -251,7 +266,9 @@ def _in_top_k_gpu(predictions: torch.Tensor, targets: torch.Tensor, k: Any) -> t
 
 
 @export("math.top_k", "nn.top_k")
-def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None) -> TopKV2:
+def top_k(
+    input: ArrayLike, k: IntLike = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None
+) -> TopKV2:
     """Returns the k largest elements along the last dimension, the largest first, and their indices.
 
     Args:
@@ -265,7 +282,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
 
 
 @export("math.in_top_k", "nn.in_top_k", v1=())
-def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = "in_top_k") -> Tensor:
+def in_top_k(targets: ArrayLike, predictions: ArrayLike, k: IntLike, name: str | None = "in_top_k") -> Tensor:
     """Says for each row of `predictions` whether fewer than k entries exceed the one at its target.
 
     Args:
@@ -278,7 +295,7 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = "in_top_
 
 
 @export(v1=("math.in_top_k", "nn.in_top_k"))
-def in_top_k_v1(predictions: Any, targets: Any, k: Any, name: str | None = "in_top_k") -> Tensor:
+def in_top_k_v1(predictions: ArrayLike, targets: ArrayLike, k: IntLike, name: str | None = "in_top_k") -> Tensor:
     """Says whether targets are in the top k, with the argument order of TensorFlow 1."""
     return in_top_k(targets, predictions, k, name)
 
@@ -333,7 +350,11 @@ def _ordered(tensor: torch.Tensor) -> torch.Tensor:
 
 @export("searchsorted")
 def searchsorted(
-    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
+    sorted_sequence: ArrayLike,
+    values: ArrayLike,
+    side: str = "left",
+    out_type: DTypeLike = int32,
+    name: str | None = None,
 ) -> Tensor:
     """Finds where values would go into sorted rows.
 
@@ -401,12 +422,12 @@ def _list_diff_shape(x: TensorShape, y: TensorShape) -> list[TensorShape]:
 
 
 @_unique.kernel(CPU)
-def _unique_kernel(x: Any, out_idx: DType) -> Any:
+def _unique_kernel(x: KernelValue, out_idx: DType) -> tuple[Any, torch.Tensor]:
     return _first_occurrences(x, out_idx)
 
 
 @_unique_with_counts.kernel(CPU)
-def _unique_with_counts_kernel(x: Any, out_idx: DType) -> Any:
+def _unique_with_counts_kernel(x: KernelValue, out_idx: DType) -> tuple[Any, torch.Tensor, torch.Tensor]:
     y, indices = _first_occurrences(x, out_idx)
     counts = np.bincount(indices.numpy(), minlength=len(y))
     return y, indices, torch.from_numpy(counts.astype(out_idx.as_numpy_dtype))
@@ -451,14 +472,14 @@ def _first_in_table(numbers: Any, span: int) -> tuple[Any, Any]:
     return found, rank[numbers]
 
 
-def _comparable(x: Any) -> Any:
+def _comparable(x: ArrayLike) -> Any:
     if not isinstance(x, torch.Tensor):
         return x
     return (x.float() if x.dtype is torch.bfloat16 else x).resolve_conj().numpy()
 
 
 @_list_diff.kernel(CPU)
-def _list_diff_kernel(x: Any, y: Any, out_idx: DType) -> Any:
+def _list_diff_kernel(x: KernelValue, y: KernelValue, out_idx: DType) -> tuple[torch.Tensor | Any, torch.Tensor]:
     if x.ndim != 1 or y.ndim != 1:
         raise ValueError("not a vector")  # the shape rule says it better
     known = set(_comparable(y).tolist())
@@ -468,19 +489,19 @@ def _list_diff_kernel(x: Any, y: Any, out_idx: DType) -> Any:
 
 
 @export("unique")
-def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
+def unique(x: ArrayLike, out_idx: Any = int32, name: str | None = None) -> Unique:
     """Returns the different elements of a vector in order of first occurrence, and for each element which it is."""
     return Unique(*_unique.many(x, out_idx=as_dtype(out_idx), name=name))
 
 
 @export("unique_with_counts")
-def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
+def unique_with_counts(x: ArrayLike, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
     """Returns what `unique` does, and how often each different element occurs."""
     return UniqueWithCounts(*_unique_with_counts.many(x, out_idx=as_dtype(out_idx), name=name))
 
 
 @export(v1="setdiff1d")
-def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
+def setdiff1d(x: ArrayLike, y: ArrayLike, index_dtype: DTypeLike = int32, name: str | None = None) -> ListDiff:
     """Returns the elements of vector `x` that are not in vector `y`, in their order, and their indices."""
     return ListDiff(*_list_diff.many(x, y, out_idx=as_dtype(index_dtype), name=name))
 
@@ -514,11 +535,11 @@ def _invert_permutation_kernel(x: torch.Tensor) -> torch.Tensor:
 
 
 @_unravel_index.shape
-def _unravel_index_shape(indices: TensorShape, dims: Any) -> TensorShape:
+def _unravel_index_shape(indices: TensorShape, dims: HostValue) -> TensorShape:
     return TensorShape([None if dims is None else len(partly(_as_dims, dims))]).concatenate(indices)
 
 
-def _as_dims(dims: Any) -> tuple[int, ...]:
+def _as_dims(dims: HostValue) -> tuple[int, ...]:
     sizes = as_sizes(dims)
     if any(size < 0 for size in sizes):
         raise ArgumentError(f"dims must not be negative, got {list(sizes)}")
@@ -526,7 +547,7 @@ def _as_dims(dims: Any) -> tuple[int, ...]:
 
 
 @_unravel_index.kernel(CPU, GPU)
-def _unravel_index_kernel(indices: torch.Tensor, dims: Any) -> torch.Tensor:
+def _unravel_index_kernel(indices: torch.Tensor, dims: HostValue) -> torch.Tensor:
     sizes = _as_dims(dims)
     if bool(((indices < 0) | (indices >= math.prod(sizes))).any()):
         raise ArgumentError(f"index is out of bound as with dims {list(sizes)}")
@@ -536,12 +557,12 @@ def _unravel_index_kernel(indices: torch.Tensor, dims: Any) -> torch.Tensor:
 
 
 @export("math.invert_permutation", v1=("invert_permutation", "math.invert_permutation"))
-def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+def invert_permutation(x: ArrayLike, name: str | None = None) -> Tensor:
     """Returns the permutation that undoes `x`: ``y[x[i]] == i``."""
     return _invert_permutation(x, name=name)
 
 
 @export("unravel_index")
-def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+def unravel_index(indices: ArrayLike, dims: AxisLike, name: str | None = None) -> Tensor:
     """Returns the coordinates, one row for each dimension, of places in a flattened tensor of shape `dims`."""
     return _unravel_index(indices, dims, name=name)

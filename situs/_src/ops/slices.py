@@ -21,6 +21,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import composites
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.constant import constant, convert_to_tensor
@@ -155,7 +156,7 @@ class IndexedSlices:
 composites.add(IndexedSlices)
 
 
-def _tensor(values: Any) -> Tensor:
+def _tensor(values: ArrayLike) -> Tensor:
     return convert_to_tensor(read(values))
 
 

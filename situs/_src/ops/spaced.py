@@ -12,6 +12,7 @@ from situs._src.base.errors import ArgumentError, KernelError
 from situs._src.base.export import export
 from situs._src.base.shapes import normalize_axis
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import AxisLike
 from situs._src.ops.array import expand_dims, reshape
 from situs._src.ops.attribute import as_int
 from situs._src.ops.cast import cast
@@ -26,7 +27,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 @export("linspace")
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Tensor:
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: AxisLike = 0) -> Tensor:
     """Makes `num` evenly spaced values from `start` to `stop`, both included.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError
 
 
-def renamed(new_name: str, new: Any, old_name: str, old: Any, required: bool = False) -> Any:
+def renamed(new_name: str, new: object, old_name: str, old: object, required: bool = False) -> Any:
     """The argument that was given, of two names for it.
 
     Raises:

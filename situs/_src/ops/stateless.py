@@ -18,6 +18,7 @@ from situs._src.base.export import export
 from situs._src.base.mixing import mix
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
 from situs._src.ops import random
 from situs._src.ops.array import partly
 from situs._src.ops.cast import cast
@@ -49,19 +50,19 @@ _normal.shape(drawn_shape)
 
 
 @_normal.kernel(CPU, GPU)
-def _normal_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+def _normal_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
     return random.draw_normal(checked_sizes(shape), dtype, _source(seed, device))
 
 
 @export("random.stateless_normal")
 def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dt.float32,
+    shape: ShapeLike,
+    seed: ArrayLike,
+    mean: ArrayLike = 0.0,
+    stddev: ArrayLike = 1.0,
+    dtype: DTypeLike = dt.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: str | IntLike = "auto_select",
 ) -> Tensor:
     """Draws from the normal distribution.
 
@@ -85,19 +86,19 @@ _truncated_normal.shape(drawn_shape)
 
 
 @_truncated_normal.kernel(CPU, GPU)
-def _truncated_normal_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+def _truncated_normal_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
     return random.draw_truncated_normal(checked_sizes(shape), dtype, _source(seed, device))
 
 
 @export("random.stateless_truncated_normal")
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dt.float32,
+    shape: ShapeLike,
+    seed: ArrayLike,
+    mean: ArrayLike = 0.0,
+    stddev: ArrayLike = 1.0,
+    dtype: DTypeLike = dt.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: str | IntLike = "auto_select",
 ) -> Tensor:
     """Draws from the normal distribution, leaving out values over two deviations from the mean.
 
@@ -114,7 +115,7 @@ _uniform.shape(drawn_shape)
 
 
 @_uniform.kernel(CPU, GPU)
-def _uniform_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+def _uniform_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
     return random.draw_uniform(checked_sizes(shape), dtype, _source(seed, device))
 
 
@@ -128,7 +129,7 @@ _uniform_int.shape(drawn_shape)
 
 @_uniform_int.kernel(CPU, GPU)
 def _uniform_int_kernel(
-    shape: Any, seed: Any, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
+    shape: HostValue, seed: HostValue, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
 ) -> torch.Tensor:
     random.check_int_bounds(minval, maxval, dtype)
     return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, _source(seed, device))
@@ -139,7 +140,7 @@ _full_int.shape(drawn_shape)
 
 
 @_full_int.kernel(CPU, GPU)
-def _full_int_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.device) -> torch.Tensor:
+def _full_int_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
     bits = torch.empty(checked_sizes(shape), dtype=torch.int64, device=device)
     bits.random_(-(2**63), None, generator=_source(seed, device))
     signed = bits if dtype.size == 8 else bits.to(torch.int32)  # keeps the low bits
@@ -148,13 +149,13 @@ def _full_int_kernel(shape: Any, seed: Any, *, dtype: DType, device: torch.devic
 
 @export("random.stateless_uniform")
 def stateless_uniform(
-    shape: Any,
-    seed: Any,
+    shape: ShapeLike,
+    seed: ArrayLike,
     minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = dt.float32,
+    maxval: ArrayLike | None = None,
+    dtype: DTypeLike = dt.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: str | IntLike = "auto_select",
 ) -> Tensor:
     """Draws from the uniform distribution over [minval, maxval).
 
@@ -178,7 +179,7 @@ def stateless_uniform(
         return random.spread_over(drawn, minval, highest, last)
 
 
-def _integers(shape: Any, seed: Any, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
+def _integers(shape: ShapeLike, seed: Any, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
     if (minval is None) != (maxval is None):
         raise ArgumentError(
             f"For integer `dtype` argument {dtype}, argument `minval` and `maxval` must be both None or not None. "
@@ -206,14 +207,16 @@ _multinomial.shape(categories_shape)
 
 
 @_multinomial.kernel(CPU, GPU)
-def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, seed: Any, *, output_dtype: DType) -> torch.Tensor:
+def _multinomial_kernel(
+    logits: torch.Tensor, num_samples: Any, seed: HostValue, *, output_dtype: DType
+) -> torch.Tensor:
     categories_sizes(logits.shape, num_samples=num_samples)
     return random.draw_categories(logits, num_samples, output_dtype, _source(seed, logits.device))
 
 
 @export("random.stateless_categorical")
 def stateless_categorical(
-    logits: Any, num_samples: Any, seed: Any, dtype: Any = dt.int64, name: str | None = None
+    logits: ArrayLike, num_samples: IntLike, seed: ArrayLike, dtype: DTypeLike = dt.int64, name: str | None = None
 ) -> Tensor:
     """Draws classes with the probabilities softmax(logits), row by row.
 
@@ -229,7 +232,7 @@ def stateless_categorical(
         return _multinomial(logits, num_samples, seed, output_dtype=chosen, name=last)
 
 
-def _ending_in_parameter_shape(shape: Any, seed: Any, parameter: TensorShape) -> TensorShape:
+def _ending_in_parameter_shape(shape: HostValue, seed: HostValue, parameter: TensorShape) -> TensorShape:
     if shape is None:
         return UNKNOWN
     sizes = TensorShape(partly(checked_sizes, shape))
@@ -243,7 +246,7 @@ def _ending_in_parameter_shape(shape: Any, seed: Any, parameter: TensorShape) ->
     return sizes
 
 
-def _leading(shape: Any, seed: Any, parameter: torch.Tensor) -> tuple[int, ...]:
+def _leading(shape: HostValue, seed: HostValue, parameter: torch.Tensor) -> tuple[int, ...]:
     """The part of the result's shape that comes before the parameter's."""
     _ending_in_parameter_shape(shape, seed, TensorShape(parameter.shape))
     sizes = checked_sizes(shape)
@@ -255,7 +258,7 @@ _gamma.shape(_ending_in_parameter_shape)
 
 
 @_gamma.kernel(CPU, GPU)
-def _gamma_kernel(shape: Any, seed: Any, alpha: torch.Tensor) -> torch.Tensor:
+def _gamma_kernel(shape: HostValue, seed: HostValue, alpha: torch.Tensor) -> torch.Tensor:
     return random.draw_gamma(_leading(shape, seed, alpha), alpha, _source(seed, alpha.device))
 
 
@@ -264,7 +267,12 @@ _gamma.gradient(random.gamma_gradient)
 
 @export("random.stateless_gamma")
 def stateless_gamma(
-    shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = dt.float32, name: str | None = None
+    shape: ShapeLike,
+    seed: ArrayLike,
+    alpha: ArrayLike,
+    beta: ArrayLike | None = None,
+    dtype: DTypeLike = dt.float32,
+    name: str | None = None,
 ) -> Tensor:
     """Draws from gamma distributions.
 
@@ -293,7 +301,7 @@ _poisson.shape(_ending_in_parameter_shape)
 
 
 @_poisson.kernel(CPU, GPU)
-def _poisson_kernel(shape: Any, seed: Any, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
+def _poisson_kernel(shape: HostValue, seed: HostValue, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
     return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _source(seed, lam.device))
 
 
@@ -301,7 +309,9 @@ _poisson.stops_gradients()
 
 
 @export("random.stateless_poisson")
-def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = dt.int32, name: str | None = None) -> Tensor:
+def stateless_poisson(
+    shape: ShapeLike, seed: ArrayLike, lam: ArrayLike, dtype: DTypeLike = dt.int32, name: str | None = None
+) -> Tensor:
     """Draws from Poisson distributions.
 
     Args:
@@ -366,14 +376,14 @@ def stateless_binomial(
 
 
 @export("random.split", "random.experimental.stateless_split", v1="random.split")
-def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:
+def split(seed: ArrayLike, num: int = 2, alg: str | IntLike = "auto_select") -> Tensor:
     """Makes `num` independent seeds of one: a tensor of shape [num, 2]."""
     dtype = convert_to_tensor(seed).dtype
     return stateless_uniform([num, 2], seed, None, None, dtype, alg=alg)
 
 
 @export("random.fold_in", "random.experimental.stateless_fold_in", v1="random.fold_in")
-def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Tensor:
+def fold_in(seed: ArrayLike, data: ArrayLike, alg: str | IntLike = "auto_select") -> Tensor:
     """Makes a seed of a seed and a number, such as that of a step."""
     number = convert_to_tensor(data)
     return stack([stateless_uniform([], seed, None, None, number.dtype, alg=alg), number])
@@ -382,7 +392,7 @@ def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Tensor:
 _ALGORITHMS = ("philox", "threefry", "auto_select")
 
 
-def check_algorithm(alg: Any) -> None:
+def check_algorithm(alg: str | IntLike) -> None:
     """Raises ``ValueError`` unless `alg` is one of TensorFlow's algorithms."""
     name = getattr(alg, "value", alg)
     if not isinstance(name, (str, int)) or name not in (*_ALGORITHMS, 1, 2, 3):

@@ -30,6 +30,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostValue, ShapeLike
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.constant import kept_number
 from situs._src.ops.define import CPU, of_sizes, op, same_shape
@@ -59,7 +60,10 @@ def each(function: Callable[[bytes], bytes], value: Array) -> Array:
 def joined(items: list[bytes]) -> bytes | None:
     """All strings in one, each ended by a newline, to be worked on together; None if one has a newline in it."""
     text = b"\n".join([*items, b""])
-    return text if text.count(b"\n") == len(items) else None
+    if len(items) < _MANY:
+        return text if text.count(b"\n") == len(items) else None
+    newlines = np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))  # many are found sooner all at once
+    return text if newlines == len(items) else None
 
 
 def common_length(text: bytes | None, count: int) -> int:
@@ -70,7 +74,7 @@ def common_length(text: bytes | None, count: int) -> int:
     return size if text[size :: size + 1] == b"\n" * count else 0
 
 
-def strings_of_rows(text: bytes, count: int, size: int, shape: Any) -> Array:
+def strings_of_rows(text: bytes, count: int, size: int, shape: ShapeLike) -> Array:
     """The value of a string tensor, from so many rows of bytes of which the first `size` are wanted."""
     row = np.dtype({"names": ["wanted"], "formats": [f"V{size}"], "offsets": [0], "itemsize": len(text) // count})
     return np.frombuffer(text, row)["wanted"].astype(object).reshape(shape)
@@ -102,7 +106,12 @@ def _as_string_kernel(
     if scientific and shortest:
         raise ArgumentError("Cannot select both scientific and shortest notation")
     if not (input.is_floating_point() or input.is_complex()):
-        _check_whole_number_format(input, precision, scientific or shortest)
+        notation = scientific or shortest
+        kind = str(input.dtype).removeprefix("torch.")
+        if notation:
+            raise ArgumentError(f"scientific and shortest format not supported for datatype {kind}")
+        if precision >= 0:
+            raise ArgumentError(f"precision not supported for datatype {kind}")
     if input.dtype is torch.bool:
         return strings_of((b"true" if item else b"false" for item in input.ravel().tolist()), input.shape)
     letter = "e" if scientific else "g" if shortest else "f"
@@ -120,14 +129,6 @@ def _check_fill(fill: str) -> None:
 def _check_lengths(precision: int, width: int) -> None:
     if max(precision, width) > LONGEST:
         raise ArgumentError(f"precision {precision} and width {width} must not be more than {LONGEST}.")
-
-
-def _check_whole_number_format(input: torch.Tensor, precision: int, notation: bool) -> None:
-    kind = str(input.dtype).removeprefix("torch.")
-    if notation:
-        raise ArgumentError(f"scientific and shortest format not supported for datatype {kind}")
-    if precision >= 0:
-        raise ArgumentError(f"precision not supported for datatype {kind}")
 
 
 def _number_texts(input: torch.Tensor, fill: str, width: str, kind: str) -> list[bytes]:
@@ -190,7 +191,7 @@ def _pad_strings(input: Array, *, precision: int, scientific: bool, shortest: bo
 
 @export("as_string", "strings.as_string")
 def as_string(
-    input: Any,
+    input: ArrayLike,
     precision: int = -1,
     scientific: bool = False,
     shortest: bool = False,
@@ -335,7 +336,7 @@ def _no_number(item: bytes) -> InvalidArgumentError:
 
 
 @export("strings.to_number", v1=())
-def to_number(input: Any, out_type: Any = dt.float32, name: str | None = None) -> Tensor:
+def to_number(input: ArrayLike, out_type: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
     """Reads each string as a number.
 
     Args:
@@ -354,7 +355,10 @@ _as_number = typed(_to_number)
 
 @export(v1=("string_to_number", "strings.to_number"))
 def string_to_number(
-    string_tensor: Any = None, out_type: Any = dt.float32, name: str | None = None, input: Any = None
+    string_tensor: ArrayLike | None = None,
+    out_type: DTypeLike = dt.float32,
+    name: str | None = None,
+    input: ArrayLike | None = None,
 ) -> Tensor:
     """Reads each string as a number: `to_number` with TensorFlow 1's argument names."""
     return to_number(renamed("input", input, "string_tensor", string_tensor), out_type, name)
@@ -389,7 +393,7 @@ def _join_kernel(inputs: list[Array], *, separator: str) -> Array:
 
 
 @export("strings.join", v1=("string_join", "strings.join"))
-def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+def join(inputs: ArrayLike, separator: str = "", name: str | None = None) -> Tensor:
     """Joins the strings of several tensors, element by element.
 
     Args:
@@ -410,7 +414,9 @@ _reduce_join = op(
 
 
 @_reduce_join.shape
-def _reduce_join_shape(inputs: TensorShape, reduction_indices: Any, *, keep_dims: bool, separator: str) -> TensorShape:
+def _reduce_join_shape(
+    inputs: TensorShape, reduction_indices: HostValue, *, keep_dims: bool, separator: str
+) -> TensorShape:
     if inputs.rank is None or reduction_indices is None:
         return SCALAR if reduction_indices == EVERY_AXIS and not keep_dims else UNKNOWN
     joined = _joined_axes(reduction_indices, inputs.rank)
@@ -434,7 +440,7 @@ def _joined_axes(indices: Any, rank: int) -> list[int]:
 
 
 @_reduce_join.kernel(CPU)
-def _reduce_join_kernel(inputs: Array, reduction_indices: Any, *, keep_dims: bool, separator: str) -> Array:
+def _reduce_join_kernel(inputs: Array, reduction_indices: HostValue, *, keep_dims: bool, separator: str) -> Array:
     joined = _joined_axes(reduction_indices, inputs.ndim)
     shape = _reduce_join_shape(TensorShape(inputs.shape), reduction_indices, keep_dims=keep_dims, separator=separator)
     kept = [axis for axis in range(inputs.ndim) if axis not in joined]
@@ -447,7 +453,11 @@ def _reduce_join_kernel(inputs: Array, reduction_indices: Any, *, keep_dims: boo
 
 @export("strings.reduce_join", v1=())
 def reduce_join(
-    inputs: Any, axis: Any = None, keepdims: bool | None = False, separator: str = "", name: str | None = None
+    inputs: ArrayLike,
+    axis: AxisLike | None = None,
+    keepdims: bool | None = False,
+    separator: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """Joins the strings of a tensor along some axes.
 
@@ -466,12 +476,12 @@ def reduce_join(
 
 @export(v1=("reduce_join", "strings.reduce_join"))
 def reduce_join_v1(
-    inputs: Any,
-    axis: Any = None,
+    inputs: ArrayLike,
+    axis: AxisLike | None = None,
     keep_dims: bool | None = None,
     separator: str = "",
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: AxisLike | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
     """Joins the strings of a tensor along some axes: `reduce_join` with TensorFlow 1's argument names."""
@@ -532,7 +542,7 @@ _INNER_BYTES = bytes(range(0x80, 0xC0))  # of characters in UTF-8, all but the f
 
 
 @export("strings.length", v1=())
-def length(input: Any, unit: str = BYTE, name: str | None = None) -> Tensor:
+def length(input: ArrayLike, unit: str = BYTE, name: str | None = None) -> Tensor:
     """Counts the bytes of each string, or its characters with ``unit="UTF8_CHAR"``."""
     return _length_of(input, unit=unit, name=name)
 
@@ -541,7 +551,7 @@ _length_of = steered(_length)
 
 
 @export(v1="strings.length")
-def length_v1(input: Any, name: str | None = None, unit: str = BYTE) -> Tensor:
+def length_v1(input: ArrayLike, name: str | None = None, unit: str = BYTE) -> Tensor:
     """Counts the bytes of each string: `length` with TensorFlow 1's order of arguments."""
     return length(input, unit, name)
 
@@ -577,19 +587,19 @@ def _strip_kernel(input: Array) -> Array:
 
 
 @export("strings.lower")
-def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+def lower(input: ArrayLike, encoding: str = "", name: str | None = None) -> Tensor:
     """Makes ASCII letters lower case, and with ``encoding="utf-8"`` all letters."""
     return _in_lower_case(input, encoding=encoding, name=name)
 
 
 @export("strings.upper")
-def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+def upper(input: ArrayLike, encoding: str = "", name: str | None = None) -> Tensor:
     """Makes ASCII letters upper case, and with ``encoding="utf-8"`` all letters."""
     return _in_upper_case(input, encoding=encoding, name=name)
 
 
 @export("strings.strip", v1=("string_strip", "strings.strip"))
-def strip(input: Any, name: str | None = None) -> Tensor:
+def strip(input: ArrayLike, name: str | None = None) -> Tensor:
     """Removes ASCII white space from both ends of each string."""
     return _stripped(input, name)
 
@@ -675,7 +685,7 @@ def _cut_characters(item: bytes, start: int, count: int, index: int) -> bytes:
 
 
 @export("strings.substr", v1=())
-def substr(input: Any, pos: Any, len: Any, unit: str = BYTE, name: str | None = None) -> Tensor:
+def substr(input: ArrayLike, pos: ArrayLike, len: ArrayLike, unit: str = BYTE, name: str | None = None) -> Tensor:
     """Cuts a part out of each string.
 
     Args:
@@ -691,7 +701,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = BYTE, name: str | None = 
 
 
 @export(v1=("substr", "strings.substr"))
-def substr_v1(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = BYTE) -> Tensor:
+def substr_v1(input: ArrayLike, pos: ArrayLike, len: ArrayLike, name: str | None = None, unit: str = BYTE) -> Tensor:
     """Cuts a part out of each string: `substr` with TensorFlow 1's order of arguments."""
     return substr(input, pos, len, unit, name)
 
@@ -761,7 +771,7 @@ def _strong_kernel(input: Array, *, num_buckets: int, key: tuple[int, ...]) -> t
 
 
 @export("strings.to_hash_bucket_strong", v1=("string_to_hash_bucket_strong", "strings.to_hash_bucket_strong"))
-def to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
+def to_hash_bucket_strong(input: ArrayLike, num_buckets: int, key: object, name: str | None = None) -> Tensor:
     """Puts strings into buckets by a hash that nobody can foretell who does not know the key.
 
     Args:
@@ -847,11 +857,16 @@ _decode_base64.shape(same_shape)
 def _decode_base64_kernel(input: Array) -> Array:
     items = input.ravel().tolist()
     text = joined(items)
+    size = common_length(text, len(items))
+    if text is not None and size and size % 4 != 1 and not any(sign in text for sign in (b"+", b"/", b"=")):
+        together = text.replace(b"\n", b"A" * (-size % 4)).replace(b"-", b"+").replace(b"_", b"/")
+        try:
+            read = binascii.a2b_base64(together, strict_mode=True)
+        except binascii.Error:
+            pass  # one has something wrong, and is found below
+        else:
+            return strings_of_rows(read, len(items), size * 3 // 4, input.shape)
     if text is not None and not text.translate(None, _BASE64 + b"\n"):  # none is padded, and none has anything wrong
-        size = common_length(text, len(items))
-        if size and size % 4 != 1:
-            together = text.replace(b"\n", b"A" * (-size % 4)).replace(b"-", b"+").replace(b"_", b"/")
-            return strings_of_rows(binascii.a2b_base64(together), len(items), size * 3 // 4, input.shape)
         common = text.replace(b"-", b"+").replace(b"_", b"/").replace(b"\n", b"==\n")
         try:
             return strings_of(list(map(binascii.a2b_base64, lines(common))), input.shape)
@@ -877,13 +892,13 @@ def _from_base64(item: bytes) -> bytes:
 
 
 @export("io.encode_base64", v1=("encode_base64", "io.encode_base64"))
-def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
+def encode_base64(input: ArrayLike, pad: bool = False, name: str | None = None) -> Tensor:
     """Writes each string in URL-safe Base64, ended with ``=`` to a multiple of four if `pad`."""
     return _in_base64(input, pad=as_bool(pad, "pad"), name=name)
 
 
 @export("io.decode_base64", v1=("decode_base64", "io.decode_base64"))
-def decode_base64(input: Any, name: str | None = None) -> Tensor:
+def decode_base64(input: ArrayLike, name: str | None = None) -> Tensor:
     """Reads strings written in URL-safe Base64, padded or not."""
     return _out_of_base64(input, name)
 

@@ -5,6 +5,7 @@ Gradient rules of ops that broadcast end with it: ``sum_to(grad, x_shape)`` has 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ import torch
 from situs._src.base.dtype import NUMERIC, WIDE_UNSIGNED
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ShapeLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.define import CPU, GPU, op
@@ -27,7 +29,7 @@ def _sum_to_shape(x: TensorShape, shape: Any) -> TensorShape:
     return UNKNOWN if shape is None else TensorShape(shape)
 
 
-def _known_sum(x: Tensor, shape: Any) -> Any:
+def _known_sum(x: Tensor, shape: ShapeLike) -> Callable[[Any, Any], Any] | None:
     """In a graph, the sum over the first dimension, where that is all; None where it may not be."""
     sizes = list(x.shape)[1:] if x.shape.rank else None
     is_first = isinstance(shape, tuple) and list(shape) == sizes and None not in sizes
@@ -40,7 +42,7 @@ def _sum_to_kernel(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
 
 
 @_sum_to.gradient
-def _sum_to_gradient(grad: Tensor, x_shape: Any) -> Tensor:
+def _sum_to_gradient(grad: Tensor, x_shape: SizesOf) -> Tensor:
     return find_op("BroadcastTo")(grad, x_shape)
 
 
@@ -60,7 +62,7 @@ def sum_to(x: Tensor, shape: Any, other: Any = None) -> Tensor:
     return x if _is_whole(x.shape, _known(shape), _known(other)) else _sum_to(x, shape)
 
 
-def _known(shape: Any) -> tuple[Dim, ...] | None:
+def _known(shape: ShapeLike) -> tuple[Dim, ...] | None:
     """The sizes of a shape as far as they are known; None if not even their number is."""
     found = partial_value(shape) if isinstance(shape, SymbolicTensor) else shape
     return found if isinstance(found, tuple) else None

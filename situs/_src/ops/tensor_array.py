@@ -24,6 +24,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike, IntsLike
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import tensor_list
@@ -68,8 +69,8 @@ class TensorArray:
 
     def __init__(
         self,
-        dtype: Any,
-        size: Any = None,
+        dtype: DTypeLike,
+        size: IntsLike | None = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,
@@ -135,7 +136,7 @@ class TensorArray:
         """Forgets the tensors."""
         self._rows = []
 
-    def grad(self, source: Any, flow: Any = None, name: str | None = None) -> Any:
+    def grad(self, source: object, flow: Any = None, name: str | None = None) -> Any:
         """Raises: gradients go through arrays by themselves.
 
         Raises:
@@ -145,7 +146,7 @@ class TensorArray:
 
     # One by one.
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: IntLike, value: ArrayLike, name: str | None = None) -> TensorArray:
         """The array with a tensor in one place.
 
         Args:
@@ -168,7 +169,7 @@ class TensorArray:
         self._cleared.discard(number)
         return self
 
-    def _checked(self, value: Any) -> Tensor:
+    def _checked(self, value: object) -> Tensor:
         row = self._as_tensor(value)
         if row.dtype is not self._known.dtype:
             raise InvalidArgumentError(self._other_dtype(row.dtype))
@@ -202,7 +203,7 @@ class TensorArray:
         if self._known.count != count:
             self._known.count = None
 
-    def read(self, index: Any, name: str | None = None) -> Tensor:
+    def read(self, index: object, name: str | None = None) -> Tensor:
         """The tensor in one place; zeros if none was written.
 
         Args:
@@ -254,7 +255,7 @@ class TensorArray:
             return stack([self._row(number) for number in range(len(self._rows))])
         return zeros([0, *tensor_list.least_sizes(known.shape)], known.dtype)
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: object, name: str | None = None) -> TensorArray:
         """The array of the rows of a tensor."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
@@ -274,7 +275,7 @@ class TensorArray:
         """Some of the tensors as one."""
         return gather(self.stack(), indices, name=name)
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: ArrayLike, value: object, name: str | None = None) -> TensorArray:
         """The array with the rows of a tensor in some places.
 
         Args:
@@ -292,7 +293,7 @@ class TensorArray:
             array = array.write(number, row)
         return array
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+    def split(self, value: object, lengths: ArrayLike, name: str | None = None) -> TensorArray:
         """The array of parts of a tensor, of so many rows each."""
         given = self._as_tensor(value)
         if given.shape.rank == 0:
@@ -312,7 +313,7 @@ class TensorArray:
             array = array.write(number, part)
         return array
 
-    def _note_parts(self, given: Tensor, lengths: Any) -> None:
+    def _note_parts(self, given: Tensor, lengths: ArrayLike) -> None:
         """Notes what the parts of a tensor tell of the rows: their first dimension only if all have the same."""
         known = constant_value(lengths) if isinstance(lengths, SymbolicTensor) else lengths
         sizes = set() if known is None else {_as_number(size, "length") for size in listed(known, "lengths")}
@@ -348,12 +349,12 @@ class TensorArray:
         return f"<TensorArray dtype={self.dtype.name} element_shape={self.element_shape}>"
 
 
-def _host_number(value: Any, what: str) -> Any:
+def _host_number(value: object, what: str) -> Any:
     """A number for a graph: a tensor as it is."""
     return value if is_tensor(value) else _as_number(value, what)
 
 
-def _as_number(value: Any, what: str) -> int:
+def _as_number(value: object, what: str) -> int:
     try:
         return operator.index(read(value))
     except TypeError:

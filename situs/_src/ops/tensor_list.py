@@ -23,7 +23,8 @@ from situs._src.base.dtype import ALL, FIXED, DType, variant
 from situs._src.base.errors import ArgumentError, InvalidArgumentError, OutOfRangeError
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.base.typing import HostInput, HostValue, SizesOf
+from situs._src.ops.define import CPU, GPU, KernelValue, op
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.runtime.eager.tensor_list import TensorList, add_lists
 
@@ -71,7 +72,7 @@ set_row.shape(lambda rows, index, row, *, resizes: SCALAR)
 
 @set_row.kernel(CPU)
 @set_row.kernel(GPU, dtype=FIXED)
-def _set_kernel(rows: list[TensorList], index: int, row: Any, *, resizes: bool) -> TensorList:
+def _set_kernel(rows: list[TensorList], index: int, row: KernelValue, *, resizes: bool) -> TensorList:
     if not 0 <= index < len(rows[0]) and not (index >= 0 and resizes):
         raise InvalidArgumentError(f"Trying to modify element {index} in a list with {len(rows[0])} elements.")
     return rows[0].with_row(index, row)
@@ -90,7 +91,7 @@ def check_write(index: int, size: int, resizes: bool) -> None:
 
 
 @set_row.gradient
-def _set_gradient(grad: Any, index: Any, row_shape: Any, *, dtype: DType) -> tuple[list[Any], Any]:
+def _set_gradient(grad: Any, index: object, row_shape: SizesOf, *, dtype: DType) -> tuple[list[Any], Any]:
     return [_without_row([grad], index)], lambda: row_gradient(grad, index, row_shape, dtype)
 
 
@@ -113,14 +114,14 @@ from_tensor.shape(lambda tensor: SCALAR)
 
 @from_tensor.kernel(CPU)
 @from_tensor.kernel(GPU, dtype=FIXED)
-def _from_tensor_kernel(tensor: Any) -> TensorList:
+def _from_tensor_kernel(tensor: KernelValue) -> TensorList:
     if isinstance(tensor, torch.Tensor):
         return TensorList(tensor.contiguous().unbind(0))  # rows of what was transposed are slow to take in
     return TensorList([np.asarray(row, object) for row in tensor])
 
 
 @from_tensor.gradient
-def _from_tensor_gradient(grad: Any, tensor_shape: Any, *, dtype: DType) -> Tensor:
+def _from_tensor_gradient(grad: Any, tensor_shape: SizesOf, *, dtype: DType) -> Tensor:
     return _stack_grad([grad], tensor_shape, dtype=dtype)
 
 
@@ -140,7 +141,7 @@ split_rows.shape(lambda tensor, lengths: SCALAR)
 
 @split_rows.kernel(CPU)
 @split_rows.kernel(GPU, dtype=FIXED)
-def _split_kernel(tensor: Any, lengths: Any) -> TensorList:
+def _split_kernel(tensor: KernelValue, lengths: HostValue) -> TensorList:
     return TensorList(_parts(tensor, check_lengths(lengths, len(tensor))))
 
 
@@ -166,7 +167,7 @@ def check_lengths(lengths: Any, rows: int) -> list[int]:
 
 
 @split_rows.gradient
-def _split_gradient(grad: Any, lengths: Any, tensor_shape: Any, *, dtype: DType) -> Tensor:
+def _split_gradient(grad: Any, lengths: HostInput, tensor_shape: SizesOf, *, dtype: DType) -> Tensor:
     return _split_grad([grad], lengths, tensor_shape, dtype=dtype)
 
 
@@ -177,8 +178,8 @@ _split_grad.gradient(lambda grad, lengths: [split_rows(grad, lengths)])
 
 @_split_grad.kernel(CPU, GPU)
 def _split_grad_kernel(
-    rows: list[TensorList], lengths: Sequence[int], shape: Sequence[int], *, dtype: DType, device: Any
-) -> Any:
+    rows: list[TensorList], lengths: Sequence[int], shape: Sequence[int], *, dtype: DType, device: torch.device
+) -> KernelValue:
     """All parts of a gradient behind one another, with zeros for those that there is none of."""
     found = [rows[0].get(number) for number in range(len(lengths))]
     pairs = zip(found, lengths, strict=True)
@@ -213,7 +214,7 @@ get_row.host_inputs_are_sizes = False
 
 @get_row.kernel(CPU)
 @get_row.kernel(GPU, dtype=FIXED)
-def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
+def _get_kernel(rows: list[Any], index: int, *, row_shape: TensorShape, dtype: DType, device: torch.device) -> Any:
     given = rows[0]
     if not 0 <= index < given.size:
         raise InvalidArgumentError(f"Trying to access element {index} in a list with {given.size} elements.")
@@ -234,7 +235,7 @@ def check_read(index: int, size: int) -> None:
 
 
 @get_row.gradient
-def _get_gradient(grad: Any, index: Any) -> list[Any]:
+def _get_gradient(grad: Any, index: object) -> list[Any]:
     return [row_at(grad, index)]
 
 
@@ -249,14 +250,16 @@ _get_grad.gradient(lambda grad, index: [row_at(grad, index)])
 
 @_get_grad.kernel(CPU)
 @_get_grad.kernel(GPU, dtype=FIXED)
-def _get_grad_kernel(rows: list[TensorList], index: int, shape: Sequence[int], *, dtype: DType, device: Any) -> Any:
+def _get_grad_kernel(
+    rows: list[TensorList], index: int, shape: Sequence[int], *, dtype: DType, device: torch.device
+) -> Any:
     row = rows[0].get(index)
     if row is None:
         return _zeros(tuple(shape), dtype, device)
     return row if type(row) is not torch.Tensor or row.device == device else row.to(device)
 
 
-def row_gradient(grad: Any, index: Any, shape: Any, dtype: DType) -> Any:
+def row_gradient(grad: Any, index: object, shape: HostInput, dtype: DType) -> Tensor:
     """The gradient of one row, by that of its list; zeros of the row's shape where there is none."""
     return _get_grad([grad], index, () if dtype is variant else shape, dtype=dtype)
 
@@ -265,18 +268,18 @@ concat_rows = op("TensorListConcat", "rows: any* -> tensor: dtype", row_shape=UN
 
 
 @concat_rows.gradient
-def _concat_gradient(grad: Tensor, rows: Any) -> list[Any]:
+def _concat_gradient(grad: Tensor, rows: object) -> list[Any]:
     return [_concat_grad(grad, rows)]
 
 
 @concat_rows.shape
-def _concat_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
+def _concat_shape(rows: object, *, row_shape: TensorShape) -> TensorShape:
     return UNKNOWN if row_shape.rank is None else TensorShape([None]) + row_shape[1:]
 
 
 @concat_rows.kernel(CPU)
 @concat_rows.kernel(GPU, dtype=FIXED)
-def _concat_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
+def _concat_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: torch.device) -> Any:
     given = rows[0].rows()
     if not given:
         return _zeros((0, *least_sizes(row_shape)[1:]), dtype, device)
@@ -312,13 +315,13 @@ stack_rows.gradient(lambda grad: [from_tensor(grad)])
 
 
 @stack_rows.shape
-def _stack_shape(rows: Any, *, row_shape: TensorShape) -> TensorShape:
+def _stack_shape(rows: object, *, row_shape: TensorShape) -> TensorShape:
     return UNKNOWN if row_shape.rank is None else TensorShape([None]) + row_shape
 
 
 @stack_rows.kernel(CPU)
 @stack_rows.kernel(GPU, dtype=FIXED)
-def _stack_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: Any) -> Any:
+def _stack_kernel(rows: list[TensorList], *, row_shape: TensorShape, dtype: DType, device: torch.device) -> Any:
     given = rows[0].rows()
     return _stacked(given, _known_shape(given, row_shape), dtype, device)
 
@@ -336,7 +339,9 @@ _stack_grad.gradient(lambda grad: [from_tensor(grad)])
 
 
 @_stack_grad.kernel(CPU, GPU)
-def _stack_grad_kernel(rows: list[TensorList], shape: Sequence[int], *, dtype: DType, device: Any) -> torch.Tensor:
+def _stack_grad_kernel(
+    rows: list[TensorList], shape: Sequence[int], *, dtype: DType, device: torch.device
+) -> torch.Tensor:
     """All rows of a gradient, as a tensor of the shape of what the list was made of."""
     count, *row_shape = shape
     return _stacked([rows[0].get(number) for number in range(count)], tuple(row_shape), dtype, device)  # type: ignore[no-any-return]

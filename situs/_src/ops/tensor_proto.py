@@ -18,6 +18,7 @@ from situs._src.base.export import export
 from situs._src.base.proto.tensor import TensorProto
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import is_tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, ShapeLike
 from situs._src.ir.graph.array_proto import array_from_proto, as_array, values_to_proto
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.attribute import as_bool
@@ -30,7 +31,11 @@ Array = np.ndarray[Any, Any]
 
 @export("make_tensor_proto")
 def make_tensor_proto(
-    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False
+    values: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    verify_shape: bool = False,
+    allow_broadcast: bool = False,
 ) -> TensorProto:
     """The message that holds a value.
 
@@ -59,7 +64,7 @@ def make_tensor_proto(
     return values_to_proto(array, found, sizes)
 
 
-def _as_array(values: Any, dtype: DType | None) -> tuple[Array, DType]:
+def _as_array(values: ArrayLike, dtype: DType | None) -> tuple[Array, DType]:
     if isinstance(values, EagerTensor):
         values = values.numpy()
     if isinstance(values, (np.ndarray, np.generic)) and dtype is not None and values.dtype.kind not in "OSU":
@@ -90,7 +95,7 @@ def make_ndarray(tensor: TensorProto) -> Array:
 
 
 @export("get_static_value")
-def get_static_value(tensor: Any, partial: bool = False) -> Any:
+def get_static_value(tensor: ArrayLike, partial: bool = False) -> Any:
     """The value of a tensor if it is known already; None if it is not. What is no tensor is returned as it is.
 
     Args:

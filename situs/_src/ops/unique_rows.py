@@ -10,7 +10,8 @@ import torch
 from situs._src.base.dtype import INDEX, DType
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import UNKNOWN, TensorShape
-from situs._src.ops.define import CPU, op
+from situs._src.base.typing import HostValue
+from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.runtime.eager.tensor import to_numpy_value
 
 _OF_X = "x: T, axis: host -> y: T, idx: out_idx"
@@ -19,12 +20,12 @@ unique_with_counts = op("UniqueWithCountsV2", f"{_OF_X}, count: out_idx", out_id
 
 
 @unique.shape
-def _unique_shape(x: TensorShape, axis: Any) -> list[TensorShape]:
+def _unique_shape(x: TensorShape, axis: HostValue) -> list[TensorShape]:
     return _unique_with_counts_shape(x, axis)[:2]
 
 
 @unique_with_counts.shape
-def _unique_with_counts_shape(x: TensorShape, axis: Any) -> list[TensorShape]:
+def _unique_with_counts_shape(x: TensorShape, axis: HostValue) -> list[TensorShape]:
     if x.rank is None or axis is None:
         return [UNKNOWN, TensorShape([None]), TensorShape([None])]
     place = _place(x.rank, axis)
@@ -50,12 +51,16 @@ def _place(rank: int, axis: Any) -> int:
 
 
 @unique.kernel(CPU)
-def _unique_kernel(x: Any, axis: Any, *, out_idx: DType) -> Any:
+def _unique_kernel(
+    x: KernelValue, axis: HostValue, *, out_idx: DType
+) -> tuple[torch.Tensor | np.ndarray[Any, Any], torch.Tensor]:
     return _unique_with_counts_kernel(x, axis, out_idx=out_idx)[:2]
 
 
 @unique_with_counts.kernel(CPU)
-def _unique_with_counts_kernel(x: Any, axis: Any, *, out_idx: DType) -> Any:
+def _unique_with_counts_kernel(
+    x: KernelValue, axis: HostValue, *, out_idx: DType
+) -> tuple[KernelValue, torch.Tensor, torch.Tensor]:
     place = _place(x.ndim, axis)
     array = to_numpy_value(x)
     count = array.shape[place]

@@ -11,7 +11,6 @@ from situs._src.base.dtype import resource
 from situs._src.base.errors import InvalidArgumentError
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.kernel import Kernel
 from situs._src.ir.registry.signature import Arg
 from situs._src.ir.registry.traits import SHAPE_ONLY, STATE_ANYWHERE
 from situs._src.placement.failure import malformed_request, no_kernel_anywhere
@@ -24,7 +23,11 @@ class Profile:
     __slots__ = ("is_metadata", "kernels", "request", "request_text", "state_args", "types")
 
     def __init__(self, node: Operation, machine: Machine) -> None:
-        self.kernels = _kernels(node, machine)
+        by_type = {kind: node.op_def.kernel_for(kind, node.types) for kind in sorted(machine.types)}
+        found = {kind: kernel for kind, kernel in by_type.items() if kernel is not None}
+        if not found:
+            raise no_kernel_anywhere(node, machine)
+        self.kernels = found
         self.types: Types = frozenset(self.kernels)
         self.request = _request(node)
         self.request_text = self.request.to_string()
@@ -76,14 +79,6 @@ def state_inputs(node: Operation, profile: Profile) -> list[SymbolicTensor]:
 def _is_state(arg: Arg, node: Operation) -> bool:
     dtype = node.types.get(arg.type) if isinstance(arg.type, str) else arg.type
     return arg.is_ref or dtype is resource
-
-
-def _kernels(node: Operation, machine: Machine) -> dict[str, Kernel]:
-    by_type = {kind: node.op_def.kernel_for(kind, node.types) for kind in sorted(machine.types)}
-    found = {kind: kernel for kind, kernel in by_type.items() if kernel is not None}
-    if not found:
-        raise no_kernel_anywhere(node, machine)
-    return found
 
 
 def _request(node: Operation) -> DeviceSpec:

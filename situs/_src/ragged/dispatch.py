@@ -329,7 +329,7 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
     """
     if not isinstance(values, (list, tuple)) or not values:
         raise ArgumentError(f"values may not be empty: a list of tensors, got {shown(values)}.")
-    given = [each if isinstance(each, RaggedTensor) else convert_to_tensor(each) for each in values]
+    given: list[Any] = [each if isinstance(each, RaggedTensor) else convert_to_tensor(each) for each in values]
     if all(isinstance(each, Tensor) and each.shape.rank == 1 for each in given) and axis == 0:
         lengths = convert_to_tensor([shape_of(each, dt.int64)[0] for each in given])
         return RaggedTensor(concat(given, 0), splits_of(lengths), internal=True)

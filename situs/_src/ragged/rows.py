@@ -61,7 +61,8 @@ def item(rt: RaggedTensor, key: Any) -> Any:
     if first is None:
         from situs._src.ops.array import expand_dims
 
-        made: Any = expand_dims(rt, 0)
+        whole: Any = rt
+        made: Any = expand_dims(whole, 0)
         return made[(_ALL, *rest)] if rest else made
     if isinstance(first, slice):
         made = rt if first == _ALL else gathered(rt, _numbers(first, rt.nrows()))
@@ -114,7 +115,8 @@ def _inside(rt: RaggedTensor, keys: list[Any]) -> Any:
     if first is None:
         from situs._src.ops.array import expand_dims
 
-        made: Any = expand_dims(rt, 1)
+        whole: Any = rt
+        made: Any = expand_dims(whole, 1)
         return _inside(made, [_ALL, *rest]) if rest else made
     if isinstance(first, slice):
         step = 1 if first.step is None else as_int(first.step, "The step of a slice")

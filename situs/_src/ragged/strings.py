@@ -256,7 +256,7 @@ def ngrams(
     if len(pads) != 2 or not all(isinstance(each, str) for each in pads):
         raise DTypeError(f"`pad_values` is a string or a pair of them, got {shown(pad_values)}.")
     width = 0 if pad_values is None else -1 if padding_width is None else as_int(padding_width, "padding_width")
-    rows = data if isinstance(data, RaggedTensor) else convert_to_tensor(data, dt.string)
+    rows: Any = data if isinstance(data, RaggedTensor) else convert_to_tensor(data, dt.string)
     is_vector = not isinstance(rows, RaggedTensor) and rows.shape.rank == 1
     if is_vector:
         rows = RaggedTensor.from_uniform_row_length(rows, shape_of(rows, dt.int64)[0], 1, validate=False)

@@ -5,10 +5,11 @@ FileWriterCache.get("logs") is FileWriterCache.get("logs")
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from situs._src.base import locks
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.files.paths import as_text
 from situs._src.summaries.file_writer import FileWriter
 
@@ -21,7 +22,7 @@ class FileWriterCache:
     _lock = locks.rlock()
 
     @staticmethod
-    def get(logdir: Any) -> FileWriter:
+    def get(logdir: PathLike) -> FileWriter:
         """The writer for a folder, made if there is none."""
         folder = as_text(logdir)
         with FileWriterCache._lock:

@@ -19,6 +19,7 @@ from weakref import finalize
 
 from situs._src.base import locks
 from situs._src.base.errors import DTypeError, FailedPreconditionError, NotFoundError, shown
+from situs._src.base.typing import PathLike
 from situs._src.files.paths import local, translated
 from situs._src.ops.attribute import as_float, as_int
 from situs._src.summaries import messages
@@ -39,7 +40,7 @@ class EventFile:
         OpError: the folder or the file cannot be made.
     """
 
-    def __init__(self, logdir: Any, max_queue: int = 10, flush_secs: float = 120, suffix: str = "") -> None:
+    def __init__(self, logdir: PathLike, max_queue: int = 10, flush_secs: float = 120, suffix: str = "") -> None:
         self._max_queue, self._flush_secs = as_int(max_queue, "max_queue"), as_float(flush_secs, "flush_secs")
         record_writer = messages.part("tensorboard.summary.writer.record_writer").RecordWriter
         folder = local(logdir)

@@ -19,6 +19,7 @@ import numpy as np
 from situs._src.base import locks
 from situs._src.base.errors import ArgumentError, DataLossError, DTypeError, InvalidArgumentError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import IntLike, PathLike, SessionLike
 from situs._src.files.paths import as_text
 from situs._src.ir.graph.graph import Graph
 from situs._src.summaries import messages
@@ -47,13 +48,13 @@ class FileWriter:
 
     def __init__(
         self,
-        logdir: Any,
+        logdir: PathLike,
         graph: Any = None,
         max_queue: int = 10,
         flush_secs: float = 120,
         graph_def: Any = None,
         filename_suffix: str | None = None,
-        session: Any = None,
+        session: SessionLike | None = None,
     ) -> None:
         if session is not None:
             raise ArgumentError("A FileWriter is no part of a session here. Leave `session` out.")
@@ -75,7 +76,7 @@ class FileWriter:
 
     # What can be added.
 
-    def add_summary(self, summary: Any, global_step: Any = None) -> None:
+    def add_summary(self, summary: object, global_step: IntLike | None = None) -> None:
         """Adds a ``Summary``, or the bytes of one as ``session.run`` gives them.
 
         Raises:
@@ -97,7 +98,7 @@ class FileWriter:
             value.ClearField("metadata")
         self._described.add(value.tag)
 
-    def add_graph(self, graph: Any = None, global_step: Any = None, graph_def: Any = None) -> None:
+    def add_graph(self, graph: Graph | None = None, global_step: IntLike | None = None, graph_def: Any = None) -> None:
         """Adds a graph, which TensorBoard draws.
 
         Args:
@@ -111,7 +112,7 @@ class FileWriter:
         """
         self._add(global_step, graph_def=graph_bytes(graph, graph_def))
 
-    def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
+    def add_meta_graph(self, meta_graph_def: Any, global_step: IntLike | None = None) -> None:
         """Adds a ``MetaGraphDef``.
 
         Raises:
@@ -121,7 +122,7 @@ class FileWriter:
             raise DTypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
         self._add(global_step, meta_graph_def=meta_graph_def.SerializeToString())
 
-    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
+    def add_run_metadata(self, run_metadata: object, tag: str, global_step: IntLike | None = None) -> None:
         """Adds what ``session.run`` reported of a run, under a tag of its own.
 
         Raises:
@@ -141,7 +142,7 @@ class FileWriter:
         tagged = messages.proto("event_pb2").TaggedRunMetadata(tag=tag, run_metadata=report)
         self._add(step, tagged_run_metadata=tagged)
 
-    def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
+    def add_session_log(self, session_log: Any, global_step: IntLike | None = None) -> None:
         """Adds a ``SessionLog``: that a session started, stopped or saved a checkpoint.
 
         Raises:
@@ -214,7 +215,7 @@ class FileWriter:
         return f"FileWriter({self._logdir!r})"
 
 
-def as_step(step: Any) -> int:
+def as_step(step: IntLike) -> int:
     """A step as a number of 64 bits.
 
     Raises:
@@ -236,7 +237,7 @@ def _step_or_none(step: Any) -> int | None:
     return None if step is None else as_step(step)
 
 
-def _as_summary(summary: Any) -> Any:
+def _as_summary(summary: object) -> Any:
     kind = messages.proto("summary_pb2").Summary
     if isinstance(summary, kind):
         made = kind()

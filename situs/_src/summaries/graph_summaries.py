@@ -11,6 +11,7 @@ returns it. Running it gives the bytes of a ``Summary``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from situs._src.base import dtype as dt
@@ -19,6 +20,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ir.graph.context import get_collection, name_scope
 from situs._src.ops.attribute import as_int, as_word
 from situs._src.ops.constant import convert_to_tensor
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @export(v1="summary.scalar")
-def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
+def scalar(name: str, tensor: ArrayLike, collections: Sequence[str] | None = None, family: str | None = None) -> Tensor:
     """A summary of one number.
 
     Args:
@@ -45,7 +47,9 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
 
 
 @export(v1="summary.histogram")
-def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
+def histogram(
+    name: str, values: ArrayLike, collections: Sequence[str] | None = None, family: str | None = None
+) -> Tensor:
     """A summary of how the values of a tensor are distributed; running it fails if one of them is not finite.
 
     Args:
@@ -59,7 +63,13 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
 
 
 @export(v1="summary.image")
-def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Tensor:
+def image(
+    name: str,
+    tensor: ArrayLike,
+    max_outputs: int = 3,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
+) -> Tensor:
     """A summary of images; floats are scaled to what can be shown, each image by itself.
 
     Args:
@@ -77,10 +87,10 @@ def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None,
 @export(v1="summary.audio")
 def audio(
     name: str,
-    tensor: Any,
-    sample_rate: Any,
+    tensor: ArrayLike,
+    sample_rate: IntLike,
     max_outputs: int = 3,
-    collections: Any = None,
+    collections: Sequence[str] | None = None,
     family: str | None = None,
 ) -> Tensor:
     """A summary of sounds.
@@ -101,7 +111,7 @@ def audio(
 
 
 @export(v1="summary.text")
-def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
+def text(name: str, tensor: ArrayLike, collections: Sequence[str] | None = None) -> Tensor:
     """A summary of strings, which TensorBoard shows as Markdown, and a table of them as a table.
 
     Raises:
@@ -118,9 +128,9 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
 @export(v1="summary.tensor_summary")
 def tensor_summary(
     name: str,
-    tensor: Any,
+    tensor: ArrayLike,
     summary_description: str | None = None,
-    collections: Any = None,
+    collections: Sequence[str] | None = None,
     summary_metadata: Any = None,
     family: str | None = None,
     display_name: str | None = None,
@@ -152,7 +162,7 @@ def tensor_summary(
 
 
 @export(v1=("merge_summary", "summary.merge"))
-def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
+def merge(inputs: ArrayLike, collections: Sequence[str] | None = None, name: str | None = None) -> Tensor:
     """One summary with all that stands in some others; running it fails if two have the same tag.
 
     Args:
@@ -169,7 +179,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
 
 
 @export(v1=("merge_all_summaries", "summary.merge_all"))
-def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
+def merge_all(key: object = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """All summaries of the default graph as one; None if there are none.
 
     Args:
@@ -207,13 +217,13 @@ def _check_building() -> None:
         )
 
 
-def _collected(summary: Tensor, collections: Any, default: Any = (GraphKeys.SUMMARIES,)) -> Tensor:
+def _collected(summary: Tensor, collections: Any, default: object = (GraphKeys.SUMMARIES,)) -> Tensor:
     if here.graph is not None:
         here.graph.add_to_collections(default if collections is None else collections, summary)
     return summary
 
 
-def _at_least_one(max_outputs: Any) -> int:
+def _at_least_one(max_outputs: IntLike) -> int:
     most = as_int(max_outputs, "max_outputs")
     if most < 1:
         raise ArgumentError(f"max_outputs says how many of a batch to keep, at least 1; got {most}.")

@@ -19,6 +19,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import ArgumentError, StateError
 from situs._src.base.export import export
 from situs._src.base.settings import switch
+from situs._src.base.typing import IntLike, PathLike
 from situs._src.ops.strings import strings_of
 from situs._src.summaries import messages
 from situs._src.summaries.file_writer import graph_bytes
@@ -43,7 +44,7 @@ _current: _Trace | None = None
 
 
 @export("summary.trace_on", v1=())
-def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = None) -> None:
+def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: PathLike | None = None) -> None:
     """Begins a trace of the ``tf.function`` graphs that run.
 
     Args:
@@ -75,7 +76,7 @@ def trace_off() -> None:
 
 
 @export("summary.trace_export", v1=())
-def trace_export(name: str, step: Any = None, profiler_outdir: Any = None) -> None:
+def trace_export(name: str, step: IntLike | None = None, profiler_outdir: PathLike | None = None) -> None:
     """Ends the trace, and writes its graphs with the default writer.
 
     Args:

@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ops.attribute import as_int
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import constant, convert_to_tensor
@@ -48,7 +49,7 @@ _sounds.shape(lambda clips, sample_rate: TensorShape([None if clips.rank is None
 
 
 @export("summary.scalar", v1=())
-def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
+def scalar(name: str, data: ArrayLike, step: IntLike | None = None, description: str | None = None) -> Tensor:
     """Writes a number.
 
     Args:
@@ -75,7 +76,7 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
 
 @export("summary.histogram", v1=())
 def histogram(
-    name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None
+    name: str, data: ArrayLike, step: IntLike | None = None, buckets: int | None = None, description: str | None = None
 ) -> Tensor:
     """Writes how the values of a tensor are distributed.
 
@@ -94,7 +95,9 @@ def histogram(
 
 
 @export("summary.image", v1=())
-def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None) -> Tensor:
+def image(
+    name: str, data: ArrayLike, step: IntLike | None = None, max_outputs: int = 3, description: str | None = None
+) -> Tensor:
     """Writes images.
 
     Args:
@@ -115,7 +118,7 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
 
 
 @export("summary.text", v1=())
-def text(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
+def text(name: str, data: ArrayLike, step: IntLike | None = None, description: str | None = None) -> Tensor:
     """Writes strings, which TensorBoard shows as Markdown, and a table of them as a table.
 
     Args:
@@ -143,9 +146,9 @@ def text(name: str, data: Any, step: Any = None, description: str | None = None)
 @export("summary.audio", v1=())
 def audio(
     name: str,
-    data: Any,
-    sample_rate: Any,
-    step: Any = None,
+    data: ArrayLike,
+    sample_rate: IntLike,
+    step: IntLike | None = None,
     max_outputs: int = 3,
     encoding: str | None = None,
     description: str | None = None,
@@ -173,14 +176,14 @@ def audio(
     return _written(name, "audio", lambda: _sounds(_of_rank(data, 3)[:most], sample_rate), step, description)
 
 
-def _written(name: Any, plugin: str, value: Callable[[], Tensor], step: Any, description: Any) -> Tensor:
+def _written(name: Any, plugin: str, value: Callable[[], Tensor], step: Any, description: object) -> Tensor:
     with summary_scope(name, f"{plugin}_summary") as (tag, _):
         if state.writer is None:
             return constant(False)  # TensorBoard's package is not even loaded
         return write(tag, value, step, _metadata(plugin, description))
 
 
-def _metadata(plugin: str, description: Any) -> bytes:
+def _metadata(plugin: str, description: object) -> bytes:
     if description is not None and not isinstance(description, str):
         raise DTypeError(f"The description of a summary is a string, got {shown(description)}.")
     if plugin != "audio":
@@ -189,14 +192,14 @@ def _metadata(plugin: str, description: Any) -> bytes:
     return messages.metadata(plugin, description, encoding=wav)
 
 
-def _of_rank(data: Any, rank: int) -> Tensor:
+def _of_rank(data: ArrayLike, rank: int) -> Tensor:
     tensor = convert_to_tensor(data)
     if tensor.shape.rank not in (rank, None):
         raise ArgumentError(f"Tensor must have rank {rank}.  Received rank {tensor.shape.rank}, shape {tensor.shape}")
     return tensor
 
 
-def _not_negative(max_outputs: Any) -> int:
+def _not_negative(max_outputs: IntLike) -> int:
     most = as_int(max_outputs, "max_outputs")
     if most < 0:
         raise ArgumentError(f"max_outputs says how many to write at most, 0 or more; got {most}.")
@@ -215,7 +218,7 @@ def _pictures_kernel(images: torch.Tensor) -> Array:
 
 
 @_sounds.kernel(CPU)
-def _sounds_kernel(clips: torch.Tensor, sample_rate: Any) -> Array:
+def _sounds_kernel(clips: torch.Tensor, sample_rate: IntLike) -> Array:
     _check_rank(clips, 3)
     files = [encode_wav(clip, as_int(sample_rate, "sample_rate")) for clip in to_numpy_value(clips)]
     return strings_of([item for file in files for item in (file, b"")], (len(files), 2))

@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def metadata(plugin: str, description: Any = None, **more: Any) -> bytes:
+def metadata(plugin: str, description: object = None, **more: Any) -> bytes:
     """What tells TensorBoard to show a tag by one of its plugins, such as ``scalar``."""
     made = part(f"tensorboard.plugins.{plugin}.metadata")
     message = made.create_summary_metadata(display_name=None, description=description, **more)

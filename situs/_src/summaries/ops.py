@@ -19,6 +19,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.dtype import FLOATING, REAL
 from situs._src.base.errors import ArgumentError, DataLossError
 from situs._src.base.shapes import SCALAR, brackets
+from situs._src.base.typing import ArrayLike
 from situs._src.ops.define import CPU, op
 from situs._src.ops.strings import strings_of
 from situs._src.runtime.eager.bridge import host, place_of
@@ -97,20 +98,17 @@ def _histogram_kernel(tag: Array, values: torch.Tensor) -> Array:
 
 @image_summary.kernel(CPU)
 def _image_kernel(tag: Array, tensor: torch.Tensor, *, max_images: int) -> Array:
-    _check_pictures(tuple(tensor.shape))
+    shape = tuple(tensor.shape)
+    if len(shape) != 4 or shape[3] not in (1, 3, 4):
+        raise ArgumentError(f"Tensor must be 4-D with last dim 1, 3, or 4, not {brackets(shape)}")
+    if 0 in shape[1:]:
+        raise ArgumentError(f"input tensor must have non-zero dims. Found: {brackets(shape)}.")
     summary, images = new_summary(), to_numpy_value(tensor[:max_images])
     for number, image in enumerate(images):
         value = summary.value.add(tag=_numbered(f"{_text(tag)}/image", number, max_images))
         value.image.height, value.image.width, value.image.colorspace = image.shape
         value.image.encoded_image_string = encode_png(image if image.dtype == np.uint8 else as_pixels(image))
     return _made(summary)
-
-
-def _check_pictures(shape: tuple[int, ...]) -> None:
-    if len(shape) != 4 or shape[3] not in (1, 3, 4):
-        raise ArgumentError(f"Tensor must be 4-D with last dim 1, 3, or 4, not {brackets(shape)}")
-    if 0 in shape[1:]:
-        raise ArgumentError(f"input tensor must have non-zero dims. Found: {brackets(shape)}.")
 
 
 def _numbered(tag: str, number: int, most: int) -> str:
@@ -144,7 +142,7 @@ def _rate(sample_rate: torch.Tensor) -> float:
 
 
 @tensor_summary.kernel(CPU)
-def _tensor_kernel(tag: Array, tensor: Any, serialized_summary_metadata: Array) -> Array:
+def _tensor_kernel(tag: Array, tensor: ArrayLike, serialized_summary_metadata: Array) -> Array:
     summary = new_summary()
     fill_value(summary.value.add(tag=_text(tag)), tensor, serialized_summary_metadata.reshape(-1)[0])
     return _made(summary)

@@ -12,12 +12,13 @@ from typing import Any
 
 from situs._src.base.errors import NotFoundError
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike
 from situs._src.files.paths import local, translated
 from situs._src.summaries import messages
 
 
 @export(v1="train.summary_iterator")
-def summary_iterator(path: Any) -> Iterator[Any]:
+def summary_iterator(path: PathLike) -> Iterator[Any]:
     """The events of a file, one after the other.
 
     Args:

@@ -18,6 +18,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
+from situs._src.base.typing import IntLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import constant, convert_to_tensor
@@ -38,7 +39,7 @@ state = _State()
 
 
 @export("summary.experimental.set_step", v1=())
-def set_step(step: Any) -> None:
+def set_step(step: IntLike) -> None:
     """Sets the step of summaries that are given none, for this thread: a number, a tensor, a variable, or None."""
     state.step = step
 
@@ -51,7 +52,7 @@ def get_step() -> Any:
 
 @export("summary.record_if", v1=())
 @contextmanager
-def record_if(condition: Any) -> Iterator[None]:
+def record_if(condition: object) -> Iterator[None]:
     """A context in which summaries are written only under a condition.
 
     Args:

@@ -32,12 +32,8 @@ def encode_wav(samples: Array, sample_rate: int) -> bytes:
         out.setnchannels(channels)
         out.setsampwidth(2)
         out.setframerate(sample_rate)
-        out.writeframes(_as_16_bits(samples).tobytes())
+        scaled = np.nan_to_num(samples.astype(np.float32) * np.float32(2**15), nan=0.0)
+        halves_up = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))  # NumPy's own rounding makes halves even
+        made: Array = np.clip(halves_up, -(2**15), 2**15 - 1).astype("<i2")
+        out.writeframes(made.tobytes())
     return file.getvalue()
-
-
-def _as_16_bits(samples: Array) -> Array:
-    scaled = np.nan_to_num(samples.astype(np.float32) * np.float32(2**15), nan=0.0)
-    halves_up = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))  # NumPy's own rounding makes halves even
-    made: Array = np.clip(halves_up, -(2**15), 2**15 - 1).astype("<i2")
-    return made

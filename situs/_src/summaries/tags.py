@@ -16,6 +16,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.context import current_name_scope, name_scope
 
 _logger = logging.getLogger("situs")
@@ -23,7 +24,7 @@ _NOT_IN_TAGS = re.compile(r"[^-/\w\.]")
 _NOT_IN_SCOPES = re.compile(r"[^A-Za-z0-9_.\\/>-]")
 
 
-def clean_tag(name: Any) -> Any:
+def clean_tag(name: Any) -> str | None:
     """A name with what TensorBoard's tags cannot have replaced, and without slashes before it."""
     if name is None:
         return None
@@ -54,7 +55,9 @@ def graph_scope(name: Any, family: Any, default: str | None = None) -> Iterator[
 
 @export("summary.experimental.summary_scope", v1=())
 @contextmanager
-def summary_scope(name: Any, default_name: str = "summary", values: Any = None) -> Iterator[tuple[str, str]]:
+def summary_scope(
+    name: Any, default_name: str = "summary", values: ArrayLike | None = None
+) -> Iterator[tuple[str, str]]:
     """A context for the operations of a summary; gives its tag and the name scope.
 
     Args:

@@ -18,6 +18,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ir.graph.node import Operation
 from situs._src.ops.constant import constant, convert_to_tensor
@@ -37,7 +38,7 @@ for _declared in (_write_summary, _write_raw, _flush):
 
 
 @_write_summary.kernel(CPU)
-def _write_kernel(tensor: Any, step: torch.Tensor, *, writer: Any, tag: str, metadata: bytes) -> tuple[()]:
+def _write_kernel(tensor: ArrayLike, step: torch.Tensor, *, writer: Any, tag: str, metadata: bytes) -> tuple[()]:
     summary = new_summary()
     value = summary.value.add(tag=tag)
     fill_value(value, tensor, metadata)
@@ -72,7 +73,9 @@ def _add(writer: Any, step: torch.Tensor, **what: Any) -> None:
 
 
 @export("summary.write", v1=())
-def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
+def write(
+    tag: str, tensor: object, step: IntLike | None = None, metadata: object = None, name: str | None = None
+) -> Tensor:
     """Writes a tensor with the default writer; the functions for scalars, images and so on are made of it.
 
     Args:
@@ -92,11 +95,13 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
         return _write(tag, tensor, step, metadata)
 
 
-def _write(tag: str, tensor: Any, step: Any, metadata: Any) -> Tensor:
+def _write(tag: str, tensor: object, step: Any, metadata: object) -> Tensor:
     writer = state.writer
     if writer is None:
         return constant(False)
-    attrs: dict[str, Any] = {"writer": writer, "tag": _as_tag(tag), "metadata": _as_bytes(metadata)}
+    if not isinstance(tag, str):
+        raise DTypeError(f"The tag of a summary is a string, got {shown(tag)}.")
+    attrs: dict[str, Any] = {"writer": writer, "tag": tag, "metadata": _as_bytes(metadata)}
 
     def record() -> Tensor:
         number = step_or_default(step)
@@ -108,7 +113,7 @@ def _write(tag: str, tensor: Any, step: Any, metadata: Any) -> Tensor:
 
 
 @export("summary.experimental.write_raw_pb", v1=())
-def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tensor:
+def write_raw_pb(tensor: ArrayLike, step: Any = None, name: str | None = None) -> Tensor:
     """Writes ``Summary`` messages, given as a tensor of strings, as one event with the default writer."""
     writer = state.writer
     if writer is None:
@@ -122,7 +127,7 @@ def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tens
     return if_recording(record)
 
 
-def flush_in_graph(writer: Any) -> Any:
+def flush_in_graph(writer: Any) -> list[Tensor]:
     """Adds an operation that brings to disk what the operations of this graph wrote before."""
     graph = here.graph
     written = [tensor for tensor in graph.get_collection(_WRITTEN) if tensor.graph is graph]
@@ -130,7 +135,7 @@ def flush_in_graph(writer: Any) -> Any:
         return _flush.many(writer=writer)
 
 
-def _true_after(made: Any) -> Tensor:
+def _true_after(made: object) -> Tensor:
     """True; in a graph, once the operation has run."""
     if here.graph is None or not isinstance(made, Operation):
         return constant(True)
@@ -140,13 +145,7 @@ def _true_after(made: Any) -> Tensor:
     return done
 
 
-def _as_tag(tag: Any) -> str:
-    if not isinstance(tag, str):
-        raise DTypeError(f"The tag of a summary is a string, got {shown(tag)}.")
-    return tag
-
-
-def _as_bytes(metadata: Any) -> bytes:
+def _as_bytes(metadata: object) -> bytes:
     if metadata is None:
         return b""
     made = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata

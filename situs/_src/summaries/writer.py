@@ -18,6 +18,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import ArgumentError, DTypeError, StateError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import IntLike, PathLike
 from situs._src.files.paths import as_text
 from situs._src.ir.graph.graph import Graph
 from situs._src.ops.attribute import as_float, as_word
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 class SummaryWriter:
     """What summaries are written with; made by ``tf.summary.create_file_writer``."""
 
-    def set_as_default(self, step: Any = None) -> None:
+    def set_as_default(self, step: IntLike | None = None) -> None:
         """Makes this the default writer of the thread, and `step` its step if it is given."""
         raise UnimplementedError(f"{type(self).__name__} has no method `set_as_default`.")
 
-    def as_default(self, step: Any = None) -> Any:
+    def as_default(self, step: IntLike | None = None) -> Any:
         """A context in which this is the default writer of the thread, and `step` its step if it is given."""
         raise UnimplementedError(f"{type(self).__name__} has no method `as_default`.")
 
@@ -61,7 +62,7 @@ class FileSummaryWriter(SummaryWriter):
     def __init__(self, file: EventFile) -> None:
         self._file = file
 
-    def set_as_default(self, step: Any = None) -> None:
+    def set_as_default(self, step: IntLike | None = None) -> None:
         """Makes this the default writer of the thread, and `step` its step if it is given.
 
         Raises:
@@ -73,7 +74,7 @@ class FileSummaryWriter(SummaryWriter):
             state.step = step
 
     @contextmanager
-    def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
+    def as_default(self, step: IntLike | None = None) -> Iterator[SummaryWriter]:
         """A context in which this is the default writer of the thread, and `step` its step if it is given.
 
         Raises:
@@ -133,24 +134,24 @@ class FileSummaryWriter(SummaryWriter):
 class NoopSummaryWriter(SummaryWriter):
     """Stands where a writer is wanted, and writes nothing."""
 
-    def set_as_default(self, step: Any = None) -> None:
+    def set_as_default(self, step: IntLike | None = None) -> None:
         """Does nothing."""
 
     @contextmanager
-    def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
+    def as_default(self, step: IntLike | None = None) -> Iterator[SummaryWriter]:
         """A context in which nothing is different."""
         yield self
 
 
 @export("summary.create_file_writer", v1=())
 def create_file_writer(
-    logdir: Any,
+    logdir: PathLike,
     max_queue: int | None = None,
     flush_millis: int | None = None,
     filename_suffix: str | None = None,
     name: str | None = None,
     experimental_trackable: bool = False,
-    experimental_mesh: Any = None,
+    experimental_mesh: object = None,
 ) -> SummaryWriter:
     """Makes a writer, and a file for it.
 

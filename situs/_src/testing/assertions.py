@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import ml_dtypes
@@ -28,11 +28,11 @@ _SHOWN = 10
 class Assertions(PlainAssertions):
     """The assertions of ``tf.test.TestCase``."""
 
-    def evaluate(self, tensors: Any) -> Any:
+    def evaluate(self, tensors: object) -> Any:
         """The values of tensors."""
         raise NotImplementedError
 
-    def _array(self, value: Any) -> np.ndarray[Any, Any]:
+    def _array(self, value: object) -> np.ndarray[Any, Any]:
         plain = isinstance(value, (np.ndarray, np.generic, int, float, complex, bytes))
         found = value if plain else self.evaluate(value)
         try:
@@ -43,16 +43,18 @@ class Assertions(PlainAssertions):
 
     # Equal and close.
 
-    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+    def assertAllEqual(self, a: object, b: object, msg: str | None = None) -> None:
         """Two values have one shape and the same elements; NaN equals NaN."""
         first, second = self._same_shape(a, b, msg)
         self._none(~_equal(first, second), "Arrays are not equal", first, second, msg)
 
-    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+    def assertNotAllEqual(self, a: object, b: object, msg: str | None = None) -> None:
         """Two values differ somewhere."""
         self._fails(lambda: self.assertAllEqual(a, b), f"The values are equal: {a!r}", msg)
 
-    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
+    def assertAllClose(
+        self, a: object, b: object, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+    ) -> None:
         """Two values, or structures of them, differ by at most ``atol + rtol * abs(b)``.
 
         Args:
@@ -64,14 +66,16 @@ class Assertions(PlainAssertions):
         """
         self._close(a, b, lambda first, second: (rtol, atol), "", msg)
 
-    def assertNotAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
+    def assertNotAllClose(
+        self, a: object, b: object, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+    ) -> None:
         """Two values differ somewhere by more than `assertAllClose` allows."""
         self._fails(lambda: self.assertAllClose(a, b, rtol, atol), "The values are close at all elements", msg)
 
     def assertAllCloseAccordingToType(
         self,
-        a: Any,
-        b: Any,
+        a: object,
+        b: object,
         rtol: float = 1e-6,
         atol: float = 1e-6,
         float_rtol: float = 1e-6,
@@ -113,7 +117,9 @@ class Assertions(PlainAssertions):
         if not distance < err:
             self.fail(self._formatMessage(msg, f"The arrays are {distance} apart, which is not below {err}"))
 
-    def _close(self, a: Any, b: Any, bounds: Callable[..., tuple[float, float]], path: str, msg: str | None) -> None:
+    def _close(
+        self, a: object, b: object, bounds: Callable[..., tuple[float, float]], path: str, msg: str | None
+    ) -> None:
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             self.assertEqual(set(a), set(b), f"The keys of a{path} and b{path} differ")
             for key in a:
@@ -130,25 +136,25 @@ class Assertions(PlainAssertions):
 
     # Bounds and members.
 
-    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
+    def assertAllGreater(self, a: object, comparison_target: Any) -> None:
         """All elements are greater than a number."""
         self._all(lambda x: x > comparison_target, a, f"greater than {comparison_target}")
 
-    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
+    def assertAllGreaterEqual(self, a: object, comparison_target: Any) -> None:
         """All elements are at least a number."""
         self._all(lambda x: x >= comparison_target, a, f"at least {comparison_target}")
 
-    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
+    def assertAllLess(self, a: object, comparison_target: Any) -> None:
         """All elements are less than a number."""
         self._all(lambda x: x < comparison_target, a, f"less than {comparison_target}")
 
-    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
+    def assertAllLessEqual(self, a: object, comparison_target: Any) -> None:
         """All elements are at most a number."""
         self._all(lambda x: x <= comparison_target, a, f"at most {comparison_target}")
 
     def assertAllInRange(
         self,
-        target: Any,
+        target: object,
         lower_bound: Any,
         upper_bound: Any,
         open_lower_bound: bool = False,
@@ -160,7 +166,7 @@ class Assertions(PlainAssertions):
         shown = f"{'(' if open_lower_bound else '['}{lower_bound}, {upper_bound}{')' if open_upper_bound else ']'}"
         self._all(lambda x: low(x, lower_bound) & high(x, upper_bound), target, f"in the range {shown}")
 
-    def assertAllInSet(self, target: Any, expected_set: Any) -> None:
+    def assertAllInSet(self, target: object, expected_set: Any) -> None:
         """All elements are members of a set."""
         self._all(lambda x: np.isin(x, list(expected_set)), target, f"in {expected_set}")
 
@@ -170,7 +176,7 @@ class Assertions(PlainAssertions):
         """Two arrays or tensors have the same, known shape."""
         self.assertEqual(_shape(input_a), _shape(input_b), msg)
 
-    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+    def assertDTypeEqual(self, target: object, expected_dtype: Any) -> None:
         """A value has a dtype."""
         self.assertEqual(as_dtype(self._array(target).dtype), as_dtype(expected_dtype))
 
@@ -178,7 +184,7 @@ class Assertions(PlainAssertions):
         """Two device names mean the same: ``/gpu:0`` is ``/device:GPU:0``."""
         self.assertEqual(parse_spec(device1 or ""), parse_spec(device2 or ""), msg)
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> AbstractContextManager[None]:
         """A context in which an op fails with a text that fits."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
@@ -197,7 +203,7 @@ class Assertions(PlainAssertions):
 
     # Reports.
 
-    def _same_shape(self, a: Any, b: Any, msg: str | None) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def _same_shape(self, a: object, b: object, msg: str | None) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         first, second = self._array(a), self._array(b)
         if first.shape != second.shape:
             text = f"Shape mismatch: expected {first.shape}, got {second.shape}. Contents: {first!r}, {second!r}"
@@ -212,7 +218,7 @@ class Assertions(PlainAssertions):
         text = "\n".join([f"{head}: {len(where)} of {a.size} elements differ", *rows])
         self.fail(self._formatMessage(msg, text))
 
-    def _all(self, holds: Callable[[Any], Any], value: Any, what: str) -> None:
+    def _all(self, holds: Callable[[Any], Any], value: object, what: str) -> None:
         array = self._array(value)
         where = np.argwhere(~np.asarray(holds(array)))
         if len(where):
@@ -227,7 +233,7 @@ class Assertions(PlainAssertions):
         self.fail(self._formatMessage(msg, text))
 
 
-def _equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Any:
+def _equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     same = np.asarray(a == b)
     if a.dtype.kind in "fcV" and b.dtype.kind in "fcV":
         same |= (a != a) & (b != b)  # both NaN
@@ -239,7 +245,7 @@ def _near(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], rtol: float, atol: f
     return np.isclose(a.astype(wide), b.astype(wide), rtol=rtol, atol=atol, equal_nan=True)
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     """Whether a list is one array of numbers."""
     try:
         return np.asarray(value).dtype.kind in "biufcV"

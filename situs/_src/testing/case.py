@@ -80,7 +80,7 @@ class TestCase(Assertions):
 
     @contextmanager
     def session(
-        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
+        self, graph: Graph | None = None, config: object = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Session]:
         """A context with a session of its own, in which ops are added to its graph.
 
@@ -95,7 +95,7 @@ class TestCase(Assertions):
 
     @contextmanager
     def cached_session(
-        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
+        self, graph: Graph | None = None, config: object = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Session]:
         """As `session`, with one session and one graph for the whole test: variables keep their values."""
         session = self._keep(graph, config, force_gpu)
@@ -103,7 +103,7 @@ class TestCase(Assertions):
             yield session
 
     def test_session(
-        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
+        self, graph: Graph | None = None, config: object = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Any:
         """An older name: `cached_session` without a graph, `session` with one."""
         if self._testMethodName == "test_session":  # unittest takes it for a test, by its name
@@ -111,7 +111,7 @@ class TestCase(Assertions):
         kind = self.cached_session if graph is None else self.session
         return kind(graph, config, use_gpu, force_gpu)
 
-    def _keep(self, graph: Graph | None, config: Any, force_gpu: bool) -> Session:
+    def _keep(self, graph: Graph | None, config: object, force_gpu: bool) -> Session:
         """The session of the test: the one that was made first, of the graph that was the default one then."""
         if self._cached is None:
             self._cached = Session("", get_default_graph() if graph is None else graph, _config(config, force_gpu))
@@ -125,7 +125,7 @@ class TestCase(Assertions):
                 )
         return self._cached
 
-    def evaluate(self, tensors: Any) -> Any:
+    def evaluate(self, tensors: object) -> Any:
         """The values of tensors, or structures of them: eager ones at once, those of graphs in the test's session."""
         leaves = flatten(tensors)
         symbolic = [leaf for leaf in leaves if isinstance(_rows_or(leaf), (SymbolicTensor, Operation, RefVariable))]
@@ -194,7 +194,7 @@ class CheckedThread:
             self._case.fail("A checked thread was not joined before the end of the test: call its join().")
 
 
-def _config(config: Any, force_gpu: bool) -> Any:
+def _config(config: object, force_gpu: bool) -> Any:
     """What was given; otherwise, ops that a GPU cannot run go elsewhere unless a GPU was insisted on."""
     if config is not None:
         return config
@@ -234,12 +234,12 @@ def main(argv: list[str] | None = None) -> Any:
     return unittest.main(argv=argv)
 
 
-def _rows_or(leaf: Any) -> Any:
+def _rows_or(leaf: object) -> Any:
     """The rows of indexed slices; anything else itself."""
     return leaf.values if isinstance(leaf, IndexedSlices) else leaf
 
 
-def _value_of(leaf: Any) -> Any:
+def _value_of(leaf: object) -> Any:
     """The value of an eager tensor, or of slices of some; anything else itself."""
     if isinstance(leaf, IndexedSlices):
         return IndexedSlicesValue(*[None if part is None else _value_of(part) for part in leaf.__components__()])

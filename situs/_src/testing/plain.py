@@ -25,7 +25,7 @@ class PlainAssertions(unittest.TestCase):
         if not len(container):
             self.fail(self._formatMessage(msg, f"{container!r} has length of 0."))
 
-    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
+    def assertBetween(self, value: object, minv: Any, maxv: Any, msg: str | None = None) -> None:
         """A value is between two others, or one of them."""
         if not minv <= value <= maxv:
             self.fail(self._formatMessage(msg, f"{value!r} is not between {minv!r} and {maxv!r}"))

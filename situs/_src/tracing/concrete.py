@@ -64,7 +64,7 @@ class FunctionState(State):
         """What functions hold under a name; made on first use."""
         return _shared.resource(name, make)
 
-    def next_draw(self, key: Any) -> int:
+    def next_draw(self, key: object) -> int:
         """How often a random operation has drawn since the seed was set."""
         restarts = seeds.eager.restarts
         if restarts != self._restarts:
@@ -171,7 +171,7 @@ class ConcreteFunction:
         return put_together(self._traced.form, self.outputs)
 
     @property
-    def structured_input_signature(self) -> Any:
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The kinds of the arguments: positional ones and keywords."""
         names = self._parameters.names(self.kind.form)
         specs = [TensorSpec(s.shape, s.dtype, s.name or name) for s, name in zip(self.kind.specs, names, strict=True)]

@@ -197,7 +197,7 @@ class Function:
 
     # As a method.
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Function | Method:
         """A method: bound to its instance, with graphs of its own."""
         if instance is None:
             return self
@@ -206,7 +206,7 @@ class Function:
             found = self._methods[id(instance)] = self._bound_to(instance)
         return Method(found[1], instance)
 
-    def _bound_to(self, instance: Any) -> tuple[Callable[[], Any], Function]:
+    def _bound_to(self, instance: object) -> tuple[Callable[[], Any], Function]:
         methods, number = self._methods, id(instance)
         try:
             weakly: Callable[[], Any] = ref(instance, lambda gone: methods.pop(number, None))
@@ -216,7 +216,7 @@ class Function:
         function._become_method(self, instance, weakly)
         return weakly, function
 
-    def _become_method(self, original: Function, instance: Any, weakly: Callable[[], Any]) -> None:
+    def _become_method(self, original: Function, instance: object, weakly: Callable[[], Any]) -> None:
         """Makes this the function of one instance, which it holds weakly."""
         self.__dict__.update(original.__dict__)
         self.python_function = _Weak(original.python_function, weakly)

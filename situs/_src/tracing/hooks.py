@@ -15,6 +15,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.dtype import int32
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import SCALAR
+from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import array, compare, constant, control, debug, loop
 from situs._src.ops.inner import Inner
@@ -42,7 +43,7 @@ def install() -> None:
     eager.value_now = value_now
 
 
-def _element(tensor: SymbolicTensor, index: Any) -> Any:
+def _element(tensor: SymbolicTensor, index: object) -> Tensor:
     """A row of a tensor; where this is a range of integers, the number itself, which need not be read from anywhere."""
     if tensor.op.type == "Range" and tensor.dtype is int32 and isinstance(index, SymbolicTensor):
         start, _, delta = tensor.op.args

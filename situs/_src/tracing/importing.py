@@ -80,7 +80,7 @@ def _inside(graph: Graph) -> Iterator[None]:
             yield
 
 
-def read_graph_def(content: Any) -> GraphDef:
+def read_graph_def(content: object) -> GraphDef:
     """A ``GraphDef`` from itself, from the bytes of its ``SerializeToString``, or from its text or JSON.
 
     Raises:

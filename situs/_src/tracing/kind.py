@@ -78,7 +78,7 @@ def _key_of(value: Any) -> tuple[Any, Any]:
     return (kind, _Identity(weakly)), weakly
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: object) -> _Identity | int:
     try:
         return _Identity(ref(value))
     except TypeError:
@@ -146,11 +146,11 @@ def kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Kind, list[A
     return Kind(form, [_spec_of(tensor) for tensor in tensors]), tensors
 
 
-def _is_range(structure: Any) -> bool:
+def _is_range(structure: object) -> bool:
     return type(structure) is range  # a value, as a number is
 
 
-def keep(leaf: Any) -> Any:
+def keep(leaf: object) -> Any:
     """What stands in the form of a call for an argument."""
     return LEAF if isinstance(leaf, _TENSORS) else Literal(leaf)
 

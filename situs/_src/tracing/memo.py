@@ -65,7 +65,7 @@ class Memo:
             self._of_others[(here.scope, *kwargs, *map(_part, given))] = rules, ready, positions
 
 
-def _is_same(arg: Any, tensor: Any) -> bool:
+def _is_same(arg: object, tensor: object) -> bool:
     return type(arg) is EagerTensor and arg is tensor
 
 

@@ -213,7 +213,7 @@ def _literals(kind: Kind) -> Bound:
     return kind.structure([LEAF] * len(kind.specs))
 
 
-def _has_tensors(value: Any) -> bool:
+def _has_tensors(value: object) -> bool:
     return any(leaf is LEAF for leaf in take_apart(value, lambda leaf: LEAF)[1])
 
 
@@ -229,7 +229,7 @@ def fitted(kind: Kind, bound: Bound) -> list[Any]:
     return list(_fit(kind.form, bound, iter(kind.specs)))
 
 
-def _fit(form: Any, value: Any, specs: Iterator[TensorSpec]) -> Iterator[Any]:
+def _fit(form: object, value: object, specs: Iterator[TensorSpec]) -> Iterator[Any]:
     if form is LEAF:
         yield fit_tensor(next(specs), value)
     elif isinstance(form, Form):
@@ -239,7 +239,7 @@ def _fit(form: Any, value: Any, specs: Iterator[TensorSpec]) -> Iterator[Any]:
         raise DTypeError(f"Can not cast {value!r} to Literal[{form!r}]")
 
 
-def _parts(form: Form, value: Any) -> list[Any]:
+def _parts(form: Form, value: object) -> list[Any]:
     parts = form.parts_like(value)
     if parts is None:
         other = "different keys with the TraceType" if form.is_mapping else "another structure than"
@@ -247,7 +247,7 @@ def _parts(form: Form, value: Any) -> list[Any]:
     return parts
 
 
-def fit_tensor(spec: TensorSpec, value: Any) -> Any:
+def fit_tensor(spec: TensorSpec, value: object) -> Any:
     """A value as a tensor of some kind; a tensor, or the spec of one, as it is.
 
     Raises:
@@ -279,7 +279,7 @@ def titles_of(signature: inspect.Signature, count: int) -> list[str]:
     return titles[:count]
 
 
-def _paths(form: Any, title: str) -> list[str]:
+def _paths(form: object, title: str) -> list[str]:
     if form is LEAF:
         return [title]
     if not isinstance(form, Form):

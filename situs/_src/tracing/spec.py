@@ -14,13 +14,14 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import DTypeLike
 from situs._src.ops.inner import common
 from situs._src.ops.slices import IndexedSlices
 from situs._src.tracing.type_spec import TypeSpec
 
 
 @export("type_spec_from_value")
-def type_spec_from_value(value: Any) -> Any:
+def type_spec_from_value(value: object) -> Any:
     """The spec of a value: its own, if it says one, else the kind of the tensor.
 
     Raises:
@@ -96,10 +97,10 @@ class TensorSpec(TypeSpec):
     def _component_specs(self) -> TensorSpec:
         return self
 
-    def _to_components(self, value: Any) -> Any:
+    def _to_components(self, value: object) -> Any:
         return value
 
-    def _from_components(self, components: Any) -> Any:
+    def _from_components(self, components: object) -> Any:
         return components
 
     def _serialize(self) -> tuple[Any, ...]:
@@ -166,8 +167,8 @@ class IndexedSlicesSpec(TypeSpec):
         self,
         shape: Any = None,
         dtype: Any = dt.float32,
-        indices_dtype: Any = dt.int64,
-        dense_shape_dtype: Any = None,
+        indices_dtype: DTypeLike = dt.int64,
+        dense_shape_dtype: DTypeLike | None = None,
         indices_shape: Any = None,
     ) -> None:
         self._shape = TensorShape(shape)
@@ -201,7 +202,7 @@ class IndexedSlicesSpec(TypeSpec):
         dense = None if sizes is None else TensorSpec([self._shape.rank], sizes)
         return IndexedSlices(TensorSpec(rows, values), TensorSpec(self._indices_shape, indices), dense)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Whether slices, or all slices of a kind, may be of this kind."""
         other = self.from_value(spec_or_value) if isinstance(spec_or_value, IndexedSlices) else spec_or_value
         return (
@@ -215,7 +216,7 @@ class IndexedSlicesSpec(TypeSpec):
         return self._shape, *self._dtypes, self._indices_shape
 
 
-def _checked(other: Any) -> TensorSpec:
+def _checked(other: object) -> TensorSpec:
     if not isinstance(other, TensorSpec):
         raise DTypeError(f"Expected a tf.TensorSpec, got {shown(other)} of type {type(other).__name__!r}.")
     return other

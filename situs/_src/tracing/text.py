@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import Parameter
-from typing import Any
 
 from situs._src.base.tree import LEAF, Form
 from situs._src.tracing.kind import Kind
@@ -12,7 +11,7 @@ from situs._src.tracing.parameters import Parameters, titles_of
 from situs._src.tracing.spec import TensorSpec
 
 
-def type_text(form: Any, specs: Iterator[TensorSpec]) -> str:
+def type_text(form: object, specs: Iterator[TensorSpec]) -> str:
     """A form with the kinds of its tensors: ``List[TensorSpec(...), Literal[3]]``."""
     if form is LEAF:
         return repr(next(specs))

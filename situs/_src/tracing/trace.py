@@ -138,7 +138,7 @@ class EndlessRecursionError(InvalidArgumentError, RecursionError):
     """A function calls itself without end while its graph is made."""
 
 
-def _result(graph: FunctionGraph, leaf: Any, function: Callable[..., Any]) -> SymbolicTensor:
+def _result(graph: FunctionGraph, leaf: object, function: Callable[..., Any]) -> SymbolicTensor:
     try:
         return symbolic(graph, leaf)
     except (TypeError, ValueError):

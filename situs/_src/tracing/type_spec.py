@@ -66,16 +66,16 @@ class TypeSpec:
 
     # Comparing.
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Whether a value, or every value of a kind, may be of this kind."""
-        other = _spec_or_none(spec_or_value)
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
         return type(other) is type(self) and _merged(self._serialize(), other._serialize(), _compatible) is not _NOTHING
 
     def is_subtype_of(self, other: Any) -> bool:
         """Whether all values of this kind are of the other."""
         return bool(self.most_specific_common_supertype([other]) == other)
 
-    def most_specific_common_supertype(self, others: Sequence[Any]) -> Any:
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> TypeSpec | None:
         """The narrowest kind that all of these are of; None if there is none."""
         parts: Any = self._serialize()
         for other in listed(others, "TypeSpecs"):
@@ -86,7 +86,7 @@ class TypeSpec:
                 return None
         return type(self)(*parts)
 
-    def most_specific_compatible_type(self, other: Any) -> Any:
+    def most_specific_compatible_type(self, other: object) -> TypeSpec:
         """The narrowest kind that this and another one are of.
 
         Raises:
@@ -157,7 +157,7 @@ class Described(CompositeTensor):
 _NOTHING: Any = object()
 
 
-def _merged(one: Any, other: Any, merge: Callable[[Any, Any], Any]) -> Any:
+def _merged(one: object, other: object, merge: Callable[[Any, Any], Any]) -> Any:
     """What two structures have in common; `_NOTHING` if they differ in more than shapes and specs."""
     parts, others = named_parts(one), named_parts(other)
     if parts is None or others is None:
@@ -180,7 +180,3 @@ def _supertype(one: Any, other: Any) -> Any:
 def _compatible(one: Any, other: Any) -> Any:
     comparable = isinstance(other, TensorShape if isinstance(one, TensorShape) else TypeSpec)
     return one if comparable and one.is_compatible_with(other) else _NOTHING
-
-
-def _spec_or_none(value: Any) -> Any:
-    return value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)

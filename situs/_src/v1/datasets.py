@@ -18,6 +18,7 @@ from typing import Any
 from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError
 from situs._src.base.export import export
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.data import graph_iterator
 from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.dataset import Dataset
@@ -76,12 +77,12 @@ class DatasetV1(Dataset):
         return make_initializable_iterator(self, shared_name)
 
     def map_with_legacy_function(
-        self, map_func: Any, num_parallel_calls: Any = None, deterministic: bool | None = None
-    ) -> Any:
+        self, map_func: Callable[..., Any], num_parallel_calls: IntLike | None = None, deterministic: bool | None = None
+    ) -> DatasetV1:
         """The same as ``map``."""
         return self.map(map_func, num_parallel_calls, deterministic)
 
-    def filter_with_legacy_function(self, predicate: Any) -> Any:
+    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> DatasetV1:
         """The same as ``filter``."""
         return self.filter(predicate)
 
@@ -127,10 +128,10 @@ class TextLineDatasetV1(DatasetV1):
 
     def __init__(
         self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
+        filenames: ArrayLike,
+        compression_type: ArrayLike | None = None,
+        buffer_size: IntLike | None = None,
+        num_parallel_reads: IntLike | None = None,
         name: str | None = None,
     ) -> None:
         with _in_default_graph():
@@ -152,10 +153,10 @@ class TFRecordDatasetV1(DatasetV1):
 
     def __init__(
         self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
+        filenames: ArrayLike,
+        compression_type: ArrayLike | None = None,
+        buffer_size: IntLike | None = None,
+        num_parallel_reads: IntLike | None = None,
         name: str | None = None,
     ) -> None:
         with _in_default_graph():
@@ -179,13 +180,13 @@ class FixedLengthRecordDatasetV1(DatasetV1):
 
     def __init__(
         self,
-        filenames: Any,
+        filenames: ArrayLike,
         record_bytes: Any,
-        header_bytes: Any = None,
-        footer_bytes: Any = None,
-        buffer_size: Any = None,
-        compression_type: Any = None,
-        num_parallel_reads: Any = None,
+        header_bytes: IntLike | None = None,
+        footer_bytes: IntLike | None = None,
+        buffer_size: IntLike | None = None,
+        compression_type: ArrayLike | None = None,
+        num_parallel_reads: IntLike | None = None,
         name: str | None = None,
     ) -> None:
         reader = slices_of(record_bytes, header_bytes, footer_bytes, compression_type)

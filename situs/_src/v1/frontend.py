@@ -20,7 +20,9 @@ from situs._src.base.absent import hint
 from situs._src.base.devices.scope import build_into, here
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import AS_IS, export
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph import context
+from situs._src.ir.graph.tensor import show_dimensions
 from situs._src.ops.python_function import runs_at_once
 from situs._src.variables import symbolic
 
@@ -28,7 +30,7 @@ _builds = True
 
 
 @export(v1="enable_eager_execution", as_is=True)
-def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+def enable_eager_execution(config: object = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Lets the ops of this dialect run at once; to be called before anything is built.
 
     Args:
@@ -52,14 +54,28 @@ def disable_eager_execution() -> None:
 
 @export(v1="disable_v2_behavior", as_is=True)
 def disable_v2_behavior() -> None:
-    """The same as `disable_eager_execution`: this is what programs written for TensorFlow 1 expect."""
+    """What programs written for TensorFlow 1 expect: `disable_eager_execution` and `disable_v2_tensorshape`."""
     disable_eager_execution()
+    disable_v2_tensorshape()
 
 
 @export(v1="enable_v2_behavior", as_is=True)
 def enable_v2_behavior() -> None:
-    """The same as `enable_eager_execution`."""
+    """Undoes `disable_v2_behavior`: the same as `enable_eager_execution` and `enable_v2_tensorshape`."""
     enable_eager_execution()
+    enable_v2_tensorshape()
+
+
+@export(v1="disable_v2_tensorshape", as_is=True)
+def disable_v2_tensorshape() -> None:
+    """Lets an unknown dimension of a tensor of a graph, ``x.shape[0]``, be a `Dimension` whose ``value`` is None."""
+    show_dimensions(True)
+
+
+@export(v1="enable_v2_tensorshape", as_is=True)
+def enable_v2_tensorshape() -> None:
+    """Lets an unknown dimension of a tensor of a graph, ``x.shape[0]``, be None."""
+    show_dimensions(False)
 
 
 _resource_variables = True
@@ -139,7 +155,7 @@ def call_through(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Ma
         build_into(*before)
 
 
-def through(value: Any) -> Any:
+def through(value: object) -> Any:
     """A function as programs of TensorFlow 1 call it; everything else as it is."""
     if not isinstance(value, FunctionType) or value in AS_IS:
         return value
@@ -170,7 +186,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
 
 
 @export(v1="name_scope", as_is=True)
-def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Any:
+def name_scope(name: str | None, default_name: str | None = None, values: ArrayLike | None = None) -> Any:
     """A context that puts a name and a slash before the names of operations of the default graph."""
     if executing_eagerly():
         return context.name_scope(name, default_name)
@@ -181,7 +197,7 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
 
 
 @export(v1="control_dependencies", as_is=True)
-def control_dependencies(control_inputs: Any) -> Any:
+def control_dependencies(control_inputs: object) -> Any:
     """A context whose operations run after the given ones."""
     if executing_eagerly():
         return nullcontext()

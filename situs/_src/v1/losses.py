@@ -14,6 +14,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike
 from situs._src.ir.graph.context import control_dependencies, name_scope
 from situs._src.ops.array import shape, size, stop_gradient
 from situs._src.ops.cast import cast
@@ -52,7 +53,7 @@ class Reduction:
         return cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS
 
     @classmethod
-    def validate(cls, key: Any) -> None:
+    def validate(cls, key: object) -> None:
         """Refuses what is not one of them.
 
         Raises:
@@ -72,7 +73,7 @@ _LOSSES = GraphKeys.LOSSES
 @export(v1="losses.compute_weighted_loss")
 def compute_weighted_loss(
     losses: Any,
-    weights: Any = 1.0,
+    weights: ArrayLike = 1.0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
     reduction: str = _BY_NONZERO,
@@ -95,7 +96,7 @@ def compute_weighted_loss(
         return loss
 
 
-def _reduced(losses: Tensor, weights: Any, reduction: str) -> Tensor:
+def _reduced(losses: Tensor, weights: ArrayLike, reduction: str) -> Tensor:
     plain = isinstance(weights, (int, float)) and weights == 1  # the usual case: nothing to multiply or to count
     weight = cast(weights, dt.float32)
     weighted = losses if plain else multiply(losses, weight)
@@ -124,7 +125,7 @@ def _given(**values: Any) -> None:
             raise ArgumentError(f"Argument `{name}` must not be None.")
 
 
-def _floats(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
+def _floats(labels: ArrayLike, predictions: ArrayLike) -> tuple[Tensor, Tensor]:
     """Labels and predictions in float32, whose shapes fit."""
     predictions, labels = cast(predictions, dt.float32), cast(labels, dt.float32)
     predictions.shape.assert_is_compatible_with(labels.shape)
@@ -136,9 +137,9 @@ def _floats(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
 
 @export(v1="losses.mean_squared_error")
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike = 1.0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
     reduction: str = _BY_NONZERO,
@@ -153,9 +154,9 @@ def mean_squared_error(
 
 @export(v1="losses.absolute_difference")
 def absolute_difference(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike = 1.0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
     reduction: str = _BY_NONZERO,
@@ -170,9 +171,9 @@ def absolute_difference(
 
 @export(v1="losses.huber_loss")
 def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike = 1.0,
     delta: float = 1.0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
@@ -193,9 +194,9 @@ def huber_loss(
 
 @export(v1="losses.log_loss")
 def log_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike = 1.0,
     epsilon: float = 1e-7,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
@@ -214,7 +215,11 @@ def log_loss(
 
 @export(v1="losses.mean_pairwise_squared_error")
 def mean_pairwise_squared_error(
-    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None, loss_collection: Any = _LOSSES
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike = 1.0,
+    scope: str | None = None,
+    loss_collection: Any = _LOSSES,
 ) -> Tensor:
     """How much the differences of two predictions of a row are unlike those of their labels, squared, over all pairs.
 
@@ -246,10 +251,10 @@ def _pairwise(differences: Tensor, weight: Tensor) -> Tensor:
 
 @export(v1="losses.cosine_distance")
 def cosine_distance(
-    labels: Any,
-    predictions: Any,
-    axis: Any = None,
-    weights: Any = 1.0,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    axis: AxisLike | None = None,
+    weights: ArrayLike = 1.0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
     reduction: str = _BY_NONZERO,
@@ -276,9 +281,9 @@ def cosine_distance(
 
 @export(v1="losses.hinge_loss")
 def hinge_loss(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: ArrayLike,
+    logits: ArrayLike,
+    weights: ArrayLike = 1.0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
     reduction: str = _BY_NONZERO,
@@ -297,8 +302,8 @@ def hinge_loss(
 @export(v1="losses.sigmoid_cross_entropy")
 def sigmoid_cross_entropy(
     multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    logits: ArrayLike,
+    weights: ArrayLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
@@ -322,8 +327,8 @@ def sigmoid_cross_entropy(
 @export(v1="losses.softmax_cross_entropy")
 def softmax_cross_entropy(
     onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    logits: ArrayLike,
+    weights: ArrayLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
@@ -349,9 +354,9 @@ def softmax_cross_entropy(
 
 @export(v1="losses.sparse_softmax_cross_entropy")
 def sparse_softmax_cross_entropy(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: ArrayLike,
+    logits: ArrayLike,
+    weights: ArrayLike = 1.0,
     scope: str | None = None,
     loss_collection: Any = _LOSSES,
     reduction: str = _BY_NONZERO,
@@ -374,7 +379,7 @@ def sparse_softmax_cross_entropy(
         return compute_weighted_loss(losses, _rows(weights, labels), inside, loss_collection, reduction)
 
 
-def _rows(weights: Any, labels: Tensor) -> Any:
+def _rows(weights: ArrayLike, labels: Tensor) -> int | float | Tensor:
     """Weights without a last dimension of one that the labels do not have."""
     if isinstance(weights, (int, float)):
         return weights

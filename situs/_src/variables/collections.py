@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError, shown
 from situs._src.base.export import export
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.constant import constant
@@ -91,7 +94,7 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 
 @export(v1=("initialize_variables", "variables_initializer", "initializers.variables"))
-def variables_initializer(var_list: Any, name: str = "init") -> Any:
+def variables_initializer(var_list: Sequence[Any] | Mapping[str, Any], name: str = "init") -> Any:
     """An operation that runs the initializers of some variables."""
     variables = _variables(var_list)
     return group(*[variable.initializer for variable in variables if hasattr(variable, "initializer")], name=name)
@@ -104,7 +107,7 @@ def _variables(var_list: Any) -> list[Any]:
     return [_variable(variable) for variable in listed(var_list, "variables")]
 
 
-def _variable(value: Any) -> Any:
+def _variable(value: ArrayLike) -> Any:
     if not hasattr(value, "assign") and not hasattr(value, "initializer"):
         raise DTypeError(f"Expected a tf.Variable, got {shown(value)} of type {type(value).__name__!r}.")
     return value
@@ -129,7 +132,7 @@ def all_variables() -> list[Any]:
 
 
 @export(v1="is_variable_initialized")
-def is_variable_initialized(variable: Any) -> Any:
+def is_variable_initialized(variable: Any) -> bool | Tensor:
     """A tensor that says whether a variable, or what stands for its state in a graph, has a value."""
     if isinstance(variable, SymbolicTensor) and variable.is_ref:
         return state_ops.is_initialized(variable)
@@ -144,7 +147,7 @@ def _may_be_uninitialized(variable: Any) -> bool:
 
 
 @export(v1="report_uninitialized_variables")
-def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Any:
+def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
     """A tensor with the names of the variables that have no value yet."""
     variables = [variable for variable in _variables(var_list) if _may_be_uninitialized(variable)]
     if not variables:

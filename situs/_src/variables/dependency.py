@@ -66,7 +66,7 @@ def _variable_read_by(graph: Graph, node: Operation) -> Any:
     return next((v for v in known if getattr(v, "op", None) is state and hasattr(v, "initialized_value")), None)
 
 
-def _exchanged(arg: Any, others: dict[SymbolicTensor, SymbolicTensor]) -> Any:
+def _exchanged(arg: object, others: dict[SymbolicTensor, SymbolicTensor]) -> Any:
     if isinstance(arg, SymbolicTensor):
         return others.get(arg, arg)
     return type(arg)(_exchanged(item, others) for item in arg) if isinstance(arg, (list, tuple)) else arg

@@ -8,7 +8,7 @@ never change: an assignment exchanges the tensor, so what was read before stays 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from situs._src.base import dtype as dt
@@ -26,6 +26,7 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, DeviceLike, DTypeLike, SessionLike, ShapeLike
 from situs._src.ir.graph.context import current_name_scope, init_scope
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -97,15 +98,15 @@ class Variable(Updatable, metaclass=Created):
         initial_value: Any = None,
         trainable: bool | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: DeviceLike | None = None,
         name: str | None = None,
         variable_def: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         import_scope: Any = None,
         constraint: Callable[[Tensor], Tensor] | None = None,
         synchronization: Any = None,
         aggregation: Any = None,
-        shape: Any = None,
+        shape: ShapeLike | None = None,
     ) -> None:
         for check in on_create:
             check(self)
@@ -294,7 +295,7 @@ class Variable(Updatable, metaclass=Created):
         """What the variable holds when the graph being built runs."""
         return identity(captured_variable(here.graph, self))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Any:
         return self._value_now().__array__(dtype, copy)
 
     def __int__(self) -> int:
@@ -315,13 +316,13 @@ class Variable(Updatable, metaclass=Created):
     def __len__(self) -> int:
         return len(self._tensor)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tensor]:
         return iter(self.__tensor__())
 
     def __hash__(self) -> int:
         raise DTypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Variable:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
@@ -350,23 +351,25 @@ class Variable(Updatable, metaclass=Created):
 
     # Assignment.
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Gives the variable a new value and returns it; with ``read_value=False`` None, in a graph the operation."""
         return self._change(state_ops.assign, value, name, read_value)
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Adds `delta` and returns the variable, as `assign` does."""
         return self._change(state_ops.assign_add, delta, name, read_value)
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtracts `delta` and returns the variable, as `assign` does."""
         return self._change(state_ops.assign_sub, delta, name, read_value)
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: ArrayLike, session: SessionLike | None = None) -> None:
         """Gives the variable a new value; programs of TensorFlow 1 put one into a session this way."""
         self.assign(value)
 
@@ -380,7 +383,7 @@ class Variable(Updatable, metaclass=Created):
             state_ops.count_up_to, (), {"limit": as_int(limit, "limit")}, None
         )
 
-    def _change(self, update: Op, value: Any, name: str | None, read_value: bool = True) -> Any:
+    def _change(self, update: Op, value: ArrayLike, name: str | None, read_value: bool = True) -> Any:
         if here.graph is not None:
             if read_value:
                 return self._update(update, (value,), {}, name)
@@ -435,7 +438,7 @@ class Variable(Updatable, metaclass=Created):
         self._cell.value, self._made_by = new._value, new._made_by
         enter_variable(new._value, new._place.device, self._name)
 
-    def _as_new_value(self, value: Any) -> EagerTensor:
+    def _as_new_value(self, value: ArrayLike) -> EagerTensor:
         if type(value) is EagerTensor and value._place.dtype is self._cell.dtype:
             return value
         if isinstance(value, EagerTensor):
@@ -488,7 +491,7 @@ class VariableHandle:
         return f"<VariableHandle of '{self.variable.name}' on {self.device}>"
 
 
-def variable_behind(item: Any) -> Any:
+def variable_behind(item: object) -> Any:
     """The variable, or its state, that something stands for which has the handle of one; else the thing itself."""
     if isinstance(item, (Variable, Tensor)):
         return item
@@ -525,7 +528,7 @@ def _unpickle(kind: type[Variable], value: EagerTensor, facts: dict[str, Any]) -
     return kind(value, **facts)
 
 
-def _placed(value: Any, dtype: dt.DType | None, name: str) -> EagerTensor:
+def _placed(value: ArrayLike, dtype: dt.DType | None, name: str) -> EagerTensor:
     """The first value, on the device that the placement rules give to the variable."""
     value = read(value)
     tensor = value if isinstance(value, EagerTensor) and dtype is None else to_tensor(value, dtype)

@@ -23,6 +23,7 @@ from situs._src.base.export import export
 from situs._src.base.mixing import mix, mix_each, unpredictable
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike, ShapeLike
 from situs._src.ir.graph.context import init_scope
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import stateless
@@ -64,7 +65,7 @@ class Generator:
         TensorShape([2, 3])
     """
 
-    def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: Any = None) -> None:
+    def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: str | IntLike | None = None) -> None:
         if not isinstance(copy_from, (Generator, type(None))) or (copy_from is None) == (state is None):
             raise ArgumentError(
                 f"A Generator is made of another one or of a state, got copy_from={copy_from!r} and state={state!r}. "
@@ -76,12 +77,12 @@ class Generator:
             self._state_var: Any = Variable(first, trainable=False, name="StateVar", dtype=dt.int64)
 
     @classmethod
-    def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
+    def from_seed(cls, seed: IntLike, alg: str | IntLike | None = None) -> Generator:
         """A generator whose sequence the seed, an integer, decides."""
         return cls(state=_seed_state(seed), alg=alg)
 
     @classmethod
-    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
+    def from_non_deterministic_state(cls, alg: str | IntLike | None = None) -> Generator:
         """A generator whose sequence nothing predicts."""
         if determinism.is_required():
             raise FailedPreconditionError(
@@ -90,12 +91,12 @@ class Generator:
         return cls(state=_seed_state(unpredictable()), alg=alg)
 
     @classmethod
-    def from_state(cls, state: Any, alg: Any) -> Generator:
+    def from_state(cls, state: object, alg: str | IntLike) -> Generator:
         """A generator that goes on from the state of another."""
         return cls(state=state, alg=alg)
 
     @classmethod
-    def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Generator:
+    def from_key_counter(cls, key: object, counter: Any, alg: str | IntLike) -> Generator:
         """A generator with this key that has made ``counter[0]`` draws."""
         return cls(state=_key_counter_state(key, counter), alg=alg)
 
@@ -124,19 +125,19 @@ class Generator:
         """Whether a draw made now is made of operations."""
         return here.graph is not None or not isinstance(self._state_var, Variable)
 
-    def reset(self, state: Any) -> Any:
+    def reset(self, state: object) -> Any:
         """Goes on from a state."""
         return self._state_var.assign(_as_state(state))
 
-    def reset_from_seed(self, seed: Any) -> Any:
+    def reset_from_seed(self, seed: IntLike) -> Any:
         """Goes on as a generator made with ``from_seed(seed)`` begins."""
         return self.reset(_seed_state(seed))
 
-    def reset_from_key_counter(self, key: Any, counter: Any) -> Any:
+    def reset_from_key_counter(self, key: object, counter: Any) -> Any:
         """Goes on as a generator made with ``from_key_counter(key, counter)`` begins."""
         return self.reset(_key_counter_state(key, counter))
 
-    def skip(self, delta: Any) -> Tensor:
+    def skip(self, delta: ArrayLike) -> Tensor:
         """Leaves out `delta` draws and returns the state before."""
         if self._symbolic:
             return self._run(_skip, delta)  # type: ignore[no-any-return]
@@ -156,30 +157,45 @@ class Generator:
     # Draws.
 
     def normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dt.float32, name: str | None = None
+        self,
+        shape: ShapeLike,
+        mean: ArrayLike = 0.0,
+        stddev: ArrayLike = 1.0,
+        dtype: DTypeLike = dt.float32,
+        name: str | None = None,
     ) -> Tensor:
         """Draws from the normal distribution; the arguments are those of ``tf.random.normal``."""
         return stateless.stateless_normal(shape, self._seed(), mean, stddev, dtype, name)
 
     def truncated_normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dt.float32, name: str | None = None
+        self,
+        shape: ShapeLike,
+        mean: ArrayLike = 0.0,
+        stddev: ArrayLike = 1.0,
+        dtype: DTypeLike = dt.float32,
+        name: str | None = None,
     ) -> Tensor:
         """Draws from the normal distribution without values over two deviations from the mean."""
         return stateless.stateless_truncated_normal(shape, self._seed(), mean, stddev, dtype, name)
 
     def uniform(
-        self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dt.float32, name: str | None = None
+        self,
+        shape: ShapeLike,
+        minval: ArrayLike = 0,
+        maxval: ArrayLike | None = None,
+        dtype: DTypeLike = dt.float32,
+        name: str | None = None,
     ) -> Tensor:
         """Draws from the uniform distribution; the arguments are those of ``tf.random.stateless_uniform``."""
         return stateless.stateless_uniform(shape, self._seed(), minval, maxval, dtype, name)
 
-    def uniform_full_int(self, shape: Any, dtype: Any = dt.uint64, name: str | None = None) -> Tensor:
+    def uniform_full_int(self, shape: ShapeLike, dtype: DTypeLike = dt.uint64, name: str | None = None) -> Tensor:
         """Draws from all integers of a dtype: int32, int64, uint32 or uint64."""
         return stateless.stateless_uniform(shape, self._seed(), None, None, dtype, name)
 
     # More generators.
 
-    def make_seeds(self, count: Any = 1) -> Tensor:
+    def make_seeds(self, count: IntLike = 1) -> Tensor:
         """Makes seeds for stateless ops: a tensor of shape [2, count], a seed in each column."""
         if self._symbolic:
             return self._run(_seeds, count)  # type: ignore[no-any-return]
@@ -283,7 +299,7 @@ def set_global_generator(generator: Generator) -> None:
 
 
 @export("random.create_rng_state", "random.experimental.create_rng_state", v1="random.create_rng_state")
-def create_rng_state(seed: Any, alg: Any) -> Tensor:
+def create_rng_state(seed: IntLike, alg: str | IntLike) -> Tensor:
     """The state of a generator that is made with ``from_seed(seed, alg)``, as a tensor."""
     _algorithm_number(alg)
     return convert_to_tensor(_as_state(_seed_state(seed)))
@@ -297,14 +313,14 @@ def _algorithm_number(alg: Any) -> int:
     return number if isinstance(number, int) else Algorithm[number.upper()].value
 
 
-def _seed_state(seed: Any) -> Any:
+def _seed_state(seed: IntLike) -> Tensor | tuple[int, int, int]:
     seed = read(seed)
     if isinstance(seed, SymbolicTensor):
         return _from_seed(seed)
     return 0, 0, mix((6, as_seed(plain(seed, "seed"))))
 
 
-def _key_counter_state(key: Any, counter: Any) -> Any:
+def _key_counter_state(key: object, counter: Any) -> Any:
     key, counter = read(key), read(counter)
     if isinstance(key, SymbolicTensor) or isinstance(counter, SymbolicTensor):
         first = counter[0] if isinstance(counter, SymbolicTensor) else plain(counter, "counter")[0]
@@ -316,7 +332,7 @@ def _key_counter_state(key: Any, counter: Any) -> Any:
     return counts[0], 0, plain(key, "key")
 
 
-def _as_state(state: Any) -> Any:
+def _as_state(state: object) -> Any:
     """The words of a state, as a variable takes them."""
     state = read(state)
     if isinstance(state, SymbolicTensor):

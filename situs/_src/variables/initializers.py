@@ -13,6 +13,7 @@ The classes are those of TensorFlow 1, whose dtype may be given when they are ma
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, ShapeLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops import random
 from situs._src.ops.array import reshape, transpose
@@ -44,10 +46,12 @@ class Initializer:
     _arguments: tuple[str, ...] = ()
     _has_dtype = True  # whether it was made with one, as in TensorFlow 1
 
-    def __init__(self, dtype: Any = dt.float32) -> None:
+    def __init__(self, dtype: DTypeLike = dt.float32) -> None:
         self.dtype = as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None, **kwargs: Any) -> Tensor:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None, **kwargs: Any
+    ) -> Tensor:
         """A value of this shape.
 
         Args:
@@ -122,7 +126,7 @@ class Constant(Initializer):
 
     _arguments = ("value",)
 
-    def __init__(self, value: Any = 0, dtype: Any = dt.float32, verify_shape: bool = False) -> None:
+    def __init__(self, value: ArrayLike = 0, dtype: Any = dt.float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise DTypeError(
                 f"Invalid type for initial value={value} of type: {type(value).__name__}. Expected Python scalar, list "
@@ -133,7 +137,12 @@ class Constant(Initializer):
         self.verify_shape = verify_shape
 
     def __call__(
-        self, shape: Any, dtype: Any = None, partition_info: Any = None, verify_shape: bool | None = None, **kwargs: Any
+        self,
+        shape: Any,
+        dtype: Any = None,
+        partition_info: object = None,
+        verify_shape: bool | None = None,
+        **kwargs: Any,
     ) -> Tensor:
         """A value of this shape; `verify_shape` overrides what the initializer was made with."""
         if self.verify_shape if verify_shape is None else verify_shape:
@@ -170,7 +179,9 @@ class Identity(Initializer):
         matrix = eye(full[0], full[1], dtype=dtype)
         return matrix if self.gain == 1.0 else multiply(matrix, self.gain)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None, **kwargs: Any) -> Tensor:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None, **kwargs: Any
+    ) -> Tensor:
         """The identity matrix of this shape, or that part of it."""
         whole = super().__call__(shape, dtype, partition_info, **kwargs)
         return whole if partition_info is None else slice_of(whole, partition_info.var_offset, _sizes(shape))
@@ -180,7 +191,13 @@ class Identity(Initializer):
 
 
 def _drawn(
-    scope: str, draw: Any, sizes: tuple[int, ...], dtype: DType, seed: int | None, scale: Any, shift: Any
+    scope: str,
+    draw: Callable[..., Any],
+    sizes: tuple[int, ...],
+    dtype: DType,
+    seed: int | None,
+    scale: ArrayLike,
+    shift: Any,
 ) -> Tensor:
     """``draw * scale + shift`` in a name scope, under whose name the result is found."""
     with name_scope(None, scope) as inside:
@@ -201,7 +218,9 @@ class RandomUniform(Initializer):
 
     _arguments = ("minval", "maxval", "seed")
 
-    def __init__(self, minval: Any = 0.0, maxval: Any = None, seed: int | None = None, dtype: Any = dt.float32) -> None:
+    def __init__(
+        self, minval: ArrayLike = 0.0, maxval: Any = None, seed: int | None = None, dtype: DTypeLike = dt.float32
+    ) -> None:
         super().__init__(dtype)
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
@@ -221,7 +240,9 @@ class RandomNormal(Initializer):
     _arguments = ("mean", "stddev", "seed")
     _draws = ("random_normal", staticmethod(random.normal))
 
-    def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dt.float32) -> None:
+    def __init__(
+        self, mean: ArrayLike = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: DTypeLike = dt.float32
+    ) -> None:
         super().__init__(_floating(dtype))
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
@@ -237,7 +258,7 @@ class TruncatedNormal(RandomNormal):
     _draws = ("truncated_normal", staticmethod(random.truncated_normal))
 
 
-def _floating(dtype: Any) -> DType:
+def _floating(dtype: DTypeLike) -> DType:
     wanted = as_dtype(dtype)
     if not wanted.is_floating:
         raise ArgumentError(f"Argument `dtype` is expected to be floating point. Received: {wanted}.")
@@ -250,7 +271,7 @@ class UniformUnitScaling(Initializer):
 
     _arguments = ("factor", "seed")
 
-    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = dt.float32) -> None:
+    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = dt.float32) -> None:
         super().__init__(_floating(dtype))
         self.factor, self.seed = as_float(factor, "factor"), seed
 
@@ -284,7 +305,7 @@ class VarianceScaling(Initializer):
         mode: str = "fan_in",
         distribution: str = "truncated_normal",
         seed: int | None = None,
-        dtype: Any = dt.float32,
+        dtype: DTypeLike = dt.float32,
     ) -> None:
         if not as_float(scale, "scale") > 0.0:
             raise ArgumentError(f"Argument `scale` must be a positive float. Received: {scale}")
@@ -373,7 +394,7 @@ class Orthogonal(Initializer):
 
     _arguments = ("gain", "seed")
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = dt.float32) -> None:
+    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = dt.float32) -> None:
         super().__init__(_floating(dtype))
         self.gain, self.seed = gain, seed
 

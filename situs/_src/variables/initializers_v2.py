@@ -12,6 +12,7 @@ from situs._src.base.dtype import BOOL, NUMERIC, as_dtype
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, ShapeLike
 from situs._src.runtime.eager.convert import to_array
 from situs._src.variables import initializers as v1
 from situs._src.variables.initializers import Initializer as Initializer
@@ -22,7 +23,7 @@ class _NumbersOnly(Initializer):
 
     _has_dtype = False
 
-    def __call__(self, shape: Any, dtype: Any = dt.float32, partition_info: Any = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: Any, dtype: Any = dt.float32, partition_info: object = None, **kwargs: Any) -> Tensor:
         """A value of this shape and dtype."""
         wanted = dt.float32 if dtype is None else as_dtype(dtype)
         if wanted not in NUMERIC | BOOL:
@@ -52,11 +53,16 @@ class Constant(v1.Constant):
 
     _has_dtype = False
 
-    def __init__(self, value: Any = 0, support_partition: bool = False) -> None:
+    def __init__(self, value: ArrayLike = 0, support_partition: bool = False) -> None:
         super().__init__(value)
 
     def __call__(
-        self, shape: Any, dtype: Any = None, partition_info: Any = None, verify_shape: bool | None = None, **kwargs: Any
+        self,
+        shape: ShapeLike,
+        dtype: DTypeLike | None = None,
+        partition_info: object = None,
+        verify_shape: bool | None = None,
+        **kwargs: Any,
     ) -> Tensor:
         """A value of this shape."""
         wanted = to_array(self.value)[1] if dtype is None else dtype
@@ -67,7 +73,7 @@ class Constant(v1.Constant):
 class RandomUniform(_NumbersOnly, v1.RandomUniform):
     """Draws from the uniform distribution over [minval, maxval)."""
 
-    def __init__(self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None) -> None:
+    def __init__(self, minval: ArrayLike = -0.05, maxval: Any = 0.05, seed: int | None = None) -> None:
         super().__init__(minval, maxval, seed)
 
 
@@ -77,5 +83,5 @@ class RandomNormal(v1.RandomNormal):
 
     _has_dtype = False
 
-    def __init__(self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None) -> None:
+    def __init__(self, mean: ArrayLike = 0.0, stddev: Any = 0.05, seed: int | None = None) -> None:
         super().__init__(mean, stddev, seed)

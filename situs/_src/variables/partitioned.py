@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, DTypeLike, ShapeLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops import operators
 from situs._src.ops.array import identity
@@ -51,7 +52,7 @@ class PartitionedVariable:
 
     __array_priority__ = 100
 
-    def __init__(self, name: str, shape: Any, dtype: Any, variable_list: Any, partitions: Any) -> None:
+    def __init__(self, name: str, shape: Any, dtype: DTypeLike, variable_list: Any, partitions: Any) -> None:
         if not isinstance(variable_list, (list, tuple)):
             raise DTypeError(f"variable_list is not a list or tuple: {shown(variable_list)}")
         if not isinstance(partitions, (list, tuple)):
@@ -126,7 +127,7 @@ class PartitionedVariable:
         parts: list[Tensor] = [read(part) for part in self._parts]
         return parts[0] if axis is None else concat(parts, axis)
 
-    def _each(self, method: str, value: Any, use_locking: bool, name: str | None, read_value: bool) -> Any:
+    def _each(self, method: str, value: ArrayLike, use_locking: bool, name: str | None, read_value: bool) -> Any:
         infos = [part._save_slice_info for part in self._parts]
         if isinstance(value, (list, PartitionedVariable)):
             pieces = list(value)
@@ -138,18 +139,20 @@ class PartitionedVariable:
         ]
         return made if read_value else group(*[change for change in made if change is not None])
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Gives the parts new values: of a tensor of the whole, or of a list with one for each part."""
         return self._each("assign", value, use_locking, name, read_value)
 
     def assign_add(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, value: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Adds to the parts, as `assign` takes it."""
         return self._each("assign_add", value, use_locking, name, read_value)
 
     def assign_sub(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, value: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtracts from the parts, as `assign` takes it."""
         return self._each("assign_sub", value, use_locking, name, read_value)
@@ -221,7 +224,7 @@ def pieces(shape: TensorShape, partitions: Sequence[int], full_name: str) -> lis
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """A partitioner that cuts a dimension into so many parts, or as many as it has."""
 
-    def partition(shape: Any, **kwargs: Any) -> list[int]:
+    def partition(shape: ShapeLike, **kwargs: Any) -> list[int]:
         sizes = _sizes(shape)
         made = [1] * len(sizes)
         made[axis] = min(num_shards, sizes[axis])
@@ -248,7 +251,7 @@ def variable_axis_size_partitioner(
     if max_shards is not None and as_int(max_shards, "max_shards") < 1:
         raise ArgumentError("max_shards must be positive.")
 
-    def partition(shape: Any, dtype: Any, **kwargs: Any) -> list[int]:
+    def partition(shape: ShapeLike, dtype: DTypeLike, **kwargs: Any) -> list[int]:
         sizes = _sizes(shape)
         made = [1] * len(sizes)
         slice_bytes = math.prod(sizes) // sizes[axis] * _bytes_of(dtype, bytes_per_string_element)
@@ -273,7 +276,7 @@ def min_max_variable_partitioner(
         bytes_per_string_element: What a string counts for.
     """
 
-    def partition(shape: Any, dtype: Any, **kwargs: Any) -> list[int]:
+    def partition(shape: ShapeLike, dtype: DTypeLike, **kwargs: Any) -> list[int]:
         sizes = _sizes(shape)
         made = [1] * len(sizes)
         total = math.prod(sizes) * _bytes_of(dtype, bytes_per_string_element)
@@ -283,6 +286,6 @@ def min_max_variable_partitioner(
     return partition
 
 
-def _bytes_of(dtype: Any, string: int) -> int:
+def _bytes_of(dtype: DTypeLike, string: int) -> int:
     found = as_dtype(dtype)
     return string if found.name == "string" else found.size

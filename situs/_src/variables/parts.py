@@ -22,7 +22,8 @@ from situs._src.base.dtype import ALL, FIXED, STRING, WIDE_UNSIGNED
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
-from situs._src.ops.array import by_bits
+from situs._src.base.typing import ArrayLike, HostValue
+from situs._src.ops.array import also_by_bits
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.indexing import entries, getitem, is_mask, part_shape, put_part
 from situs._src.runtime.eager.tensor import EagerTensor
@@ -30,7 +31,7 @@ from situs._src.runtime.eager.tensor import EagerTensor
 _sources: dict[int, tuple[Callable[[], Any], Any, Any]] = {}  # by tensor: a reference to it, its variable, the index
 
 
-def part_of(variable: Any, key: Any) -> Tensor:
+def part_of(variable: Any, key: object) -> Tensor:
     """Returns ``variable[key]``, a tensor that can be assigned to unless the key is a mask."""
     part = getitem(variable, key)
     if type(key) is int or not is_mask(key):
@@ -61,7 +62,7 @@ def _assign(tensor: Tensor) -> Any:
 Tensor.assign = property(_assign)  # type: ignore[attr-defined]
 
 
-def _assign_part(variable: Any, key: Any, value: Any, name: str | None = None) -> Any:
+def _assign_part(variable: Any, key: object, value: ArrayLike, name: str | None = None) -> Any:
     """Puts a value in the place of a part of a variable, and returns what assignments return."""
     begin, end, strides, masks = entries(key)
     return variable._update(assign_part, (begin, end, strides, value), masks, name)
@@ -85,7 +86,7 @@ assign_part.stops_gradients()
 
 @assign_part.shape
 def _assign_part_shape(
-    ref: TensorShape, begin: Any, end: Any, strides: Any, value: TensorShape, **masks: int
+    ref: TensorShape, begin: HostValue, end: HostValue, strides: HostValue, value: TensorShape, **masks: int
 ) -> TensorShape:
     part = part_shape(ref, begin, end, strides, **masks)
     if part.is_fully_defined() and value.is_fully_defined():
@@ -98,21 +99,21 @@ def _check_fits(value: tuple[Any, ...], part: tuple[Any, ...]) -> None:
         raise ArgumentError(f"Cannot broadcast input shape {brackets(value)} into final shape {brackets(part)}")
 
 
+@also_by_bits(assign_part, CPU, GPU)
 @assign_part.kernel(CPU, T=FIXED - WIDE_UNSIGNED)
 @assign_part.kernel(GPU, T=FIXED - WIDE_UNSIGNED)
 def _assign_part_kernel(
-    ref: torch.Tensor, begin: Any, end: Any, strides: Any, value: torch.Tensor, **masks: int
+    ref: torch.Tensor, begin: HostValue, end: HostValue, strides: HostValue, value: torch.Tensor, **masks: int
 ) -> torch.Tensor:
     part = _known_shape(ref, begin, end, strides, masks)
     _check_fits(tuple(value.shape), part)
     return put_part(ref.clone(), begin, end, strides, value.expand(part), **masks)  # type: ignore[no-any-return]
 
 
-def _known_shape(ref: Any, begin: Any, end: Any, strides: Any, masks: dict[str, int]) -> tuple[int, ...]:
+def _known_shape(
+    ref: Any, begin: HostValue, end: HostValue, strides: HostValue, masks: dict[str, int]
+) -> tuple[int, ...]:
     return tuple(part_shape(TensorShape(ref.shape), begin, end, strides, **masks).as_list())  # type: ignore[arg-type]
-
-
-assign_part.kernel(CPU, GPU, T=WIDE_UNSIGNED)(by_bits(_assign_part_kernel))
 
 
 @assign_part.kernel(CPU, T=STRING)

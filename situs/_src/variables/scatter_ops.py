@@ -19,6 +19,7 @@ import torch
 from situs._src.base.dtype import INDEX, NUMERIC, WIDE_UNSIGNED
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import TensorShape, brackets
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ops import scatter  # noqa: F401 - declares the ops whose kernels are used here
 from situs._src.ops.array import by_bits
@@ -67,7 +68,7 @@ def _rows_shape(ref: TensorShape, indices: TensorShape, updates: TensorShape) ->
 
 
 def _on_rows(kernel: Kernel, device_type: str) -> Kernel:
-    def change(ref: Any, indices: torch.Tensor, updates: Any) -> Any:
+    def change(ref: Any, indices: torch.Tensor, updates: ArrayLike) -> Any:
         given = _spread(ref, indices, updates)
         if device_type == CPU:
             _check_rows(indices, ref.shape[0])

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -27,6 +27,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, DeviceLike, DTypeLike, InitializerLike, ShapeLike
 from situs._src.ir.graph.context import current_name_scope, get_default_graph, name_scope
 from situs._src.ops.attribute import as_int
 from situs._src.ops.indexing import slice as slice_of
@@ -35,11 +36,11 @@ from situs._src.variables.collections import GraphKeys
 from situs._src.variables.partitioned import PartitionedVariable, checked_partitions, pieces
 from situs._src.variables.replication import VariableAggregation, VariableSynchronization
 from situs._src.variables.slicing import SaveSliceInfo
-from situs._src.variables.store import AUTO_REUSE, VariableStore, default_initializer, store_of
+from situs._src.variables.store import AUTO_REUSE, ReuseMode, VariableStore, default_initializer, store_of
 from situs._src.variables.symbolic import here_or, makes_graph_variables
 
 
-def _check_reuse(reuse: Any) -> None:
+def _check_reuse(reuse: bool | ReuseMode | None) -> None:
     if reuse is not None and reuse is not AUTO_REUSE and not isinstance(reuse, bool):
         raise ArgumentError("The reuse parameter must be True or False or None.")
 
@@ -54,17 +55,17 @@ class VariableScope:
 
     def __init__(
         self,
-        reuse: Any,
+        reuse: bool | ReuseMode | None,
         name: str = "",
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
+        initializer: InitializerLike | None = None,
+        regularizer: Callable[..., Any] | None = None,
+        caching_device: DeviceLike | None = None,
+        partitioner: Callable[..., Any] | None = None,
+        custom_getter: Callable[..., Any] | None = None,
         name_scope: str = "",
-        dtype: Any = dt.float32,
-        use_resource: Any = None,
-        constraint: Any = None,
+        dtype: DTypeLike = dt.float32,
+        use_resource: bool | None = None,
+        constraint: Callable[..., Any] | None = None,
     ) -> None:
         _check_reuse(reuse)
         if not isinstance(name, str):
@@ -85,31 +86,31 @@ class VariableScope:
         """Lets variables be found, and none be made, from here on."""
         self.reuse = True
 
-    def set_initializer(self, initializer: Any) -> None:
+    def set_initializer(self, initializer: InitializerLike) -> None:
         """Sets the initializer of variables that are made without one."""
         self.initializer = initializer
 
-    def set_regularizer(self, regularizer: Any) -> None:
+    def set_regularizer(self, regularizer: Callable[..., Any]) -> None:
         """Sets the regularizer of variables that are made without one."""
         self.regularizer = regularizer
 
-    def set_caching_device(self, caching_device: Any) -> None:
+    def set_caching_device(self, caching_device: DeviceLike) -> None:
         """Sets where variables are read to."""
         self.caching_device = caching_device
 
-    def set_partitioner(self, partitioner: Any) -> None:
+    def set_partitioner(self, partitioner: Callable[..., Any]) -> None:
         """Sets how variables are cut into parts."""
         self.partitioner = partitioner
 
-    def set_custom_getter(self, custom_getter: Any) -> None:
+    def set_custom_getter(self, custom_getter: Callable[..., Any]) -> None:
         """Sets the function that is called in place of `get_variable`."""
         self.custom_getter = custom_getter
 
-    def set_dtype(self, dtype: Any) -> None:
+    def set_dtype(self, dtype: DTypeLike) -> None:
         """Sets the dtype of variables that are made without one."""
         self.dtype = as_dtype(dtype)
 
-    def set_use_resource(self, use_resource: Any) -> None:
+    def set_use_resource(self, use_resource: bool | None) -> None:
         """Accepted for TensorFlow's programs: there is one kind of variable."""
         self.use_resource = use_resource
 
@@ -132,7 +133,12 @@ class VariableScope:
         return get_default_graph().get_collection(name, f"{self.name}/" if self.name else None)
 
     def get_variable(
-        self, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, **details: Any
+        self,
+        name: str,
+        shape: ShapeLike | None = None,
+        dtype: DTypeLike | None = None,
+        initializer: InitializerLike | None = None,
+        **details: Any,
     ) -> Any:
         """The variable of a name under this scope, found or made; the arguments are those of `get_variable`."""
         if not isinstance(name, str) or not name:
@@ -191,13 +197,18 @@ def _outside_name_scopes(store: VariableStore) -> Iterator[None]:
         yield
 
 
-def _dtype_of(value: Any) -> dt.DType:
+def _dtype_of(value: ArrayLike) -> dt.DType:
     value = read(value)
     return value.dtype if isinstance(value, Tensor) else to_array(value)[1]
 
 
 def _true_get(
-    store: VariableStore, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, **arguments: Any
+    store: VariableStore,
+    name: str,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    initializer: InitializerLike | None = None,
+    **arguments: Any,
 ) -> Any:
     partitioner = arguments.pop("partitioner", None)
     if partitioner is not None and not callable(partitioner):
@@ -225,7 +236,9 @@ def _true_get(
     return found
 
 
-def _shared_parts(known: PartitionedVariable, counts: list[int], name: str, reuse: Any) -> PartitionedVariable:
+def _shared_parts(
+    known: PartitionedVariable, counts: list[int], name: str, reuse: bool | ReuseMode | None
+) -> PartitionedVariable:
     """A variable in parts that there is, if it may be shared, and is cut as is asked for."""
     if not reuse:
         raise ArgumentError(
@@ -279,12 +292,12 @@ def _of_part(initializer: Any, info: SaveSliceInfo, dtype: DType, name: str) -> 
 def create_partitioned_variables(
     shape: Any,
     slicing: Any,
-    initializer: Any,
-    dtype: Any = dt.float32,
+    initializer: InitializerLike,
+    dtype: DTypeLike = dt.float32,
     trainable: bool = True,
-    collections: Any = None,
+    collections: Sequence[str] | None = None,
     name: str | None = None,
-    reuse: Any = None,
+    reuse: bool | ReuseMode | None = None,
 ) -> list[Any]:
     """The parts of a variable that is cut as `slicing` says, as a list; see ``get_variable(partitioner=...)``.
 
@@ -335,20 +348,20 @@ def _scope_in(store: VariableStore) -> VariableScope:
 @export(v1="get_variable")
 def get_variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    initializer: InitializerLike | None = None,
+    regularizer: Callable[..., Any] | None = None,
     trainable: bool | None = None,
-    collections: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
+    collections: Sequence[str] | None = None,
+    caching_device: DeviceLike | None = None,
+    partitioner: Callable[..., Any] | None = None,
     validate_shape: bool = True,
-    use_resource: Any = None,
-    custom_getter: Any = None,
-    constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    use_resource: bool | None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    constraint: Callable[..., Any] | None = None,
+    synchronization: VariableSynchronization | None = None,
+    aggregation: VariableAggregation | None = None,
 ) -> Any:
     """The variable of a name in the current variable scope, found or made.
 
@@ -394,7 +407,7 @@ def get_variable(
 
 
 @export(v1="get_local_variable")
-def get_local_variable(name: str, *args: Any, collections: Any = None, **kwargs: Any) -> Any:
+def get_local_variable(name: str, *args: Any, collections: Sequence[str] | None = None, **kwargs: Any) -> Any:
     """The variable of a name, found or made, as `get_variable` does it; it is not saved, nor changed by optimizers."""
     given = () if collections is None else (collections,) if isinstance(collections, str) else collections
     kwargs.update(trainable=False, collections=[*listed(given, "collections"), GraphKeys.LOCAL_VARIABLES])
@@ -430,16 +443,16 @@ class variable_scope:  # noqa: N801 - the name programs use
         self,
         name_or_scope: Any,
         default_name: str | None = None,
-        values: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
-        reuse: Any = None,
-        dtype: Any = None,
-        use_resource: Any = None,
-        constraint: Any = None,
+        values: ArrayLike | None = None,
+        initializer: InitializerLike | None = None,
+        regularizer: Callable[..., Any] | None = None,
+        caching_device: DeviceLike | None = None,
+        partitioner: Callable[..., Any] | None = None,
+        custom_getter: Callable[..., Any] | None = None,
+        reuse: bool | ReuseMode | None = None,
+        dtype: DTypeLike | None = None,
+        use_resource: bool | None = None,
+        constraint: Callable[..., Any] | None = None,
         auxiliary_name_scope: bool = True,
     ) -> None:
         if name_or_scope is None and default_name is None:
@@ -547,6 +560,8 @@ def _composed(inner: Any, outer: Any) -> Any:
 
 
 @export(v1="variable_op_scope")
-def variable_op_scope(values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any) -> Any:
+def variable_op_scope(
+    values: ArrayLike, name_or_scope: str | VariableScope, default_name: str | None = None, **kwargs: Any
+) -> variable_scope:
     """The old spelling of `variable_scope`."""
     return variable_scope(name_or_scope, default_name, values, **kwargs)

@@ -15,12 +15,14 @@ from situs._src.base import dtype as dt
 from situs._src.base.dtype import ALL, FIXED, INDEX, NUMERIC, WIDE_UNSIGNED, DType
 from situs._src.base.errors import ArgumentError, OutOfRangeError
 from situs._src.base.shapes import SCALAR, TensorShape, brackets
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import STATE
 from situs._src.ops.array import by_bits
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.runtime.eager.bridge import place
 from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.run.state import Run
 
 variable = op("Variable", "-> ref: dtype&", traits={STATE}, stateful=True, shape=None, shared_name="", cell=None)
 
@@ -33,7 +35,7 @@ def _variable_shape(*, shape: TensorShape, shared_name: str, cell: Any) -> Tenso
 @variable.kernel(CPU)
 @variable.kernel(GPU, dtype=FIXED - {dt.int32})
 def _variable_kernel(
-    *, shape: TensorShape, shared_name: str, cell: Cell | None, dtype: DType, run: Any, where: Any
+    *, shape: TensorShape, shared_name: str, cell: Cell | None, dtype: DType, run: Run, where: Any
 ) -> Cell:
     """The cell: an eager variable's own, or the session's of that name."""
     if cell is not None:
@@ -78,7 +80,7 @@ def merged(ref: TensorShape, value: TensorShape) -> TensorShape:
 
 @assign.kernel(CPU)
 @assign.kernel(GPU, T=FIXED)
-def _assign_kernel(ref: Any, value: Any, *, validate_shape: bool) -> Any:
+def _assign_kernel(ref: Any, value: ArrayLike, *, validate_shape: bool) -> Any:
     return value
 
 

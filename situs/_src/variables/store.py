@@ -19,6 +19,7 @@ from situs._src.base.dtype import DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
+from situs._src.base.typing import DTypeLike, InitializerLike
 from situs._src.ir.graph.context import process_graph
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.origin import text_of
@@ -65,10 +66,10 @@ class VariableStore:
         self,
         name: str,
         shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
+        dtype: DTypeLike | None = None,
+        initializer: InitializerLike | None = None,
         regularizer: Callable[[Any], Any] | None = None,
-        reuse: Any = None,
+        reuse: bool | ReuseMode | None = None,
         **details: Any,
     ) -> Any:
         """The variable of a name, found or made.
@@ -102,7 +103,7 @@ class VariableStore:
         return made
 
 
-def _found(found: Any, name: str, shape: TensorShape | None, dtype: DType, reuse: Any) -> Any:
+def _found(found: Any, name: str, shape: TensorShape | None, dtype: DType, reuse: bool | ReuseMode | None) -> Any:
     """A variable that there is, if it may be shared, and is what is asked for."""
     is_symbolic = isinstance(found, RefVariable)
     if not reuse:
@@ -141,7 +142,7 @@ def store_of(graph: Graph | None) -> VariableStore:
 # Making variables.
 
 
-def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, details: dict[str, Any]) -> Any:
+def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, details: dict[str, Any]) -> RefVariable:
     if initializer is None:
         initializer = default_initializer(name, shape, dtype)
     if not callable(initializer):
@@ -159,7 +160,7 @@ def _made(name: str, shape: TensorShape | None, dtype: DType, initializer: Any, 
     )
 
 
-def default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> Any:
+def default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> GlorotUniform | Zeros:
     """What a variable is initialized by that got no initializer.
 
     Raises:

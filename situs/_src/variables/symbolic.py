@@ -12,7 +12,7 @@ Assignments are on the device of ``a``, because they are colocated with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import flatten
+from situs._src.base.typing import ArrayLike, DeviceLike, DTypeLike, SessionLike, ShapeLike
 from situs._src.ir.graph.context import get_default_graph, init_scope, session_for
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
@@ -91,19 +92,19 @@ class RefVariable(Updatable, metaclass=Created):
         self,
         initial_value: Any = None,
         trainable: bool | None = None,
-        collections: Any = None,
+        collections: Sequence[str] | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: DeviceLike | None = None,
         name: str | None = None,
         variable_def: Any = None,
-        dtype: Any = None,
-        expected_shape: Any = None,
+        dtype: DTypeLike | None = None,
+        expected_shape: ShapeLike | None = None,
         import_scope: Any = None,
         constraint: Callable[[Tensor], Tensor] | None = None,
-        use_resource: Any = None,
+        use_resource: bool | None = None,
         synchronization: Any = None,
         aggregation: Any = None,
-        shape: Any = None,
+        shape: ShapeLike | None = None,
     ) -> None:
         if variable_def is not None:
             if initial_value is not None:
@@ -339,11 +340,11 @@ class RefVariable(Updatable, metaclass=Created):
             known = state_ops.is_initialized(self._variable)
             return cond(known, self.read_value, lambda: self._initial_value)  # type: ignore[no-any-return]
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: SessionLike | None = None) -> Any:
         """What it holds in a session, or in the default one."""
         return self._snapshot.eval(session=session)  # type: ignore[attr-defined]
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: ArrayLike, session: SessionLike | None = None) -> None:
         """Puts a value in its place in a session, or in the default one."""
         found = session_for(session, self.graph, "load variable", "load")
         found.run(self._initializer, {self._initializer.inputs[1]: value})
@@ -367,7 +368,7 @@ class RefVariable(Updatable, metaclass=Created):
     def __hash__(self) -> int:
         return id(self)
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> RefVariable:
         return self
 
     def __reduce__(self) -> Any:
@@ -378,18 +379,20 @@ class RefVariable(Updatable, metaclass=Created):
 
     # Assignment.
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """An operation that gives the variable a new value; its tensor is the state afterwards."""
         return self._changed(state_ops.assign, value, name, read_value)
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """An operation that adds `delta`."""
         return self._changed(state_ops.assign_add, delta, name, read_value)
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: ArrayLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """An operation that subtracts `delta`."""
         return self._changed(state_ops.assign_sub, delta, name, read_value)
@@ -398,7 +401,7 @@ class RefVariable(Updatable, metaclass=Created):
         """An operation that returns the value and adds 1, until it reaches `limit`."""
         return self._update(state_ops.count_up_to, (), {"limit": as_int(limit, "limit")}, None)  # type: ignore[no-any-return]
 
-    def _changed(self, update: Op, value: Any, name: str | None, read_value: bool) -> Any:
+    def _changed(self, update: Op, value: ArrayLike, name: str | None, read_value: bool) -> Any:
         made = self._update(update, (value,), {}, name)
         return made if read_value else made.op
 
@@ -431,7 +434,7 @@ def _name(tensor: Any) -> str:
     return tensor.name  # type: ignore[no-any-return]
 
 
-def _is_function(value: Any) -> bool:
+def _is_function(value: object) -> bool:
     return callable(value) and not isinstance(value, (Tensor, RefVariable, Variable))
 
 
@@ -448,7 +451,7 @@ def _initial_tensor(graph: Graph, value: Any, wanted: dt.DType | None, inside: s
     return independent(graph, tensor, inside[:-1])
 
 
-def _as_tensor(value: Any, wanted: dt.DType | None) -> Tensor:
+def _as_tensor(value: ArrayLike, wanted: dt.DType | None) -> Tensor:
     value = read(value)
     if isinstance(value, Tensor) or any(isinstance(read(leaf), Tensor) for leaf in flatten(value)):
         return convert_to_tensor(value, wanted)

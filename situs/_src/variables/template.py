@@ -48,7 +48,12 @@ class Template:
     """A function with variables of its own. A checkpoint that has it saves them."""
 
     def __init__(
-        self, name: str, function: Callable[..., Any], create_scope_now: bool, unique_name: str | None, getter: Any
+        self,
+        name: str,
+        function: Callable[..., Any],
+        create_scope_now: bool,
+        unique_name: str | None,
+        getter: Callable[..., Any],
     ) -> None:
         if not callable(function):
             raise DTypeError(f"make_template wraps a function, got {shown(function)}.")

@@ -16,6 +16,7 @@ import numpy as np
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import AnyTensor, ArrayLike, SlicesLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op
@@ -40,60 +41,60 @@ class Updatable:
         """Runs an op on the state, or adds it to the graph being built."""
         raise NotImplementedError
 
-    def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_update(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
         """Puts slices in the place of rows."""
         return self._update(scatter_ops.scatter_update, _slices(sparse_delta), {}, name)
 
-    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_add(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
         """Adds slices to rows."""
         return self._update(scatter_ops.scatter_add, _slices(sparse_delta), {}, name)
 
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_sub(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
         """Subtracts slices from rows."""
         return self._update(scatter_ops.scatter_sub, _slices(sparse_delta), {}, name)
 
-    def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_mul(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
         """Multiplies rows by slices."""
         return self._update(scatter_ops.scatter_mul, _slices(sparse_delta), {}, name)
 
-    def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_div(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
         """Divides rows by slices."""
         return self._update(scatter_ops.scatter_div, _slices(sparse_delta), {}, name)
 
-    def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_min(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
         """Keeps the smaller of rows and slices."""
         return self._update(scatter_ops.scatter_min, _slices(sparse_delta), {}, name)
 
-    def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_max(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
         """Keeps the larger of rows and slices."""
         return self._update(scatter_ops.scatter_max, _slices(sparse_delta), {}, name)
 
-    def batch_scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def batch_scatter_update(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
         """Puts slices in the place of rows, batch by batch."""
         return batch_scatter_update(self, *_slices(sparse_delta), use_locking, name)
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_update(self, indices: ArrayLike, updates: ArrayLike, name: str | None = None) -> Any:
         """Replaces the elements or slices that vectors of indices name."""
         return self._update(scatter_ops.scatter_nd_update, (indices, updates), {}, name)
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_add(self, indices: ArrayLike, updates: ArrayLike, name: str | None = None) -> Any:
         """Adds to the elements or slices that vectors of indices name."""
         return self._update(scatter_ops.scatter_nd_add, (indices, updates), {}, name)
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_sub(self, indices: ArrayLike, updates: ArrayLike, name: str | None = None) -> Any:
         """Subtracts from the elements or slices that vectors of indices name."""
         return self._update(scatter_ops.scatter_nd_sub, (indices, updates), {}, name)
 
-    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+    def sparse_read(self, indices: ArrayLike, name: str | None = None) -> Tensor:
         """The rows that indices name."""
         return gather(self, indices, name=name)
 
-    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather_nd(self, indices: ArrayLike, name: str | None = None) -> Tensor:
         """The elements or slices that vectors of indices name."""
         return gather_nd(self, indices, name=name)
 
 
-def _slices(sparse_delta: Any) -> tuple[Any, Any]:
+def _slices(sparse_delta: SlicesLike) -> tuple[Any, Any]:
     try:
         return sparse_delta.indices, sparse_delta.values
     except AttributeError:
@@ -108,7 +109,11 @@ def _slices(sparse_delta: Any) -> tuple[Any, Any]:
 
 @export(v1="assign")
 def assign(
-    ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None
+    ref: AnyTensor,
+    value: ArrayLike,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
 ) -> Any:
     """Gives a variable a new value.
 
@@ -126,24 +131,24 @@ def assign(
 
 
 @export(v1="assign_add")
-def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign_add(ref: AnyTensor, value: ArrayLike, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Adds to a variable."""
     return _changed(ref, state_ops.assign_add, (value,), {}, name)
 
 
 @export(v1="assign_sub")
-def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign_sub(ref: AnyTensor, value: ArrayLike, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Subtracts from a variable."""
     return _changed(ref, state_ops.assign_sub, (value,), {}, name)
 
 
 @export(v1="count_up_to")
-def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
+def count_up_to(ref: AnyTensor, limit: int, name: str | None = None) -> Any:
     """Returns the value of an integer variable and adds 1 to it, until it reaches `limit`."""
     return _changed(ref, state_ops.count_up_to, (), {"limit": as_int(limit, "limit")}, name)
 
 
-def _changed(ref: Any, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
+def _changed(ref: AnyTensor, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
     if isinstance(ref, Updatable):
         return ref._update(update, inputs, attrs, name)
     if isinstance(ref, SymbolicTensor) and ref.is_ref:  # what an assignment returned
@@ -154,7 +159,9 @@ def _changed(ref: Any, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any
 
 
 @export(v1="scatter_update")
-def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+def scatter_update(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = True, name: str | None = None
+) -> Any:
     """Replaces rows of a variable; of several updates of one row the last is taken.
 
     Args:
@@ -168,62 +175,80 @@ def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = Tru
 
 
 @export(v1="scatter_add")
-def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_add(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+) -> Any:
     """Adds to rows of a variable."""
     return _changed(ref, scatter_ops.scatter_add, (indices, updates), {}, name)
 
 
 @export(v1="scatter_sub")
-def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_sub(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+) -> Any:
     """Subtracts from rows of a variable."""
     return _changed(ref, scatter_ops.scatter_sub, (indices, updates), {}, name)
 
 
 @export(v1="scatter_mul")
-def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_mul(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+) -> Any:
     """Multiplies rows of a variable."""
     return _changed(ref, scatter_ops.scatter_mul, (indices, updates), {}, name)
 
 
 @export(v1="scatter_div")
-def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_div(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+) -> Any:
     """Divides rows of a variable; integers are rounded towards zero."""
     return _changed(ref, scatter_ops.scatter_div, (indices, updates), {}, name)
 
 
 @export(v1="scatter_min")
-def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_min(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+) -> Any:
     """Keeps the smaller of rows of a variable and updates."""
     return _changed(ref, scatter_ops.scatter_min, (indices, updates), {}, name)
 
 
 @export(v1="scatter_max")
-def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_max(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+) -> Any:
     """Keeps the larger of rows of a variable and updates."""
     return _changed(ref, scatter_ops.scatter_max, (indices, updates), {}, name)
 
 
 @export(v1="scatter_nd_update")
-def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+def scatter_nd_update(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = True, name: str | None = None
+) -> Any:
     """Replaces the elements or slices of a variable that vectors of indices name."""
     return _changed(ref, scatter_ops.scatter_nd_update, (indices, updates), {}, name)
 
 
 @export(v1="scatter_nd_add")
-def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_nd_add(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+) -> Any:
     """Adds to the elements or slices of a variable that vectors of indices name."""
     return _changed(ref, scatter_ops.scatter_nd_add, (indices, updates), {}, name)
 
 
 @export(v1="scatter_nd_sub")
-def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_nd_sub(
+    ref: AnyTensor, indices: ArrayLike, updates: ArrayLike, use_locking: bool = False, name: str | None = None
+) -> Any:
     """Subtracts from the elements or slices of a variable that vectors of indices name."""
     return _changed(ref, scatter_ops.scatter_nd_sub, (indices, updates), {}, name)
 
 
 @export(v1="batch_scatter_update")
 def batch_scatter_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+    ref: Any, indices: ArrayLike, updates: ArrayLike, use_locking: bool = True, name: str | None = None
 ) -> Any:
     """Replaces slices of a variable, batch by batch: ``ref[b, indices[b, i]] = updates[b, i]``.
 

@@ -460,10 +460,12 @@ from situs._src.v1.frontend import disable_control_flow_v2 as disable_control_fl
 from situs._src.v1.frontend import disable_eager_execution as disable_eager_execution
 from situs._src.v1.frontend import disable_resource_variables as disable_resource_variables
 from situs._src.v1.frontend import disable_v2_behavior as disable_v2_behavior
+from situs._src.v1.frontend import disable_v2_tensorshape as disable_v2_tensorshape
 from situs._src.v1.frontend import enable_control_flow_v2 as enable_control_flow_v2
 from situs._src.v1.frontend import enable_eager_execution as enable_eager_execution
 from situs._src.v1.frontend import enable_resource_variables as enable_resource_variables
 from situs._src.v1.frontend import enable_v2_behavior as enable_v2_behavior
+from situs._src.v1.frontend import enable_v2_tensorshape as enable_v2_tensorshape
 from situs._src.v1.frontend import executing_eagerly as executing_eagerly
 from situs._src.v1.frontend import name_scope as name_scope
 from situs._src.v1.frontend import resource_variables_enabled as resource_variables_enabled

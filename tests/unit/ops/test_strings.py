@@ -646,3 +646,18 @@ def test_the_keys_and_numbers_of_buckets_have_to_be_right():
         tf.strings.to_hash_bucket_strong(["a"], 3, ["b", 2])
     with pytest.raises(TypeError, match="Expected list for 'key'"):
         tf.strings.to_hash_bucket_strong(["a"], 3, 5)
+
+
+@pytest.mark.parametrize("wrong", [b"aGVs bG8", b"aGVs+G8x", b"aGVs/G8x", b"aGVsbG=x", b"aGVs\nG8x", b"aGVsbG8x="])
+@pytest.mark.parametrize("place", [0, 50, 99])
+def test_one_wrong_string_among_many_in_base64_is_named(wrong, place):
+    items = [b"aGVsbG8x"] * 100
+    items[place] = wrong
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"base64"):
+        tf.io.decode_base64(items)
+
+
+def test_many_padded_strings_in_base64():
+    assert {*tf.io.decode_base64([b"aGVsbG8="] * 100).numpy()} == {b"hello"}
+    assert [*tf.io.decode_base64([b"aGVsbG8x"] * 99 + [b"aGVsbG8="]).numpy()][-2:] == [b"hello1", b"hello"]
+    assert {*tf.io.decode_base64([b"_-8"] * 100).numpy()} == {b"\xff\xef"}

@@ -131,6 +131,7 @@ class Net(tf.Module):
         return tf.matmul(x, self.w) + self.rest[0]
 
 
+@tf.keras.utils.register_keras_serializable()
 class Head(tf.keras.Model):
     """A model of the program's own."""
 

@@ -246,7 +246,10 @@ def check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None
                 f"Expected a list of LogicalDeviceConfiguration for {device.name}, got {shown(part)} in it."
             )
         if card is None:
-            _check_cpu_part(part)
+            if part.memory_limit is not None:
+                raise ArgumentError("Setting memory limit on CPU virtual devices is currently not supported")
+            if part.experimental_priority is not None:
+                raise ArgumentError("Setting experimental_priority on CPU virtual devices is currently not supported")
         else:
             _check_gpu_part(part)
     if card is not None and sum(map(limit_of, parts)) > card.memory_bytes:
@@ -254,13 +257,6 @@ def check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None
             f"The memory limits {shown([part.memory_limit for part in parts])} (MB) for {device.name} add up to more "
             f"than the card's {card.memory_bytes / MIB:.0f} MB. Ask for less."
         )
-
-
-def _check_cpu_part(part: LogicalDeviceConfiguration) -> None:
-    if part.memory_limit is not None:
-        raise ArgumentError("Setting memory limit on CPU virtual devices is currently not supported")
-    if part.experimental_priority is not None:
-        raise ArgumentError("Setting experimental_priority on CPU virtual devices is currently not supported")
 
 
 def _check_gpu_part(part: LogicalDeviceConfiguration) -> None:

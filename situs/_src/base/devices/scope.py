@@ -178,7 +178,7 @@ def generation() -> int:
     return _generation
 
 
-def remember(memo: dict[Any, Any], key: Any, decision: Any, decided_under: int) -> None:
+def remember(memo: dict[Any, Any], key: object, decision: Any, decided_under: int) -> None:
     """Keeps a decision in a memo, unless the rules have changed since it was made."""
     with _lock:
         if decided_under == _generation:

@@ -163,7 +163,7 @@ class DeviceSpec(_SpecBase):
 
 
 def _settable(name: str, coerce: Callable[[Any], Any]) -> property:
-    def write(self: MutableDeviceSpec, value: Any) -> None:
+    def write(self: MutableDeviceSpec, value: object) -> None:
         self._fields = self._fields._replace(**{name: None if value is None else coerce(value)})
 
     return property(_readable(name), write)

@@ -21,7 +21,7 @@ class ParseError(InvalidArgumentError):
     """The text or the JSON does not spell a message of the class it was read into."""
 
 
-def to_text(message: Any) -> str:
+def to_text(message: object) -> str:
     """The message in the text format, one line a field; empty when nothing is set."""
     return str(text_format.MessageToString(message))
 
@@ -54,7 +54,7 @@ def _said(error: Exception) -> str:
     return str(error).replace('"tensorboard.', '"')  # the package that TensorBoard's copies of the messages are in
 
 
-def _decoded(text: Any) -> str:
+def _decoded(text: object) -> str:
     content = text if isinstance(text, (str, bytes, bytearray)) else getattr(text, "read", lambda: None)()
     try:
         if isinstance(content, str):
@@ -67,7 +67,7 @@ def _decoded(text: Any) -> str:
     raise ParseError(f"A message is parsed from a string; got a {type(text).__name__} that is not one.")
 
 
-def to_json(message: Any) -> str:
+def to_json(message: object) -> str:
     """The message as JSON, with the names of the fields as they are."""
     return str(json_format.MessageToJson(message, preserving_proto_field_name=True))
 

@@ -22,7 +22,7 @@ _MAP = re.compile(r"map<(\w+), (\w+)>")
 Fields = Mapping[str, tuple[int, str] | tuple[int, str, str]]
 
 
-def documented(kind: Any, doc: str) -> None:
+def documented(kind: object, doc: str) -> None:
     """Gives a class of messages its docstring, which generated classes have not."""
     kind.__doc__ = doc
 

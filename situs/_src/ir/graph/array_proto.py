@@ -43,7 +43,7 @@ _LISTS = {
 }
 
 
-def array_to_proto(value: Any, dtype: DType) -> TensorProto:
+def array_to_proto(value: object, dtype: DType) -> TensorProto:
     """The message for an array, or for a tensor that has its value already.
 
     Raises:
@@ -84,7 +84,7 @@ def values_to_proto(array: Array, dtype: DType, sizes: tuple[int, ...]) -> Tenso
     return proto
 
 
-def as_array(value: Any, dtype: DType) -> Array:
+def as_array(value: object, dtype: DType) -> Array:
     """A value that is known, as an array of its dtype."""
     if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "numpy"):
         value = value.numpy()

@@ -30,7 +30,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 PLAIN = "_value:"  # the attribute of this name holds its value as JSON
 
 
-def written_attr(name: str, value: Any, default: Any) -> tuple[str, AttrValue] | None:
+def written_attr(name: str, value: object, default: object) -> tuple[str, AttrValue] | None:
     """An attribute as an entry of the ``attr`` map of a node; None for a None that is the default: it is left out.
 
     Raises:
@@ -51,7 +51,7 @@ def attr_list(field: str, items: list[Any]) -> AttrValue:
     return AttrValue(list=AttrValue.ListValue(**{field: items}))
 
 
-def _field_of(value: Any) -> str | None:
+def _field_of(value: object) -> str | None:
     """The field that holds a value exactly; for a tuple, the field of its elements; None if there is none."""
     if isinstance(value, (tuple, list)):
         fields = {_field_of(item) for item in value}
@@ -65,10 +65,6 @@ def _field_of(value: Any) -> str | None:
         return "f" if _same(float(value), _shortest(_to_single(float(value)))) else None
     if isinstance(value, str):
         return "s" if _encodes(value) else None
-    return _field_of_object(value)
-
-
-def _field_of_object(value: Any) -> str | None:
     for kind, field in ((bytes, "s"), (DType, "type"), (TensorShape, "shape"), (np.ndarray, "tensor")):
         if isinstance(value, kind):
             return field
@@ -112,7 +108,7 @@ def _as_field(field: str, value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def read_attr(message: AttrValue, default: Any = None) -> Any:
+def read_attr(message: AttrValue, default: object = None) -> Any:
     """The value of an attribute.
 
     Args:

@@ -27,12 +27,12 @@ class Collections:
     def _check_open(self) -> None:
         """Raises if the graph may not change any more."""
 
-    def add_to_collection(self, name: Any, value: Any) -> None:
+    def add_to_collection(self, name: Any, value: object) -> None:
         """Appends a value to the collection of that name."""
         self._check_open()
         self.get_collection_ref(name).append(value)
 
-    def add_to_collections(self, names: Any, value: Any) -> None:
+    def add_to_collections(self, names: object, value: object) -> None:
         """Appends a value to several collections, once to each."""
         for name in [names] if isinstance(names, str) else dict.fromkeys(map(as_key, listed(names, "collections"))):
             self.add_to_collection(name, value)
@@ -66,7 +66,7 @@ class Collections:
         self._collections.pop(as_key(name), None)
 
 
-def as_key(value: Any, what: str = "The name of a collection is a string, or anything that can be a key") -> Any:
+def as_key(value: object, what: str = "The name of a collection is a string, or anything that can be a key") -> Any:
     """The value itself, if it can be looked up by.
 
     Raises:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from situs._src.base import locks
@@ -17,6 +17,7 @@ from situs._src.base.devices.scope import ROOT, as_request, build_into, device, 
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs._src.base.export import export
 from situs._src.base.tree import listed
+from situs._src.base.typing import SessionLike
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.names import check_is_text
@@ -102,7 +103,7 @@ def as_default(graph: Graph) -> Iterator[Graph]:
         raise NestingError(f"Nesting violated for default stack of {type(graph)} objects")
 
 
-def device_in(graph: Graph, name: Any) -> Any:
+def device_in(graph: Graph, name: Any) -> AbstractContextManager[None] | device:
     """A context that asks for a device for operations of `graph`, be it the default one or not."""
     if outermost(get_default_graph()) is outermost(graph):
         return device(name)
@@ -221,7 +222,7 @@ def executing_eagerly_outside_functions() -> bool:
 
 
 @export("control_dependencies", v1=(), as_is=True)
-def control_dependencies(control_inputs: Any) -> Any:
+def control_dependencies(control_inputs: object) -> Any:
     """A context whose operations run after the given ones; in eager code everything runs in order anyway.
 
     In eager code functions among them are called.
@@ -244,25 +245,25 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
 
 
 @export(v1="add_to_collection", as_is=True)
-def add_to_collection(name: Any, value: Any) -> None:
+def add_to_collection(name: Any, value: object) -> None:
     """Appends a value to a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 @export(v1="add_to_collections", as_is=True)
-def add_to_collections(names: Any, value: Any) -> None:
+def add_to_collections(names: object, value: object) -> None:
     """Appends a value to several collections of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 @export(v1="get_collection", as_is=True)
-def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+def get_collection(key: object, scope: str | None = None) -> list[Any]:
     """A copy of a collection of the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
 @export(v1="get_collection_ref", as_is=True)
-def get_collection_ref(key: Any) -> list[Any]:
+def get_collection_ref(key: object) -> list[Any]:
     """A collection of the default graph itself."""
     return get_default_graph().get_collection_ref(key)
 
@@ -276,12 +277,12 @@ def get_default_session() -> Any:
     return _stacks.sessions[-1] if _stacks.sessions else None
 
 
-def push_session(session: Any) -> None:
+def push_session(session: SessionLike) -> None:
     """Makes a session the default of this thread."""
     _stacks.sessions.append(session)
 
 
-def pop_session(session: Any, nested: bool = True) -> None:
+def pop_session(session: SessionLike, nested: bool = True) -> None:
     """Takes back what `push_session` did.
 
     Raises:
@@ -317,6 +318,6 @@ def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:
     return found
 
 
-def as_graph_element(obj: Any) -> SymbolicTensor | Operation:
+def as_graph_element(obj: object) -> SymbolicTensor | Operation:
     """The tensor or operation of the default graph that `obj` is, names or stands for."""
     return get_default_graph().as_graph_element(obj)  # type: ignore[no-any-return]

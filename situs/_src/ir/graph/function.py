@@ -81,7 +81,7 @@ class FunctionGraph(Graph):
                 self.captures[outside] = found
         return found
 
-    def _as_control(self, item: Any) -> Operation | None:
+    def _as_control(self, item: object) -> Operation | None:
         """An operation to wait for; one further out is waited for by the operation that holds this graph."""
         node = getattr(item, "op", item)
         if not isinstance(node, Operation) or node.graph is self or self.outer is None:

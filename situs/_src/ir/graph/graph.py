@@ -261,7 +261,7 @@ class Graph(Collections):
             return self._names.unique(f"{scope}/{name}" if scope else name, mark_as_used)
 
     @contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: object) -> Iterator[None]:
         """A context whose operations run after the given ones; None clears what holds further out."""
         clears = control_inputs is None
         if clears:
@@ -276,7 +276,7 @@ class Graph(Collections):
         finally:
             self.building.controllers = controllers
 
-    def _as_control(self, item: Any) -> Operation | None:
+    def _as_control(self, item: object) -> Operation | None:
         item = getattr(item, "op", item)  # a tensor, a variable, an assignment: the operation behind it
         found = self.as_graph_element(item)
         return found.op if isinstance(found, SymbolicTensor) else found
@@ -346,7 +346,7 @@ class Graph(Collections):
         _check_text(name, "Tensor")
         return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
 
-    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """The tensor or operation of this graph that `obj` is, names or stands for.
 
         Raises:
@@ -368,12 +368,12 @@ class Graph(Collections):
         wanted = " or ".join(kind for kind, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok)
         raise DTypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 
-    def _own(self, obj: Any, graph: Graph, kind: str) -> Any:
+    def _own(self, obj: object, graph: Graph, kind: str) -> Any:
         if graph is not self:
             raise ArgumentError(f"{kind} {obj} is not an element of this graph.")
         return obj
 
-    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Operation | SymbolicTensor:
         operation, colon, number = name.rpartition(":")
         if colon and allow_tensor:
             return self._named_tensor(name, operation, number)
@@ -410,7 +410,7 @@ class Graph(Collections):
             )
         return node.outputs[int(number)]
 
-    def is_feedable(self, tensor: Any) -> bool:
+    def is_feedable(self, tensor: object) -> bool:
         """Whether the tensor can be fed."""
         return _as_element(tensor) not in self.restricted
 
@@ -418,7 +418,7 @@ class Graph(Collections):
         """Whether the tensor or operation can be fetched."""
         return _as_element(getattr(tensor_or_op, "op", tensor_or_op)) not in self.restricted
 
-    def prevent_feeding(self, tensor: Any) -> None:
+    def prevent_feeding(self, tensor: object) -> None:
         """Refuses to feed this tensor from now on."""
         self.restricted.add(_as_element(tensor))
 
@@ -487,7 +487,7 @@ def _listed(control_inputs: Any) -> Iterable[Any]:
     return [control_inputs] if one or hasattr(control_inputs, "_as_graph_element") else control_inputs
 
 
-def _as_element(obj: Any) -> Any:
+def _as_element(obj: object) -> Any:
     return as_key(obj, "What is fed and fetched are the tensors and operations of a graph")
 
 

@@ -17,6 +17,7 @@ from situs._src.base.devices.spec import DeviceSpec
 from situs._src.base.dtype import DType
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import FeedDict, SessionLike
 from situs._src.ir.graph.origin import Origin, summary_of
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op
@@ -130,7 +131,7 @@ class Operation:
         """The groups it belongs to, as TensorFlow writes them; its own by default."""
         return [f"loc:@{other}".encode() for other in self.colocated_with or (self.name,)]
 
-    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+    def run(self, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> None:
         """Runs the graph for this operation in `session`, or in the default one."""
         from situs._src.ir.graph.context import session_for
 

@@ -49,7 +49,7 @@ def install(
     _kinds[name] = Kind(of, name, describe, read)
 
 
-def kind_of(value: Any) -> Kind | None:
+def kind_of(value: object) -> Kind | None:
     """The kind of an object; None for values that are attributes as they are."""
     return next((kind for kind in _kinds.values() if isinstance(value, kind.of)), None)
 

@@ -27,13 +27,14 @@ def origin() -> Origin:
     frames: list[tuple[CodeType, int]] = []
     while frame is not None and len(frames) < _DEPTH:
         code = frame.f_code
-        if not (_ours.get(code.co_filename) or _is_ours(code)):
+        if not (_ours.get(code.co_filename) or is_ours(code)):
             frames.append((code, frame.f_lineno))
         frame = frame.f_back
     return tuple(frames)
 
 
-def _is_ours(code: CodeType) -> bool:
+def is_ours(code: CodeType) -> bool:
+    """Whether this is code of Situs, not of the program."""
     found = _ours.get(code.co_filename)
     if found is None:
         file = code.co_filename

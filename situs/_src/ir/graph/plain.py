@@ -28,7 +28,7 @@ class NotPlainError(InvalidArgumentError):
     """The value is a Python object that lives in this process only."""
 
 
-def dumps(value: Any, number: Number = lambda value: None) -> str:
+def dumps(value: object, number: Number = lambda value: None) -> str:
     """The value as JSON text.
 
     Args:
@@ -41,7 +41,7 @@ def dumps(value: Any, number: Number = lambda value: None) -> str:
     return json.dumps(_written(value, number))
 
 
-def _written(value: Any, number: Number) -> Any:
+def _written(value: object, number: Number) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (tuple, list)):
@@ -69,7 +69,7 @@ def loads(text: str | bytes, inputs: Sequence[Any] = ()) -> Any:
         raise ArgumentError(f"Cannot read the value {text[:100]!r}: {error}.") from None
 
 
-def _read(content: Any, inputs: Sequence[Any], depth: int) -> Any:
+def _read(content: object, inputs: Sequence[Any], depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise ArgumentError(f"it is nested more than {MAX_DEPTH} deep")
     if isinstance(content, list):

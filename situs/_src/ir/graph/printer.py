@@ -98,20 +98,20 @@ def _call(node: Operation) -> str:
     return f"{node.type}({args})" + (f" {{{', '.join(attrs)}}}" if attrs else "")
 
 
-def _is_held(value: Any, held: list[FunctionGraph]) -> bool:
+def _is_held(value: object, held: list[FunctionGraph]) -> bool:
     items = value if isinstance(value, (list, tuple)) else (value,)
     return any(item is graph for item in items for graph in held)
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     return value is default or (type(value) is type(default) and repr(value) == repr(default))
 
 
-def _arg(arg: Arg, value: Any) -> str:
+def _arg(arg: Arg, value: object) -> str:
     return f"{arg.name}={_value(value)}" if arg.is_host else _value(value)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, SymbolicTensor):
         return _name(value)
     if isinstance(value, bool):

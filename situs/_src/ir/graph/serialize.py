@@ -157,7 +157,7 @@ class _Writer:
                 entries[entry[0]] = entry[1]
         return entries
 
-    def _object(self, node: Operation, name: str, value: Any, kind: Kind, prefix: str) -> Entries:
+    def _object(self, node: Operation, name: str, value: object, kind: Kind, prefix: str) -> Entries:
         text, graphs = kind.describe(value, lambda tensor: _position(tensor, node))
         entries = {f"{OBJECT}{kind.name}:{name}": AttrValue(s=text.encode())}
         if graphs:
@@ -165,7 +165,7 @@ class _Writer:
             entries[functions] = self._functions(node, functions, graphs, prefix, True)
         return entries
 
-    def _refuse(self, node: Operation, name: str, value: Any, error: NotPlainError) -> AttrValue:
+    def _refuse(self, node: Operation, name: str, value: object, error: NotPlainError) -> AttrValue:
         if self.strict:
             raise ArgumentError(
                 f"Operation '{node.name}' ({node.type}) cannot be written down: its attribute {name!r} holds {error}, "
@@ -226,7 +226,7 @@ class _Writer:
             found = self._extras[field, items] = attr_list(field, values)
         return found
 
-    def _scalar(self, field: str, value: Any) -> AttrValue:
+    def _scalar(self, field: str, value: object) -> AttrValue:
         found = self._extras.get((field, value))
         if found is None:
             found = self._extras[field, value] = AttrValue(**{field: value})
@@ -244,7 +244,7 @@ class _Writer:
             position += len(tensors_in([value]))
         return found
 
-    def _host(self, node: Operation, arg: str, value: Any, position: int) -> AttrValue:
+    def _host(self, node: Operation, arg: str, value: object, position: int) -> AttrValue:
         numbers = count(position)
         try:
             text = dumps(value, lambda item: next(numbers) if isinstance(item, SymbolicTensor) else None)
@@ -267,7 +267,7 @@ def _alike(node: Operation) -> tuple[Any, ...] | None:
     return (node.op_def, *map(id, node.types.values()), *kinds, *values)  # dtypes live for ever
 
 
-def _key(value: Any) -> Any:
+def _key(value: Any) -> str | tuple[Any] | None:
     """A value, or the text that says what it is, which tells 1 from 1.0 and from True; None for objects."""
     kind = type(value)
     if kind in _PLAIN_TYPES:
@@ -297,7 +297,7 @@ def _position(outside: SymbolicTensor, holder: Operation) -> int:
     raise ArgumentError(f"Operation '{holder.name}' uses {outside.name} inside, but does not take it as an input.")
 
 
-def _graphs_in(value: Any) -> list[FunctionGraph]:
+def _graphs_in(value: object) -> list[FunctionGraph]:
     if isinstance(value, FunctionGraph):
         return [value]
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, FunctionGraph) for item in value):

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,20 @@ from situs._src.base.dtype import DType
 from situs._src.base.errors import DTypeError, NoValueYetError, OperatorNotAllowedInGraphError
 from situs._src.base.shapes import ShapeInGraph, ShapeOfDimensions, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import DTypeLike, FeedDict, SessionLike
+from situs._src.ir.graph.origin import is_ours
 
 if TYPE_CHECKING:
     from situs._src.ir.graph.graph import Graph
     from situs._src.ir.graph.node import Operation
+
+_programs_see_dimensions = False
+
+
+def show_dimensions(shown: bool) -> None:
+    """Whether an unknown dimension of ``x.shape`` is TensorFlow 1's `Dimension` for the program, or None as for us."""
+    global _programs_see_dimensions
+    _programs_see_dimensions = shown
 
 
 class SymbolicTensor(Tensor):
@@ -50,6 +61,8 @@ class SymbolicTensor(Tensor):
     @property
     def shape(self) -> TensorShape:
         """The shape, as far as it is known before the graph runs."""
+        if _programs_see_dimensions and not is_ours(sys._getframe(1).f_code):
+            return self.get_shape()
         return self._shape
 
     def get_shape(self) -> TensorShape:
@@ -74,7 +87,7 @@ class SymbolicTensor(Tensor):
         """The operations that take this tensor as an input, in the order they were made."""
         return [node for node in self.op.consumers if any(tensor is self for tensor in node.inputs)]
 
-    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> Any:
         """Runs the graph for this tensor in `session`, or in the default one."""
         from situs._src.ir.graph.context import session_for
 
@@ -88,7 +101,7 @@ class SymbolicTensor(Tensor):
             "with session.run(...), or return it from the tf.function."
         )
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Any:
         raise NoValueYetError(
             f"Cannot convert the symbolic {self!r} to a NumPy array. Fetch it with session.run(...), or keep to tf "
             "functions here."

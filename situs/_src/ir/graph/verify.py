@@ -151,7 +151,11 @@ def _signature(graph: Graph, node: Operation) -> None:
     if len(node.args) != len(declared.inputs):
         _fail(node, f"the op takes {len(declared.inputs)} inputs ({declared.signature}), it has {len(node.args)}.")
     for variable in declared.signature.variables:
-        _check_variable(node, variable)
+        dtype = node.types.get(variable)
+        if variable != ANY and dtype is None:
+            _fail(node, f"it has no dtype for {variable!r} ({node.op_def.signature}).")
+        if dtype is not None and dtype not in node.op_def.types[variable]:
+            _fail(node, f"the op does not allow {variable} = {dtype.name}.")
     for arg, value in zip(declared.inputs, node.args, strict=True):
         _check_arg(node, arg, value)
     for arg, tensor in zip(_declared_results(node), node.outputs, strict=True):
@@ -160,14 +164,6 @@ def _signature(graph: Graph, node: Operation) -> None:
             _fail(
                 node, f"result {tensor.value_index} is {'' if tensor.is_ref else 'not '}state, unlike the op declares."
             )
-
-
-def _check_variable(node: Operation, variable: str) -> None:
-    dtype = node.types.get(variable)
-    if variable != ANY and dtype is None:
-        _fail(node, f"it has no dtype for {variable!r} ({node.op_def.signature}).")
-    if dtype is not None and dtype not in node.op_def.types[variable]:
-        _fail(node, f"the op does not allow {variable} = {dtype.name}.")
 
 
 def _check_arg(node: Operation, arg: Arg, value: Any) -> None:

@@ -365,7 +365,7 @@ def infer_shapes(declared: Op, inputs: tuple[Any, ...], attrs: Attrs) -> list[Te
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def _dtypes(variable: str, given: Any) -> DTypes:
+def _dtypes(variable: str, given: object) -> DTypes:
     """The dtypes that a declaration allows for a type variable."""
     if not isinstance(given, (frozenset, set, list, tuple)):
         raise ArgumentError(

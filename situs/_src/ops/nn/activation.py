@@ -20,9 +20,12 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike, SizesOf
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
-from situs._src.ops.attribute import NUMBERS, as_bool, as_float, as_int
+from situs._src.ops.array import as_lone_integer
+from situs._src.ops.attribute import NUMBERS, as_bool, as_float, as_int, plain
 from situs._src.ops.cast import cast, dtype_of
 from situs._src.ops.define import CPU, GPU, POINTWISE, op, same_shape, unary
 from situs._src.ops.join import split
@@ -66,13 +69,13 @@ find_op("Relu6").in_place(0)(lambda node, place: partial(functional.relu6, inpla
 
 
 @export("nn.relu")
-def relu(features: Any, name: str | None = None) -> Tensor:
+def relu(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns max(features, 0), element-wise."""
     return _relu(features, name)
 
 
 @export("nn.relu6")
-def relu6(features: Any, name: str | None = None) -> Tensor:
+def relu6(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns min(max(features, 0), 6), element-wise."""
     return _relu6(features, name)
 
@@ -83,7 +86,7 @@ _leaky_relu_by_default = dispatch.unary(_leaky_relu)
 
 
 @_leaky_relu.in_place(0)
-def _leaky_relu_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _leaky_relu_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     return partial(functional.leaky_relu, negative_slope=node.attrs["alpha"], inplace=True)
 
 
@@ -98,7 +101,7 @@ def _leaky_relu_gradient(grad: Tensor, features: Tensor, *, alpha: float) -> Ten
 
 
 @export("nn.leaky_relu")
-def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
+def leaky_relu(features: ArrayLike, alpha: ArrayLike = 0.2, name: str | None = None) -> Tensor:
     """Returns `features` where positive, and ``alpha * features`` elsewhere; integers become float32."""
     alpha = as_float(alpha, "alpha")
     if dtype_of(features).is_integer:
@@ -124,7 +127,7 @@ def _elu_kernel(x: torch.Tensor) -> torch.Tensor:
 
 
 @find_op("Elu").in_place(0)
-def _elu_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _elu_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     if node.outputs[0].dtype is not dt.float32:
         return partial(functional.elu, inplace=True)
     return lambda x: torch.add(_below_zero(x), x.clamp_(min=0), out=x)
@@ -139,13 +142,13 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 @export("nn.elu")
-def elu(features: Any, name: str | None = None) -> Tensor:
+def elu(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns `features` where positive, and ``exp(features) - 1`` elsewhere."""
     return _elu(features, name)
 
 
 @export("nn.selu")
-def selu(features: Any, name: str | None = None) -> Tensor:
+def selu(features: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the scaled exponential linear unit, which keeps mean and variance through layers."""
     return _selu(features, name)
 
@@ -176,13 +179,13 @@ def _crelu_gradient(grad: Tensor, activations: Tensor, *, axis: int) -> Tensor:
 
 
 @export("nn.crelu", v1=())
-def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
+def crelu(features: ArrayLike, axis: int = -1, name: str | None = None) -> Tensor:
     """Joins the positive part and the negative part of `features` along an axis, which grows to twice its size."""
-    return _crelu(features, axis=as_int(axis, "axis"), name=name)
+    return _crelu(features, axis=as_lone_integer(plain(axis, "axis"), "axis"), name=name)
 
 
 @export(v1="nn.crelu")
-def crelu_v1(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+def crelu_v1(features: ArrayLike, name: str | None = None, axis: int = -1) -> Tensor:
     """Joins the positive part and the negative part of `features`, with TensorFlow 1's order of arguments."""
     return crelu(features, axis, name)
 
@@ -190,11 +193,13 @@ def crelu_v1(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
 # Soft steps.
 
 
-def _softplus_kernel(features: torch.Tensor) -> torch.Tensor:
-    return functional.softplus(features, threshold=SOFTPLUS_THRESHOLD)
-
-
-_softplus = unary("Softplus", _softplus_kernel, FLOATING, "", gradient=lambda grad, x: softplus_grad(grad, x))
+_softplus = unary(
+    "Softplus",
+    lambda features: functional.softplus(features, threshold=SOFTPLUS_THRESHOLD),
+    FLOATING,
+    "",
+    gradient=lambda grad, x: softplus_grad(grad, x),
+)
 _softsign = unary("Softsign", functional.softsign, FLOATING, "", gradient=lambda grad, x: softsign_grad(grad, x))
 _log_sigmoid = unary(
     "LogSigmoid",
@@ -206,19 +211,19 @@ _log_sigmoid = unary(
 
 
 @export("math.softplus", "nn.softplus")
-def softplus(features: Any, name: str | None = None) -> Tensor:
+def softplus(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns log(exp(features) + 1), element-wise."""
     return _softplus(features, name)
 
 
 @export("math.softsign", "nn.softsign")
-def softsign(features: Any, name: str | None = None) -> Tensor:
+def softsign(features: ArrayLike, name: str | None = None) -> Tensor:
     """Returns features / (abs(features) + 1), element-wise."""
     return _softsign(features, name)
 
 
 @export("math.log_sigmoid")
-def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+def log_sigmoid(x: ArrayLike, name: str | None = None) -> Tensor:
     """Returns log(sigmoid(x)), element-wise, without underflow."""
     return _log_sigmoid(x, name)
 
@@ -249,7 +254,7 @@ def _gelu_gradient(grad: Tensor, features: Tensor, *, approximate: bool) -> Tens
 
 
 @export("nn.gelu")
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
+def gelu(features: ArrayLike, approximate: bool = False, name: str | None = None) -> Tensor:
     """Computes the Gaussian error linear unit: `features` times the normal distribution's mass below them.
 
     Args:
@@ -275,7 +280,7 @@ def _swish_kernel(features: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
 
 @_swish.gradient
 def _swish_gradient(
-    grad: Tensor, features: Tensor, beta: Tensor, features_shape: Any, beta_shape: Any
+    grad: Tensor, features: Tensor, beta: Tensor, features_shape: SizesOf, beta_shape: SizesOf
 ) -> tuple[Any, Any]:
     step = sigmoid(multiply(features, beta))
     slope = multiply(multiply(step, subtract(1, step)), features)
@@ -286,7 +291,7 @@ def _swish_gradient(
 
 
 @export("nn.silu", "nn.swish")
-def silu(features: Any, beta: Any = 1.0) -> Tensor:
+def silu(features: ArrayLike, beta: ArrayLike = 1.0) -> Tensor:
     """Returns features * sigmoid(beta * features), element-wise."""
     if isinstance(beta, NUMBERS) and beta == 1:
         return _silu(features)
@@ -345,7 +350,7 @@ def _check_not_scalar(logits: torch.Tensor) -> None:
 
 
 @export("math.softmax", "nn.softmax", v1=())
-def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def softmax(logits: ArrayLike, axis: AxisLike | None = None, name: str | None = None) -> Tensor:
     """Scales the exponentials of `logits` to sum to one along an axis, by default the last."""
     if axis is None:
         return _softmax_by_default(logits, name)
@@ -353,7 +358,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
 
 
 @export("math.log_softmax", "nn.log_softmax", v1=())
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def log_softmax(logits: ArrayLike, axis: AxisLike | None = None, name: str | None = None) -> Tensor:
     """Computes the logarithm of `softmax` along an axis, by default the last, without underflow."""
     if axis is None:
         return _log_softmax_by_default(logits, name)
@@ -361,12 +366,16 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tenso
 
 
 @export(v1=("math.softmax", "nn.softmax"))
-def softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def softmax_v1(
+    logits: ArrayLike, axis: AxisLike | None = None, name: str | None = None, dim: AxisLike | None = None
+) -> Tensor:
     """Scales the exponentials of `logits` to sum to one; TensorFlow 1 also calls the axis `dim`."""
     return softmax(logits, renamed("axis", axis, "dim", dim), name)
 
 
 @export(v1=("math.log_softmax", "nn.log_softmax"))
-def log_softmax_v1(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def log_softmax_v1(
+    logits: ArrayLike, axis: AxisLike | None = None, name: str | None = None, dim: AxisLike | None = None
+) -> Tensor:
     """Computes the logarithm of `softmax`; TensorFlow 1 also calls the axis `dim`."""
     return log_softmax(logits, renamed("axis", axis, "dim", dim), name)

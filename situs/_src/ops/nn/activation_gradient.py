@@ -17,6 +17,7 @@ import torch
 from situs._src.base.dtype import COMPLEX, FLOATING, DTypes
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.compare import less
@@ -68,15 +69,11 @@ def _relu6_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch
     return _hardtanh_backward(_relu_grad_kernel(gradients, features), features, 0, 6)  # alone, it lets a NaN's through
 
 
-def _leaky_relu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor, alpha: float = 0.2) -> torch.Tensor:
-    return _leaky_relu_backward(gradients, features, alpha, False)
-
-
 _relu_grad = _declare("ReluGrad", "features", _relu_grad_kernel)
 
 
 @_relu_grad.in_place(0, fits=lambda node, place: True)  # both have one shape, or it fails
-def _relu_grad_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _relu_grad_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     def go_back(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
         if gradients.shape != features.shape:
             raise ValueError("shapes differ")  # the shape rule says it better
@@ -88,7 +85,12 @@ def _relu_grad_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
 
 
 _relu6_grad = _declare("Relu6Grad", "features", _relu6_grad_kernel)
-_leaky_relu_grad = _declare("LeakyReluGrad", "features", _leaky_relu_grad_kernel, alpha=0.2)
+_leaky_relu_grad = _declare(
+    "LeakyReluGrad",
+    "features",
+    lambda gradients, features, alpha=0.2: _leaky_relu_backward(gradients, features, alpha, False),
+    alpha=0.2,
+)
 relu_grad = dispatch.binary(_relu_grad)
 relu6_grad = dispatch.binary(_relu6_grad)
 
@@ -144,16 +146,14 @@ def _where_negative(x: Tensor, value: Tensor) -> Tensor:
 # Soft steps.
 
 
-def _softplus_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    return _softplus_backward(gradients, features, 1, SOFTPLUS_THRESHOLD)
-
-
-def _softsign_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    return gradients / features.abs().add_(1).square_()
-
-
-_softplus_grad = _declare("SoftplusGrad", "features", _softplus_grad_kernel)
-_softsign_grad = _declare("SoftsignGrad", "features", _softsign_grad_kernel)
+_softplus_grad = _declare(
+    "SoftplusGrad",
+    "features",
+    lambda gradients, features: _softplus_backward(gradients, features, 1, SOFTPLUS_THRESHOLD),
+)
+_softsign_grad = _declare(
+    "SoftsignGrad", "features", lambda gradients, features: gradients / features.abs().add_(1).square_()
+)
 softplus_grad = dispatch.binary(_softplus_grad)
 softsign_grad = dispatch.binary(_softsign_grad)
 
@@ -243,16 +243,18 @@ def _silu_grad_gradient(grad: Tensor, gradients: Tensor, features: Tensor) -> tu
 # Softmax, from its result.
 
 
-def _softmax_grad_kernel(gradients: torch.Tensor, softmax: torch.Tensor, axis: int = -1) -> torch.Tensor:
-    return _softmax_backward(gradients, softmax, axis, softmax.dtype)
-
-
-def _log_softmax_grad_kernel(gradients: torch.Tensor, logsoftmax: torch.Tensor, axis: int = -1) -> torch.Tensor:
-    return _log_softmax_backward(gradients, logsoftmax, axis, logsoftmax.dtype)
-
-
-_softmax_grad = _declare("SoftmaxGrad", "softmax", _softmax_grad_kernel, axis=-1)
-_log_softmax_grad = _declare("LogSoftmaxGrad", "logsoftmax", _log_softmax_grad_kernel, axis=-1)
+_softmax_grad = _declare(
+    "SoftmaxGrad",
+    "softmax",
+    lambda gradients, softmax, axis=-1: _softmax_backward(gradients, softmax, axis, softmax.dtype),
+    axis=-1,
+)
+_log_softmax_grad = _declare(
+    "LogSoftmaxGrad",
+    "logsoftmax",
+    lambda gradients, logsoftmax, axis=-1: _log_softmax_backward(gradients, logsoftmax, axis, logsoftmax.dtype),
+    axis=-1,
+)
 
 
 def softmax_grad(gradients: Tensor, softmax: Tensor, axis: int) -> Tensor:

@@ -20,6 +20,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import expand_dims, squeeze
 from situs._src.ops.attribute import as_bool, as_float
@@ -137,11 +138,11 @@ def _attention_gradient(
 
 @export("nn.dot_product_attention")
 def dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    bias: Any = None,
-    mask: Any = None,
+    query: ArrayLike,
+    key: object,
+    value: ArrayLike,
+    bias: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
     scale: float | None = None,
     is_causal: bool = False,
     name: str | None = None,

@@ -257,7 +257,9 @@ def _written(asked: Attention) -> Tensors:
     return shares @ asked.value, logsumexp
 
 
-def _written_back(asked: Attention, grad: torch.Tensor, output: torch.Tensor, logsumexp: torch.Tensor) -> Any:
+def _written_back(
+    asked: Attention, grad: torch.Tensor, output: torch.Tensor, logsumexp: torch.Tensor
+) -> list[torch.Tensor]:
     shares = _scores(asked).sub_(logsumexp.unsqueeze(-1)).exp_()
     query, key, value, wide = (x.to(shares.dtype) for x in (*asked[:3], grad))
     of_shares = wide @ value.mT

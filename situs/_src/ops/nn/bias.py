@@ -12,10 +12,12 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import broadcast_to, reshape
 from situs._src.ops.attribute import as_word
-from situs._src.ops.define import CPU, GPU, numpy_kernel, op
+from situs._src.ops.define import CPU, GPU, KernelValue, numpy_kernel, op
 from situs._src.ops.linalg import matmul
 from situs._src.ops.naming import Composed
 from situs._src.ops.nn.activation import relu
@@ -43,7 +45,7 @@ def _bias_add_shape(value: TensorShape, bias: TensorShape, *, data_format: str) 
     return value
 
 
-def _bias_add_kernel(value: Any, bias: Any, data_format: str = "NHWC") -> Any:
+def _bias_add_kernel(value: KernelValue, bias: KernelValue, data_format: str = "NHWC") -> KernelValue:
     """Works on PyTorch's tensors and on NumPy's arrays alike."""
     if bias.ndim != 1 or value.ndim < 2:
         raise ValueError("wrong rank")  # the shape rule says it better
@@ -57,7 +59,7 @@ _bias_add.kernel(CPU, GPU, T=NUMERIC - WIDE_UNSIGNED)(_bias_add_kernel)
 _bias_add.kernel(CPU, T=WIDE_UNSIGNED)(numpy_kernel(_bias_add_kernel))
 
 
-def _has_bias_for_each(node: Any, place: int) -> bool:
+def _has_bias_for_each(node: Operation, place: int) -> bool:
     """Whether there surely is one bias for each channel; a single one would broadcast where the kernel refuses it."""
     value, bias = node.inputs[0].shape, node.inputs[1].shape
     if value.rank is None or bias.rank != 1:
@@ -67,7 +69,7 @@ def _has_bias_for_each(node: Any, place: int) -> bool:
 
 
 @_bias_add.in_place(0, fits=_has_bias_for_each)
-def _bias_add_in_place(node: Any, place: int) -> Callable[..., torch.Tensor]:
+def _bias_add_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor]:
     if node.attrs["data_format"] != "NCHW":
         return torch.Tensor.add_
     sizes = [-1] + [1] * (len(node.inputs[0].shape) - 2)
@@ -110,7 +112,7 @@ def _bias_add_grad_gradient(grad: Tensor, out_backprop_shape: Any, *, data_forma
 
 
 @export("nn.bias_add")
-def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
+def bias_add(value: ArrayLike, bias: ArrayLike, data_format: str | None = None, name: str | None = None) -> Tensor:
     """Adds a bias to every channel.
 
     Args:
@@ -131,14 +133,14 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
 
 
 @export(v1="nn.xw_plus_b")
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+def xw_plus_b(x: ArrayLike, weights: ArrayLike, biases: ArrayLike, name: str | None = None) -> Tensor:
     """Computes ``matmul(x, weights) + biases``."""
     with Composed(name, "xw_plus_b") as last:
         return bias_add(matmul(x, weights), biases, name=last)
 
 
 @export(v1="nn.relu_layer")
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+def relu_layer(x: ArrayLike, weights: ArrayLike, biases: ArrayLike, name: str | None = None) -> Tensor:
     """Computes ``relu(matmul(x, weights) + biases)``."""
     with Composed(name, "relu_layer") as last:
         return relu(xw_plus_b(x, weights, biases), last)

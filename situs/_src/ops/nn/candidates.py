@@ -22,6 +22,7 @@ from situs._src.base.errors import ArgumentError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import Op
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool, as_int
@@ -171,7 +172,7 @@ def _numbers(num_true: Any, num_sampled: Any, unique: Any, classes: int) -> dict
     v1=("nn.log_uniform_candidate_sampler", "random.log_uniform_candidate_sampler"),
 )
 def log_uniform_candidate_sampler(
-    true_classes: Any,
+    true_classes: ArrayLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
@@ -200,7 +201,7 @@ def log_uniform_candidate_sampler(
 
 @export("random.uniform_candidate_sampler", v1=("nn.uniform_candidate_sampler", "random.uniform_candidate_sampler"))
 def uniform_candidate_sampler(
-    true_classes: Any,
+    true_classes: ArrayLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
@@ -219,7 +220,7 @@ def uniform_candidate_sampler(
     v1=("nn.fixed_unigram_candidate_sampler", "random.fixed_unigram_candidate_sampler"),
 )
 def fixed_unigram_candidate_sampler(
-    true_classes: Any,
+    true_classes: ArrayLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
@@ -268,21 +269,30 @@ def fixed_unigram_candidate_sampler(
 
 @export("random.all_candidate_sampler", v1=("nn.all_candidate_sampler", "random.all_candidate_sampler"))
 def all_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
+    true_classes: ArrayLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """All classes, each once; the arguments are those of `log_uniform_candidate_sampler`."""
     given = _numbers(num_true, num_sampled, unique, as_int(num_sampled, "num_sampled"))
     return _made(_all, true_classes, name, **given, seed=next_seed(seed))
 
 
-def _made(sampler: Op, true_classes: Any, name: str | None, **attrs: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _made(sampler: Op, true_classes: ArrayLike, name: str | None, **attrs: Any) -> tuple[Tensor, Tensor, Tensor]:
     sample, true, sampled = sampler.many(cast(convert_to_tensor(true_classes), dt.int64), **attrs, name=name)
     return sample, true, sampled
 
 
 @export("nn.compute_accidental_hits")
 def compute_accidental_hits(
-    true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None, name: str | None = None
+    true_classes: ArrayLike,
+    sampled_candidates: ArrayLike,
+    num_true: int,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Where classes of a sample are true ones.
 

@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntsLike, PaddingLike, SizesOf
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import FRESH, PRODUCT
 from situs._src.ops.array import expand_dims, reshape
@@ -113,7 +114,7 @@ def _conv_kernel(n: int, input: torch.Tensor, filter: torch.Tensor, *, data_form
 
 
 def _conv_gradient(
-    n: int, grad: Tensor, input: Tensor, filter: Tensor, input_shape: Any, filter_shape: Any, **window: Any
+    n: int, grad: Tensor, input: Tensor, filter: Tensor, input_shape: SizesOf, filter_shape: SizesOf, **window: Any
 ) -> tuple[Any, Any]:
     one = input.shape.rank == n + 2
     given = grad if one else _in_one_batch(grad, n)
@@ -135,7 +136,7 @@ def _in_one_batch(x: Tensor, n: int) -> Tensor:
     return reshape(x, _sizes_in_one_batch(sizes, n))
 
 
-def _sizes_in_one_batch(sizes: Any, n: int) -> Any:
+def _sizes_in_one_batch(sizes: Any, n: int) -> Tensor | tuple[Any, ...]:
     if isinstance(sizes, tuple):
         return (prod(sizes[: -n - 1]), *sizes[-n - 1 :])
     return concat([expand_dims(reduce_prod(sizes[: -n - 1]), 0), sizes[-n - 1 :]], 0)
@@ -160,10 +161,10 @@ _BY_RANK = {n: _declare(name, n) for n, name in CONVOLUTION.items()}
 
 def _convolve(
     n: int,
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     strides: Any,
-    padding: Any,
+    padding: PaddingLike,
     data_format: str | None,
     dilations: Any,
     name: str | None,
@@ -173,12 +174,12 @@ def _convolve(
 
 @export("nn.conv1d", v1=())
 def conv1d(
-    input: Any,
+    input: ArrayLike,
     filters: Any,
     stride: Any,
     padding: Any,
     data_format: str | None = "NWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves sequences with filters.
@@ -198,12 +199,12 @@ def conv1d(
 
 @export("nn.conv2d", v1=())
 def conv2d(
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     strides: Any,
     padding: Any,
     data_format: str | None = "NHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves images with filters.
@@ -222,12 +223,12 @@ def conv2d(
 
 @export("nn.conv3d", v1=())
 def conv3d(
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     strides: Any,
     padding: Any,
     data_format: str | None = "NDHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves volumes with filters.
@@ -246,12 +247,12 @@ def conv3d(
 
 @export("nn.convolution", v1=())
 def convolution(
-    input: Any,
-    filters: Any,
-    strides: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: IntsLike | None = None,
     padding: Any = "VALID",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = "convolution",
 ) -> Tensor:
     """Convolves over as many spatial dimensions as the filter has: one, two or three."""
@@ -270,7 +271,7 @@ def _has_more_than_one(steps: Any) -> bool:
     return any(isinstance(number, int) and number > 1 for number in numbers)
 
 
-def spatial_rank(filters: Any, input: Any) -> int:
+def spatial_rank(filters: ArrayLike, input: ArrayLike) -> int:
     """The number of spatial dimensions of a filter.
 
     Raises:
@@ -285,7 +286,9 @@ def spatial_rank(filters: Any, input: Any) -> int:
 
 
 @export("nn.atrous_conv2d")
-def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = "convolution") -> Tensor:
+def atrous_conv2d(
+    value: ArrayLike, filters: ArrayLike, rate: IntsLike, padding: PaddingLike, name: str | None = "convolution"
+) -> Tensor:
     """Convolves images with filters whose elements are `rate` apart."""
     return conv2d(value, filters, 1, padding, dilations=rate, name=name)
 
@@ -295,15 +298,15 @@ def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str |
 
 @export(v1="nn.conv1d")
 def conv1d_v1(
-    value: Any = None,
-    filters: Any = None,
-    stride: Any = None,
-    padding: Any = None,
+    value: ArrayLike | None = None,
+    filters: ArrayLike | None = None,
+    stride: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
-    input: Any = None,
-    dilations: Any = None,
+    input: ArrayLike | None = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Convolves sequences with filters, with TensorFlow 1's arguments."""
     return conv1d(renamed("input", input, "value", value), filters, stride, padding, data_format, dilations, name)
@@ -311,15 +314,15 @@ def conv1d_v1(
 
 @export(v1="nn.conv2d")
 def conv2d_v1(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input: ArrayLike,
+    filter: ArrayLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
-    filters: Any = None,
+    filters: ArrayLike | None = None,
 ) -> Tensor:
     """Convolves images with filters, with TensorFlow 1's arguments."""
     return conv2d(input, renamed("filters", filters, "filter", filter), strides, padding, data_format, dilations, name)
@@ -327,14 +330,14 @@ def conv2d_v1(
 
 @export(v1="nn.conv3d")
 def conv3d_v1(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input: ArrayLike,
+    filter: ArrayLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     data_format: str | None = "NDHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
-    filters: Any = None,
+    filters: ArrayLike | None = None,
 ) -> Tensor:
     """Convolves volumes with filters, with TensorFlow 1's arguments."""
     return conv3d(input, renamed("filters", filters, "filter", filter), strides, padding, data_format, dilations, name)
@@ -342,15 +345,15 @@ def conv3d_v1(
 
 @export(v1="nn.convolution")
 def convolution_v1(
-    input: Any,
-    filter: Any = None,
-    padding: Any = None,
-    strides: Any = None,
-    dilation_rate: Any = None,
+    input: ArrayLike,
+    filter: ArrayLike | None = None,
+    padding: PaddingLike | None = None,
+    strides: IntsLike | None = None,
+    dilation_rate: IntsLike | None = None,
     name: str | None = "convolution",
     data_format: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
+    filters: ArrayLike | None = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Convolves over one to three spatial dimensions, with TensorFlow 1's arguments."""
     return convolution(

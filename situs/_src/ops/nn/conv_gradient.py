@@ -19,6 +19,7 @@ from situs._src.base.dtype import FLOATING
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import SizesOf
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import PRODUCT
 from situs._src.ops.define import CPU, GPU, op
@@ -52,7 +53,13 @@ def _filter_shape(
 
 
 def _filter_kernel(
-    n: int, input: torch.Tensor, filter_sizes: Any, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+    n: int,
+    input: torch.Tensor,
+    filter_sizes: tuple[int, ...],
+    out_backprop: torch.Tensor,
+    *,
+    data_format: str,
+    **window: Any,
 ) -> torch.Tensor:
     *windows, depth, results = filter_sizes
     x, y = (channels_first(each, n, data_format) for each in (input, out_backprop))
@@ -91,7 +98,7 @@ def filter_gradient(x: torch.Tensor, y: torch.Tensor, sizes: tuple[int, ...], la
 
 
 def _filter_gradient(
-    n: int, grad: Tensor, input: Tensor, out_backprop: Tensor, input_shape: Any, **window: Any
+    n: int, grad: Tensor, input: Tensor, out_backprop: Tensor, input_shape: SizesOf, **window: Any
 ) -> tuple[Any, Any]:
     return (
         lambda: find_op(TRANSPOSED[n])(input_shape, grad, out_backprop, **window),

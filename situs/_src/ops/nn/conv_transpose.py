@@ -16,6 +16,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, HostValue, IntsLike, PaddingLike, ShapeLike, SizesOf
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import FRESH, PRODUCT
 from situs._src.ops.define import CPU, GPU, op
@@ -56,7 +57,7 @@ def _declare(name: str, n: int) -> Op:
 
 
 def _transpose_shape(
-    n: int, input_sizes: Any, filter: TensorShape, out_backprop: TensorShape, *, data_format: str, **window: Any
+    n: int, input_sizes: HostValue, filter: TensorShape, out_backprop: TensorShape, *, data_format: str, **window: Any
 ) -> TensorShape:
     check_filter_rank(filter, n)
     if out_backprop.rank not in (None, n + 2):
@@ -91,7 +92,7 @@ def _result_shape(
 
 
 def _transpose_kernel(
-    n: int, input_sizes: Any, filter: torch.Tensor, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+    n: int, input_sizes: HostValue, filter: torch.Tensor, out_backprop: torch.Tensor, *, data_format: str, **window: Any
 ) -> torch.Tensor:
     # PyTorch would take what it gets and find a size of its own, so the rule is asked first.
     shape = _transpose_shape(
@@ -109,7 +110,7 @@ def _transpose_kernel(
 
 
 def _transpose_gradient(
-    n: int, grad: Tensor, filter: Tensor, out_backprop: Tensor, filter_shape: Any, **window: Any
+    n: int, grad: Tensor, filter: Tensor, out_backprop: Tensor, filter_shape: SizesOf, **window: Any
 ) -> tuple[Any, Any]:
     return (
         lambda: find_op(OF_FILTER[n])(grad, filter_shape, out_backprop, **window),
@@ -143,11 +144,11 @@ _BY_RANK = {n: _declare(name, n) for n, name in TRANSPOSED.items()}
 
 def _convolve(
     n: int,
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     output_shape: Any,
-    strides: Any,
-    padding: Any,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None,
     dilations: Any,
     name: str | None,
@@ -160,13 +161,13 @@ def _convolve(
 
 @export("nn.conv1d_transpose")
 def conv1d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike,
+    strides: IntsLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Computes the transposed convolution of sequences.
@@ -179,13 +180,13 @@ def conv1d_transpose(
 
 @export("nn.conv2d_transpose", v1=())
 def conv2d_transpose(
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     output_shape: Any,
     strides: Any,
-    padding: Any = "SAME",
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = "conv2d_transpose",
 ) -> Tensor:
     """Computes the transposed convolution of images.
@@ -205,13 +206,13 @@ def conv2d_transpose(
 
 @export("nn.conv3d_transpose", v1=())
 def conv3d_transpose(
-    input: Any,
-    filters: Any,
+    input: ArrayLike,
+    filters: ArrayLike,
     output_shape: Any,
     strides: Any,
-    padding: Any = "SAME",
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NDHWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = "conv3d_transpose",
 ) -> Tensor:
     """Computes the transposed convolution of volumes.
@@ -223,13 +224,13 @@ def conv3d_transpose(
 
 @export("nn.conv_transpose")
 def conv_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike,
+    strides: IntsLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = "conv_transpose",
 ) -> Tensor:
     """Computes the transposed convolution over as many spatial dimensions as the filter has."""
@@ -239,7 +240,12 @@ def conv_transpose(
 
 @export("nn.atrous_conv2d_transpose")
 def atrous_conv2d_transpose(
-    value: Any, filters: Any, output_shape: Any, rate: Any, padding: Any, name: str | None = "atrous_conv2d_transpose"
+    value: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike,
+    rate: IntsLike,
+    padding: PaddingLike,
+    name: str | None = "atrous_conv2d_transpose",
 ) -> Tensor:
     """Computes the transposed convolution of images with filters whose elements are `rate` apart."""
     return conv2d_transpose(value, filters, output_shape, 1, padding, dilations=rate, name=name)
@@ -250,16 +256,16 @@ def atrous_conv2d_transpose(
 
 @export(v1="nn.conv2d_transpose")
 def conv2d_transpose_v1(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    value: ArrayLike | None = None,
+    filter: ArrayLike | None = None,
+    output_shape: ShapeLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NHWC",
     name: str | None = "conv2d_transpose",
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
+    input: ArrayLike | None = None,
+    filters: ArrayLike | None = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Computes the transposed convolution of images, with TensorFlow 1's arguments."""
     value = renamed("input", input, "value", value)
@@ -269,16 +275,16 @@ def conv2d_transpose_v1(
 
 @export(v1="nn.conv3d_transpose")
 def conv3d_transpose_v1(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    value: ArrayLike | None = None,
+    filter: ArrayLike | None = None,
+    output_shape: ShapeLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NDHWC",
     name: str | None = "conv3d_transpose",
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
+    input: ArrayLike | None = None,
+    filters: ArrayLike | None = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Computes the transposed convolution of volumes, with TensorFlow 1's arguments."""
     value = renamed("input", input, "value", value)

@@ -11,6 +11,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, IntsLike, PaddingLike, SizesOf
 from situs._src.ir.registry.traits import FRESH, PRODUCT
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.naming import Composed
@@ -76,7 +77,7 @@ def _one_channel_each(filter: torch.Tensor) -> torch.Tensor:
 
 
 def _depthwise_gradient(
-    grad: Tensor, input: Tensor, filter: Tensor, input_shape: Any, filter_shape: Any, **window: Any
+    grad: Tensor, input: Tensor, filter: Tensor, input_shape: SizesOf, filter_shape: SizesOf, **window: Any
 ) -> tuple[Any, Any]:
     return (
         lambda: _of_input(input_shape, filter, grad, **window),
@@ -121,7 +122,7 @@ def _check_fits(input: TensorShape, filter: TensorShape, out_backprop: TensorSha
 
 @_of_input.kernel(CPU, GPU)
 def _of_input_kernel(
-    input_sizes: Any, filter: torch.Tensor, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+    input_sizes: tuple[int, ...], filter: torch.Tensor, out_backprop: torch.Tensor, *, data_format: str, **window: Any
 ) -> torch.Tensor:
     shapes = TensorShape(input_sizes), TensorShape(filter.shape), TensorShape(out_backprop.shape)
     _check_fits(*shapes, data_format=data_format, **window)
@@ -134,7 +135,7 @@ def _of_input_kernel(
 
 
 def _of_input_gradient(
-    grad: Tensor, filter: Tensor, out_backprop: Tensor, filter_shape: Any, **window: Any
+    grad: Tensor, filter: Tensor, out_backprop: Tensor, filter_shape: SizesOf, **window: Any
 ) -> tuple[Any, Any]:
     return lambda: _of_filter(grad, filter_shape, out_backprop, **window), lambda: _depthwise(grad, filter, **window)
 
@@ -164,7 +165,7 @@ def _of_filter_shape(input: TensorShape, filter_sizes: Any, out_backprop: Tensor
 
 @_of_filter.kernel(CPU, GPU)
 def _of_filter_kernel(
-    input: torch.Tensor, filter_sizes: Any, out_backprop: torch.Tensor, *, data_format: str, **window: Any
+    input: torch.Tensor, filter_sizes: tuple[int, ...], out_backprop: torch.Tensor, *, data_format: str, **window: Any
 ) -> torch.Tensor:
     shapes = TensorShape(input.shape), TensorShape(filter_sizes), TensorShape(out_backprop.shape)
     _check_fits(*shapes, data_format=data_format, **window)
@@ -178,7 +179,7 @@ def _of_filter_kernel(
 
 
 def _of_filter_gradient(
-    grad: Tensor, input: Tensor, out_backprop: Tensor, input_shape: Any, **window: Any
+    grad: Tensor, input: Tensor, out_backprop: Tensor, input_shape: SizesOf, **window: Any
 ) -> tuple[Any, Any]:
     return lambda: _of_input(input_shape, grad, out_backprop, **window), lambda: _depthwise(input, grad, **window)
 
@@ -188,12 +189,12 @@ _of_filter.gradient(passing_on(_of_filter_gradient))
 
 @export("nn.depthwise_conv2d", v1="nn.depthwise_conv2d_native")
 def depthwise_conv2d(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
+    input: ArrayLike,
+    filter: ArrayLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves every channel of images with filters of its own.
@@ -213,13 +214,13 @@ def depthwise_conv2d(
 
 @export("nn.separable_conv2d", v1=())
 def separable_conv2d(
-    input: Any,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
+    input: ArrayLike,
+    depthwise_filter: ArrayLike,
+    pointwise_filter: ArrayLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Convolves every channel of images by itself, then mixes the channels.
@@ -247,14 +248,14 @@ def separable_conv2d(
 
 @export(v1="nn.depthwise_conv2d")
 def depthwise_conv2d_v1(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
+    input: ArrayLike,
+    filter: ArrayLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    rate: IntsLike | None = None,
     name: str | None = "depthwise",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Convolves every channel of images with filters of its own, with TensorFlow 1's arguments."""
     dilations = renamed("dilations", dilations, "rate", rate)
@@ -263,15 +264,15 @@ def depthwise_conv2d_v1(
 
 @export(v1="nn.separable_conv2d")
 def separable_conv2d_v1(
-    input: Any,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
+    input: ArrayLike,
+    depthwise_filter: ArrayLike,
+    pointwise_filter: ArrayLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    rate: IntsLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Convolves every channel by itself, then mixes the channels, with TensorFlow 1's arguments."""
     dilations = renamed("dilations", dilations, "rate", rate)

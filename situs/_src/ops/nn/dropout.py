@@ -13,6 +13,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, ShapeLike
 from situs._src.ops import random
 from situs._src.ops.array import sizes_of
 from situs._src.ops.attribute import NUMBERS
@@ -53,7 +54,13 @@ def _dropout_gradient(grad: Tensor, kept: Tensor, *, rate: float) -> tuple[Any, 
 
 
 @export("nn.dropout", v1=())
-def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
+def dropout(
+    x: ArrayLike,
+    rate: ArrayLike,
+    noise_shape: ShapeLike | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Sets each element to zero with probability `rate` and divides the others by ``1 - rate``.
 
     Args:
@@ -69,7 +76,12 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
 
 @export("nn.experimental.stateless_dropout", v1=())
 def stateless_dropout(
-    x: Any, rate: Any, seed: Any, rng_alg: Any = None, noise_shape: Any = None, name: str | None = None
+    x: ArrayLike,
+    rate: ArrayLike,
+    seed: Any,
+    rng_alg: Any = None,
+    noise_shape: ShapeLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """`dropout` whose choices are those of its seed, whenever it is called.
 
@@ -87,7 +99,11 @@ def stateless_dropout(
 
 @export("nn.experimental.general_dropout", v1=())
 def general_dropout(
-    x: Any, rate: Any, uniform_sampler: Callable[..., Any], noise_shape: Any = None, name: str | None = None
+    x: ArrayLike,
+    rate: ArrayLike,
+    uniform_sampler: Callable[..., Any],
+    noise_shape: ShapeLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """`dropout` whose choices are numbers from 0 to 1 that ``uniform_sampler(shape, dtype)`` draws."""
     if not callable(uniform_sampler):
@@ -96,7 +112,7 @@ def general_dropout(
 
 
 def _dropped(
-    x: Any, rate: Any, sampler: Callable[..., Any], noise_shape: Any, name: str | None, default: str
+    x: ArrayLike, rate: Any, sampler: Callable[..., Any], noise_shape: Any, name: str | None, default: str
 ) -> Tensor:
     tensor = convert_to_tensor(x)
     _check(tensor.dtype, rate)
@@ -145,12 +161,12 @@ def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
 
 @export(v1="nn.dropout")
 def dropout_v1(
-    x: Any,
+    x: ArrayLike,
     keep_prob: Any = None,
-    noise_shape: Any = None,
+    noise_shape: ShapeLike | None = None,
     seed: int | None = None,
     name: str | None = None,
-    rate: Any = None,
+    rate: ArrayLike | None = None,
 ) -> Tensor:
     """Sets elements to zero at random; TensorFlow 1 says with which probability they are kept."""
     if keep_prob is not None:

@@ -14,6 +14,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ops.array import expand_dims, rank, reshape, shape
 from situs._src.ops.attribute import as_word
 from situs._src.ops.cast import cast
@@ -41,7 +42,7 @@ from situs._src.ops.reduce import reduce_sum
 
 
 @export("nn.embedding_lookup", v1=())
-def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Tensor:
+def embedding_lookup(params: ArrayLike, ids: ArrayLike, max_norm: Any = None, name: str | None = None) -> Tensor:
     """Looks up rows of a table.
 
     Args:
@@ -58,8 +59,8 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
 
 @export(v1="nn.embedding_lookup")
 def embedding_lookup_v1(
-    params: Any,
-    ids: Any,
+    params: ArrayLike,
+    ids: ArrayLike,
     partition_strategy: str = "mod",
     name: str | None = None,
     validate_indices: bool = True,
@@ -91,7 +92,7 @@ def embedding_lookup_v1(
         return rows if max_norm is None else _clipped(rows, ids, max_norm, last)
 
 
-def _taken(shard: Any, ids: Any, name: str | None = None) -> Tensor:
+def _taken(shard: Any, ids: ArrayLike, name: str | None = None) -> Tensor:
     """Rows of one tensor; in a graph they are looked up where the tensor is."""
     with _beside(shard):
         return gather(shard, ids, name=name)
@@ -106,7 +107,7 @@ def _beside(shard: Any) -> Iterator[None]:
         yield
 
 
-def _from_shards(shards: list[Any], ids: Any, strategy: str, name: str | None) -> Tensor:
+def _from_shards(shards: list[Any], ids: ArrayLike, strategy: str, name: str | None) -> Tensor:
     ids = convert_to_tensor(ids)
     owner, row = _dealt(ids, len(shards)) if strategy == "mod" else _cut(ids, shards)
     filled = [number for number, shard in enumerate(shards) if _rows_of(shard) != 0]
@@ -164,7 +165,7 @@ def _over_rows(mine: Tensor, shard: Any) -> Tensor:
     return mine
 
 
-def _clipped(rows: Tensor, ids: Any, max_norm: Any, name: str | None) -> Tensor:
+def _clipped(rows: Tensor, ids: ArrayLike, max_norm: Any, name: str | None) -> Tensor:
     """Rows scaled down to a length of at most `max_norm`."""
     first, last = shape_of(ids).rank, rows.shape.rank
     axes: Any = range_(rank(ids), rank(rows)) if first is None or last is None else list(range(first, last))

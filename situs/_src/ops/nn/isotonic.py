@@ -13,6 +13,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, normalize_axis
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ops.array import reshape, sizes_of, transpose
 from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.constant import convert_to_tensor
@@ -75,7 +76,7 @@ def _spread_gradient(grad: Tensor, segments: Tensor) -> tuple[Any, None]:
 
 
 @export("nn.isotonic_regression")
-def isotonic_regression(inputs: Any, decreasing: bool = True, axis: int = -1) -> tuple[Tensor, Tensor]:
+def isotonic_regression(inputs: ArrayLike, decreasing: bool = True, axis: int = -1) -> tuple[Tensor, Tensor]:
     """Finds the sequence along an axis that does not rise, or fall, and is closest to `inputs` by least squares.
 
     Args:

@@ -17,6 +17,7 @@ from situs._src.base.errors import ArgumentError, CallError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast, normalize_axis
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, SizesOf
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import expand_dims, stop_gradient
 from situs._src.ops.attribute import as_bool, as_int
@@ -92,7 +93,7 @@ def _negative(x: torch.Tensor) -> torch.Tensor:
 
 @_softmax_cross_entropy.gradient
 def _softmax_cross_entropy_gradient(
-    grad: Tensor, features: Tensor, labels: Tensor, labels_shape: Any, *, axis: int
+    grad: Tensor, features: Tensor, labels: Tensor, labels_shape: SizesOf, *, axis: int
 ) -> tuple[Any, Any]:
     def of_labels() -> Tensor:
         made = negative(multiply(expand_dims(grad, axis), log_softmax(features, axis)))
@@ -102,7 +103,9 @@ def _softmax_cross_entropy_gradient(
 
 
 @export("nn.softmax_cross_entropy_with_logits", v1=())
-def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
+def softmax_cross_entropy_with_logits(
+    labels: ArrayLike, logits: ArrayLike, axis: int = -1, name: str | None = None
+) -> Tensor:
     """Computes the cross entropy between label distributions and the softmax of logits.
 
     Args:
@@ -246,7 +249,7 @@ def _check_same(labels: torch.Tensor, logits: torch.Tensor) -> None:
 
 @export("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = "logistic_loss"
+    labels: ArrayLike | None = None, logits: ArrayLike | None = None, name: str | None = "logistic_loss"
 ) -> Tensor:
     """Computes the cross entropy of independent yes-or-no predictions, element-wise.
 
@@ -280,7 +283,7 @@ def _weighted_cross_entropy_kernel(
 
 @_weighted_cross_entropy.gradient
 def _weighted_cross_entropy_gradient(
-    grad: Tensor, logits: Tensor, labels: Tensor, pos_weight: Tensor, logits_shape: Any, pos_weight_shape: Any
+    grad: Tensor, logits: Tensor, labels: Tensor, pos_weight: Tensor, logits_shape: SizesOf, pos_weight_shape: SizesOf
 ) -> tuple[Any, Any, Any]:
     def of_logits() -> Tensor:
         weight = add(multiply(subtract(pos_weight, 1), labels), 1)
@@ -299,7 +302,7 @@ def _weighted_cross_entropy_gradient(
 
 @export("nn.weighted_cross_entropy_with_logits", v1=())
 def weighted_cross_entropy_with_logits(
-    labels: Any, logits: Any, pos_weight: Any, name: str | None = "logistic_loss"
+    labels: ArrayLike, logits: Any, pos_weight: Any, name: str | None = "logistic_loss"
 ) -> Tensor:
     """Computes the cross entropy of yes-or-no predictions, with a factor for the positive labels.
 
@@ -332,7 +335,7 @@ _l2_loss.gradient(lambda grad, t: multiply(t, grad))
 
 
 @export("nn.l2_loss")
-def l2_loss(t: Any, name: str | None = None) -> Tensor:
+def l2_loss(t: ArrayLike, name: str | None = None) -> Tensor:
     """Returns half of the sum of the squares of all elements."""
     return _l2_loss(t, name=name)
 
@@ -377,7 +380,7 @@ def _log_poisson_gradient(
 
 @export("nn.log_poisson_loss")
 def log_poisson_loss(
-    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = "log_poisson_loss"
+    targets: ArrayLike, log_input: ArrayLike, compute_full_loss: bool = False, name: str | None = "log_poisson_loss"
 ) -> Tensor:
     """Computes the negative log likelihood of counts under Poisson distributions, element-wise.
 
@@ -397,7 +400,7 @@ def log_poisson_loss(
 
 @export(v1="nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits_v1(
-    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None, axis: int | None = None
+    labels: Any = None, logits: ArrayLike | None = None, dim: int = -1, name: str | None = None, axis: int | None = None
 ) -> Tensor:
     """Computes the cross entropy between label distributions and logits; nothing flows back to the labels.
 
@@ -412,7 +415,7 @@ def softmax_cross_entropy_with_logits_v1(
 
 @export(v1="nn.softmax_cross_entropy_with_logits_v2")
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any, logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+    labels: ArrayLike, logits: ArrayLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
     """Computes the cross entropy between label distributions and logits, under the name of TensorFlow 1.5 to 1.15."""
     axis = renamed("axis", axis, "dim", dim)
@@ -421,7 +424,7 @@ def softmax_cross_entropy_with_logits_v2(
 
 @export(v1="nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits_v1(
-    labels: Any = None, logits: Any = None, name: str | None = None
+    labels: ArrayLike | None = None, logits: ArrayLike | None = None, name: str | None = None
 ) -> Tensor:
     """Computes the cross entropy between class numbers and logits, with TensorFlow 1's arguments."""
     _both_given("sparse_softmax_cross_entropy_with_logits", labels, logits)
@@ -430,11 +433,11 @@ def sparse_softmax_cross_entropy_with_logits_v1(
 
 @export(v1="nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits_v1(
-    labels: Any = None,
-    logits: Any = None,
-    pos_weight: Any = None,
+    labels: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    pos_weight: ArrayLike | None = None,
     name: str | None = "logistic_loss",
-    targets: Any = None,
+    targets: ArrayLike | None = None,
 ) -> Tensor:
     """Computes the weighted cross entropy of predictions; TensorFlow 1 also calls the labels `targets`."""
     return weighted_cross_entropy_with_logits(renamed("labels", labels, "targets", targets), logits, pos_weight, name)

@@ -13,6 +13,7 @@ import torch
 from situs._src.base.dtype import BOOL, FLOATING, INDEX, REAL
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import SizesOf
 from situs._src.ops.array import expand_dims
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import ones_like
@@ -70,7 +71,7 @@ def softmax_cross_entropy_grad(gradients: Tensor, features: Tensor, labels: Tens
 
 @_softmax_cross_entropy_grad.gradient
 def _softmax_cross_entropy_grad_gradient(
-    grad: Tensor, gradients: Tensor, features: Tensor, labels: Tensor, labels_shape: Any, *, axis: int
+    grad: Tensor, gradients: Tensor, features: Tensor, labels: Tensor, labels_shape: SizesOf, *, axis: int
 ) -> tuple[Any, Any, Any]:
     def of_gradients() -> Tensor:
         difference = subtract(softmax(features, axis), cast(labels, features.dtype))

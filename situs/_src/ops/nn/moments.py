@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from situs._src.base import dtype as dt
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, AxisLike
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.cast import cast
@@ -21,7 +20,7 @@ from situs._src.ops.spelling import renamed
 
 @export("nn.weighted_moments", v1=())
 def weighted_moments(
-    x: Any, axes: Any, frequency_weights: Any, keepdims: bool | None = False, name: str | None = None
+    x: ArrayLike, axes: AxisLike, frequency_weights: ArrayLike, keepdims: bool | None = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Computes the mean and the variance along some axes of elements that count as often as their weights say.
 
@@ -47,9 +46,9 @@ def weighted_moments(
 
 @export(v1="nn.weighted_moments")
 def weighted_moments_v1(
-    x: Any,
-    axes: Any,
-    frequency_weights: Any,
+    x: ArrayLike,
+    axes: AxisLike,
+    frequency_weights: ArrayLike,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
@@ -60,7 +59,7 @@ def weighted_moments_v1(
 
 @export("nn.sufficient_statistics", v1=())
 def sufficient_statistics(
-    x: Any, axes: Any, shift: Any = None, keepdims: bool | None = False, name: str | None = None
+    x: ArrayLike, axes: AxisLike, shift: ArrayLike | None = None, keepdims: bool | None = False, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """The count, the sum and the sum of squares along some axes, from which `normalize_moments` makes moments.
 
@@ -85,9 +84,9 @@ def sufficient_statistics(
 
 @export(v1="nn.sufficient_statistics")
 def sufficient_statistics_v1(
-    x: Any,
-    axes: Any,
-    shift: Any = None,
+    x: ArrayLike,
+    axes: AxisLike,
+    shift: ArrayLike | None = None,
     keep_dims: bool | None = None,
     name: str | None = None,
     keepdims: bool | None = None,
@@ -98,7 +97,7 @@ def sufficient_statistics_v1(
 
 @export("nn.normalize_moments")
 def normalize_moments(
-    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+    counts: ArrayLike, mean_ss: ArrayLike, variance_ss: ArrayLike, shift: ArrayLike, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Computes the mean and the variance from what `sufficient_statistics` found."""
     with Composed(name, "normalize"):

@@ -13,12 +13,13 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape, brackets, normalize_axis
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, AxisLike
 from situs._src.ir.registry.traits import FRESH, FRESH_FIRST
 from situs._src.ops import cast as casts
 from situs._src.ops.array import stop_gradient
 from situs._src.ops.attribute import as_bool, as_float, as_int, as_word
 from situs._src.ops.cast import cast, dtype_of, imag, real
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.define import CPU, GPU, KernelValue, op
 from situs._src.ops.math import add, maximum, multiply, negative, rsqrt, square, squared_difference, subtract
 from situs._src.ops.naming import Composed
 from situs._src.ops.nn.normalize_gradient import (
@@ -42,7 +43,7 @@ _NARROW = frozenset({dt.float16, dt.bfloat16})
 
 @export("nn.moments", v1=())
 def moments(
-    x: Any, axes: Any, shift: Any = None, keepdims: bool | None = False, name: str | None = None
+    x: ArrayLike, axes: AxisLike, shift: ArrayLike | None = None, keepdims: bool | None = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Computes the mean and the variance along some axes.
 
@@ -69,9 +70,9 @@ def moments(
 
 @export(v1="nn.moments")
 def moments_v1(
-    x: Any,
-    axes: Any,
-    shift: Any = None,
+    x: ArrayLike,
+    axes: AxisLike,
+    shift: ArrayLike | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
@@ -85,7 +86,13 @@ def moments_v1(
 
 @export("nn.batch_normalization")
 def batch_normalization(
-    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
+    x: ArrayLike,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: ArrayLike,
+    name: str | None = None,
 ) -> Tensor:
     """Computes ``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``.
 
@@ -110,9 +117,9 @@ def batch_normalization(
 
 @export("nn.batch_norm_with_global_normalization", v1=())
 def batch_norm_with_global_normalization(
-    input: Any,
-    mean: Any,
-    variance: Any,
+    input: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
     beta: Any,
     gamma: Any,
     variance_epsilon: Any,
@@ -126,17 +133,17 @@ def batch_norm_with_global_normalization(
 
 @export(v1="nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization_v1(
-    t: Any = None,
-    m: Any = None,
-    v: Any = None,
-    beta: Any = None,
-    gamma: Any = None,
-    variance_epsilon: Any = None,
+    t: ArrayLike | None = None,
+    m: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
+    gamma: ArrayLike | None = None,
+    variance_epsilon: ArrayLike | None = None,
     scale_after_normalization: bool = False,
     name: str | None = None,
-    input: Any = None,
-    mean: Any = None,
-    variance: Any = None,
+    input: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
 ) -> Tensor:
     """Normalises a batch, with TensorFlow 1's short names for its inputs."""
     input = renamed("input", input, "t", t)
@@ -258,11 +265,11 @@ def _fused_batch_norm_gradient(
 
 @export(v1="nn.fused_batch_norm")
 def fused_batch_norm(
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any = None,
-    variance: Any = None,
+    x: ArrayLike,
+    scale: ArrayLike,
+    offset: ArrayLike,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
     epsilon: float = 0.001,
     data_format: str = "NHWC",
     is_training: bool = True,
@@ -372,13 +379,18 @@ def _layer_norm_kernel(
 @_layer_norm.gradient
 def _layer_norm_gradient(
     grads: list[Any], x: Tensor, scale: Tensor, mean: Tensor, deviation: Tensor, *, axis: tuple[int, ...]
-) -> Any:
+) -> list[Tensor]:
     return layer_norm_grad(grads[0], x, scale, mean, deviation, axis)
 
 
 @export("nn.layer_norm")
 def layer_norm(
-    x: Any, scale: Any, offset: Any, axis: Any = -1, epsilon: float = 1e-3, name: str | None = None
+    x: ArrayLike,
+    scale: ArrayLike,
+    offset: ArrayLike,
+    axis: AxisLike = -1,
+    epsilon: float = 1e-3,
+    name: str | None = None,
 ) -> Tensor:
     """Normalises every example by the mean and the variance along some axes.
 
@@ -431,7 +443,7 @@ def _lrn_gradient(
 
 @export("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
-    input: Any,
+    input: ArrayLike,
     depth_radius: int = 5,
     bias: float = 1,
     alpha: float = 1,
@@ -466,7 +478,13 @@ lrn = local_response_normalization
 
 
 @export("linalg.l2_normalize", "math.l2_normalize", "nn.l2_normalize")
-def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | None = None, dim: Any = None) -> Tensor:
+def l2_normalize(
+    x: ArrayLike,
+    axis: AxisLike | None = None,
+    epsilon: ArrayLike = 1e-12,
+    name: str | None = None,
+    dim: AxisLike | None = None,
+) -> Tensor:
     """Divides by the Euclidean length along some axes, so that it becomes one.
 
     Args:
@@ -485,7 +503,7 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | Non
         return multiply(x, _inverse_length(square(x), axis, epsilon), last)
 
 
-def _inverse_length(squares: Tensor, axis: Any, epsilon: Any) -> Tensor:
+def _inverse_length(squares: Tensor, axis: AxisLike, epsilon: ArrayLike) -> Tensor:
     return rsqrt(maximum(reduce_sum(squares, axis, True), epsilon))
 
 
@@ -504,7 +522,7 @@ def _zero_fraction_kernel(value: torch.Tensor) -> torch.Tensor:
 
 
 @_zero_fraction.kernel(CPU, T=STRING | WIDE_UNSIGNED)
-def _zero_fraction_by_numpy(value: Any) -> torch.Tensor:
+def _zero_fraction_by_numpy(value: KernelValue) -> torch.Tensor:
     empty = b"" if isinstance(value, np.ndarray) else 0
     equal = np.asarray(value) == empty
     return torch.tensor(equal.mean() if equal.size else np.nan, dtype=torch.float32)
@@ -514,6 +532,6 @@ _zero_fraction.stops_gradients()
 
 
 @export("math.zero_fraction", "nn.zero_fraction")
-def zero_fraction(value: Any, name: str | None = "zero_fraction") -> Tensor:
+def zero_fraction(value: ArrayLike, name: str | None = "zero_fraction") -> Tensor:
     """Returns which fraction of the elements is zero, as a float32 scalar; NaN if there are no elements."""
     return _zero_fraction(value, name=name)

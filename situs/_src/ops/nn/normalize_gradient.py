@@ -21,6 +21,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.dtype import FLOATING
 from situs._src.base.shapes import TensorShape, normalize_axis
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import SizesOf
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import transpose
 from situs._src.ops.cast import cast
@@ -108,7 +109,7 @@ def _batch_norm_grad_gradient(
     scale: Tensor,
     reserve_space_1: Tensor,
     reserve_space_2: Tensor,
-    scale_shape: Any,
+    scale_shape: SizesOf,
     *,
     epsilon: float,
     data_format: str,
@@ -176,7 +177,7 @@ def _layer_norm_grad_gradient(
     scale: Tensor,
     mean: Tensor,
     deviation: Tensor,
-    scale_shape: Any,
+    scale_shape: SizesOf,
     *,
     axis: tuple[int, ...],
 ) -> tuple[Any, ...]:

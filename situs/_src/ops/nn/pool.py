@@ -21,6 +21,7 @@ from situs._src.base.errors import ArgumentError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, IntsLike, PaddingLike, SizesOf
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.attribute import as_bool, as_word
@@ -57,7 +58,9 @@ def _pool_shape(n: int, input: TensorShape, *, ksize: Ints, data_format: str, **
 Pool = Callable[[torch.Tensor, Ints, Slide], Any]
 
 
-def _pool_kernel(n: int, pool: Pool, input: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any) -> Any:
+def _pool_kernel(
+    n: int, pool: Pool, input: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     if input.ndim != n + 2:
         raise ValueError("wrong rank")  # the shape rule says it better
     x = channels_first(input, n, data_format)
@@ -135,17 +138,13 @@ def _mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
         return _cropped(y, fit.starts, laid)
     wide = x.float() if x.dtype.itemsize == 2 else x  # avg_pool3d knows no 16-bit floats on the CPU
     if fit is None or any(window > size for window, size in zip(windows, sizes, strict=True)):
-        return _mean_by_counting(wide, windows, laid).to(x.dtype)
+        # For windows larger than the input, which avg_pool3d refuses even where padding makes up for it.
+        pool = functional.avg_pool3d if len(windows) == 3 else functional.avg_pool2d
+        both = (functional.pad(each, laid.amounts()) for each in (wide, torch.ones_like(wide[:1, :1])))
+        sums, counts = (pool(each, windows, laid.strides, divisor_override=1) for each in both)
+        return (sums / counts).to(x.dtype)
     y = functional.avg_pool3d(wide, windows, laid.strides, fit.margins, fit.beyond, count_include_pad=False)
     return _cropped(y, fit.starts, laid).to(x.dtype)
-
-
-def _mean_by_counting(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
-    """For windows larger than the input, which avg_pool3d refuses even where padding makes up for it."""
-    pool = functional.avg_pool3d if len(windows) == 3 else functional.avg_pool2d
-    both = (functional.pad(each, laid.amounts()) for each in (x, torch.ones_like(x[:1, :1])))
-    sums, counts = (pool(each, windows, laid.strides, divisor_override=1) for each in both)
-    return sums / counts
 
 
 def _dilated_mean(x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
@@ -179,12 +178,12 @@ def _declare_avg(name: str, n: int) -> Op:
 
 
 def _max_gradient(
-    grad_op: str, grads: list[Any], input_shape: Any, output: Tensor, places: Tensor, **window: Any
+    grad_op: str, grads: list[Any], input_shape: SizesOf, output: Tensor, places: Tensor, **window: Any
 ) -> Tensor:
     return find_op(grad_op)(input_shape, output, grads[0], places, **window)
 
 
-def _avg_gradient(grad_op: str, grad: Tensor, input_shape: Any, **window: Any) -> Tensor:
+def _avg_gradient(grad_op: str, grad: Tensor, input_shape: SizesOf, **window: Any) -> Tensor:
     return find_op(grad_op)(input_shape, grad, **window)
 
 
@@ -195,8 +194,8 @@ _AVG = {n: _declare_avg(name, n) for n, name in AVG_POOL.items()}
 def _run(
     ops: dict[int, Op],
     n: int,
-    input: Any,
-    ksize: Any,
+    input: ArrayLike,
+    ksize: IntsLike,
     strides: Any,
     padding: Any,
     data_format: str | None,
@@ -212,7 +211,7 @@ def _run(
     return ops[n](input, **window, name=name)
 
 
-def _spatial_rank(input: Any, data_format: str | None) -> int:
+def _spatial_rank(input: ArrayLike, data_format: str | None) -> int:
     shape = shape_of(input)
     rank = shape.rank
     if rank is None and data_format is not None:
@@ -231,7 +230,12 @@ def _layout(n: int, data_format: str | None) -> str:
 
 @export("nn.max_pool", v1="nn.max_pool_v2")
 def max_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Takes the largest element of every window, over one to three spatial dimensions.
 
@@ -250,7 +254,12 @@ def max_pool(
 
 @export("nn.max_pool1d")
 def max_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = "MaxPool1d"
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = "NWC",
+    name: str | None = "MaxPool1d",
 ) -> Tensor:
     """Takes the largest element of every window of sequences; see `max_pool`."""
     return _run(_MAX, 1, input, ksize, strides, padding, data_format, name)
@@ -258,7 +267,12 @@ def max_pool1d(
 
 @export("nn.max_pool2d")
 def max_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = "MaxPool2d"
+    input: ArrayLike,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    name: str | None = "MaxPool2d",
 ) -> Tensor:
     """Takes the largest element of every window of images; see `max_pool`."""
     return _run(_MAX, 2, input, ksize, strides, padding, data_format, name)
@@ -266,7 +280,12 @@ def max_pool2d(
 
 @export("nn.max_pool3d")
 def max_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NDHWC", name: str | None = None
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
 ) -> Tensor:
     """Takes the largest element of every window of volumes; see `max_pool`."""
     return _run(_MAX, 3, input, ksize, strides, padding, data_format, name)
@@ -274,7 +293,12 @@ def max_pool3d(
 
 @export("nn.avg_pool", v1="nn.avg_pool_v2")
 def avg_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Takes the mean of every window, over one to three spatial dimensions.
 
@@ -286,7 +310,12 @@ def avg_pool(
 
 @export("nn.avg_pool1d")
 def avg_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = "AvgPool1D"
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = "NWC",
+    name: str | None = "AvgPool1D",
 ) -> Tensor:
     """Takes the mean of every window of sequences; see `avg_pool`."""
     return _run(_AVG, 1, input, ksize, strides, padding, data_format, name)
@@ -294,7 +323,12 @@ def avg_pool1d(
 
 @export("nn.avg_pool2d", v1=())
 def avg_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = "AvgPool2D"
+    input: ArrayLike,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    name: str | None = "AvgPool2D",
 ) -> Tensor:
     """Takes the mean of every window of images; see `avg_pool`."""
     return _run(_AVG, 2, input, ksize, strides, padding, data_format, name)
@@ -302,7 +336,12 @@ def avg_pool2d(
 
 @export("nn.avg_pool3d")
 def avg_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NDHWC", name: str | None = None
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
 ) -> Tensor:
     """Takes the mean of every window of volumes; see `avg_pool`."""
     return _run(_AVG, 3, input, ksize, strides, padding, data_format, name)
@@ -310,13 +349,13 @@ def avg_pool3d(
 
 @export("nn.pool", v1=())
 def pool(
-    input: Any,
-    window_shape: Any,
+    input: ArrayLike,
+    window_shape: IntsLike,
     pooling_type: str,
-    strides: Any = None,
-    padding: Any = "VALID",
+    strides: IntsLike | None = None,
+    padding: PaddingLike = "VALID",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Pools windows over as many spatial dimensions as `window_shape` has entries.
@@ -394,19 +433,19 @@ def _argmax_kernel(
 
 
 @_max_pool_with_argmax.gradient
-def _argmax_gradient(grads: list[Any], input_shape: Any, argmax: Tensor, *, include_batch_in_index: bool) -> Any:
+def _argmax_gradient(grads: list[Any], input_shape: SizesOf, argmax: Tensor, *, include_batch_in_index: bool) -> Tensor:
     batched = include_batch_in_index
     return find_op("MaxPoolGradWithArgmax")(input_shape, grads[0], argmax, include_batch_in_index=batched)
 
 
 @export("nn.max_pool_with_argmax", v1=())
 def max_pool_with_argmax(
-    input: Any,
-    ksize: Any,
-    strides: Any,
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
     padding: str,
     data_format: str | None = "NHWC",
-    output_dtype: Any = dt.int64,
+    output_dtype: DTypeLike = dt.int64,
     include_batch_in_index: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -448,13 +487,13 @@ def max_pool_with_argmax(
 
 @export(v1="nn.max_pool")
 def max_pool_v1(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    value: ArrayLike | None = None,
+    ksize: IntsLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
+    input: ArrayLike | None = None,
 ) -> Tensor:
     """Takes the largest element of every window of images, with TensorFlow 1's arguments."""
     return max_pool2d(renamed("input", input, "value", value), ksize, strides, padding, data_format, name)
@@ -462,13 +501,13 @@ def max_pool_v1(
 
 @export(v1=("nn.avg_pool", "nn.avg_pool2d"))
 def avg_pool_v1(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    value: ArrayLike | None = None,
+    ksize: IntsLike | None = None,
+    strides: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
+    input: ArrayLike | None = None,
 ) -> Tensor:
     """Takes the mean of every window of images, with TensorFlow 1's arguments."""
     return avg_pool2d(renamed("input", input, "value", value), ksize, strides, padding, data_format, name)
@@ -476,15 +515,15 @@ def avg_pool_v1(
 
 @export(v1="nn.pool")
 def pool_v1(
-    input: Any,
-    window_shape: Any,
+    input: ArrayLike,
+    window_shape: IntsLike,
     pooling_type: str,
-    padding: Any,
-    dilation_rate: Any = None,
-    strides: Any = None,
+    padding: PaddingLike,
+    dilation_rate: IntsLike | None = None,
+    strides: IntsLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
 ) -> Tensor:
     """Pools windows over one to three spatial dimensions, with TensorFlow 1's arguments."""
     dilations = renamed("dilations", dilations, "dilation_rate", dilation_rate)
@@ -493,14 +532,14 @@ def pool_v1(
 
 @export(v1="nn.max_pool_with_argmax")
 def max_pool_with_argmax_v1(
-    input: Any,
-    ksize: Any,
-    strides: Any,
+    input: ArrayLike,
+    ksize: IntsLike,
+    strides: IntsLike,
     padding: str,
     data_format: str | None = "NHWC",
-    Targmax: Any = None,  # noqa: N803
+    Targmax: DTypeLike | None = None,  # noqa: N803
     name: str | None = None,
-    output_dtype: Any = None,
+    output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Takes the largest elements and their indices, with TensorFlow 1's arguments."""

@@ -22,6 +22,7 @@ from torch.nn import functional
 from situs._src.base.dtype import FLOATING, INDEX
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import SizesOf
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.constant import zeros_like
@@ -36,7 +37,7 @@ def _input_shape(input_sizes: Any, *rest: Any, **attrs: Any) -> TensorShape:
     return UNKNOWN if input_sizes is None else TensorShape(input_sizes)
 
 
-def _memory_for(input_sizes: Any, grad: torch.Tensor, n: int, data_format: str) -> torch.Tensor:
+def _memory_for(input_sizes: tuple[int, ...], grad: torch.Tensor, n: int, data_format: str) -> torch.Tensor:
     """Memory for the gradient of the input, as PyTorch sees it."""
     return channels_first(grad.new_empty(tuple(input_sizes)), n, data_format)
 
@@ -51,7 +52,7 @@ def _as_laid_out(x: torch.Tensor, n: int, data_format: str) -> torch.Tensor:
 
 def _max_grad_kernel(
     n: int,
-    input_sizes: Any,
+    input_sizes: tuple[int, ...],
     maxima: torch.Tensor,
     grad: torch.Tensor,
     places: torch.Tensor,
@@ -90,7 +91,7 @@ def _max_grad_gradient(name: str, grad: Tensor, maxima: Tensor, places: Tensor, 
 
 
 def _pick_gradient(
-    name: str, grad: Tensor, input_shape: Any, places: Tensor, output: Tensor, **window: Any
+    name: str, grad: Tensor, input_shape: SizesOf, places: Tensor, output: Tensor, **window: Any
 ) -> tuple[Any, None]:
     return lambda: find_op(f"{name}Grad")(input_shape, output, grad, places, **window), None
 
@@ -116,7 +117,7 @@ for _n, _name in MAX_POOL.items():
 
 
 def _avg_grad_kernel(
-    n: int, input_sizes: Any, grad: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any
+    n: int, input_sizes: tuple[int, ...], grad: torch.Tensor, *, ksize: Ints, data_format: str, **window: Any
 ) -> torch.Tensor:
     if 0 in input_sizes or not grad.numel():
         return grad.new_zeros(tuple(input_sizes))
@@ -217,7 +218,7 @@ _argmax_pick.shape(_pick_shape)
 
 @_argmax_grad.kernel(CPU, GPU)
 def _argmax_grad_kernel(
-    input_sizes: Any, grad: torch.Tensor, argmax: torch.Tensor, *, include_batch_in_index: bool
+    input_sizes: tuple[int, ...], grad: torch.Tensor, argmax: torch.Tensor, *, include_batch_in_index: bool
 ) -> torch.Tensor:
     made = grad.new_zeros(tuple(input_sizes))
     if made.numel():
@@ -241,7 +242,7 @@ def _argmax_grad_gradient(grad: Tensor, argmax: Tensor, *, include_batch_in_inde
 
 @_argmax_pick.gradient
 def _argmax_pick_gradient(
-    grad: Tensor, input_shape: Any, argmax: Tensor, *, include_batch_in_index: bool
+    grad: Tensor, input_shape: SizesOf, argmax: Tensor, *, include_batch_in_index: bool
 ) -> tuple[Any, None]:
     batched = include_batch_in_index
     return lambda: _argmax_grad(input_shape, grad, argmax, include_batch_in_index=batched), None

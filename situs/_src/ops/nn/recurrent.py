@@ -11,6 +11,7 @@ for all steps together. Gradients of the gradient are those of the same steps wr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -159,7 +160,9 @@ def lstm_in_steps(z: Tensor, recurrent: Tensor, h: Tensor, c: Tensor) -> tuple[T
     return y, h, c
 
 
-def lstm_step(z: Tensor, c: Tensor, gate: Any = sigmoid, activation: Any = tanh) -> tuple[Tensor, Tensor]:
+def lstm_step(
+    z: Tensor, c: Tensor, gate: Any = sigmoid, activation: Callable[..., Any] = tanh
+) -> tuple[Tensor, Tensor]:
     """One step: the output, and the carried state after it.
 
     Args:

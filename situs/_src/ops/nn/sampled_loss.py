@@ -15,6 +15,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ops.array import reshape, stop_gradient
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int
@@ -34,14 +35,14 @@ from situs._src.ops.reduce import reduce_any, reduce_sum
 
 @export("nn.nce_loss", v1=())
 def nce_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: ArrayLike,
+    biases: ArrayLike,
+    labels: ArrayLike,
+    inputs: ArrayLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: ArrayLike | None = None,
     remove_accidental_hits: bool = False,
     name: str = "nce_loss",
 ) -> Tensor:
@@ -67,14 +68,14 @@ def nce_loss(
 
 @export(v1="nn.nce_loss")
 def nce_loss_v1(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: ArrayLike,
+    biases: ArrayLike,
+    labels: ArrayLike,
+    inputs: ArrayLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: ArrayLike | None = None,
     remove_accidental_hits: bool = False,
     partition_strategy: str = "mod",
     name: str = "nce_loss",
@@ -88,14 +89,14 @@ def nce_loss_v1(
 
 @export("nn.sampled_softmax_loss", v1=())
 def sampled_softmax_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: ArrayLike,
+    biases: ArrayLike,
+    labels: ArrayLike,
+    inputs: ArrayLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: ArrayLike | None = None,
     remove_accidental_hits: bool = True,
     seed: int | None = None,
     name: str = "sampled_softmax_loss",
@@ -109,14 +110,14 @@ def sampled_softmax_loss(
 
 @export(v1="nn.sampled_softmax_loss")
 def sampled_softmax_loss_v1(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: ArrayLike,
+    biases: ArrayLike,
+    labels: ArrayLike,
+    inputs: ArrayLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: ArrayLike | None = None,
     remove_accidental_hits: bool = True,
     partition_strategy: str = "mod",
     name: str = "sampled_softmax_loss",
@@ -140,7 +141,13 @@ class _Sample:
         self.seed = seed
 
     def logits(
-        self, weights: Any, biases: Any, labels: Any, inputs: Any, removes_hits: bool, strategy: str
+        self,
+        weights: ArrayLike,
+        biases: ArrayLike,
+        labels: ArrayLike,
+        inputs: ArrayLike,
+        removes_hits: bool,
+        strategy: str,
     ) -> tuple[Tensor, Tensor]:
         """The logits of the true classes and of the sample, and the targets for them."""
         x = convert_to_tensor(inputs)
@@ -176,7 +183,9 @@ class _Sample:
 
 
 @export("nn.compute_average_loss")
-def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Tensor:
+def compute_average_loss(
+    per_example_loss: ArrayLike, sample_weight: ArrayLike | None = None, global_batch_size: Any = None
+) -> Tensor:
     """The sum of losses, divided by the number of examples of the whole batch.
 
     Args:
@@ -204,6 +213,6 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
 
 
 @export("nn.scale_regularization_loss")
-def scale_regularization_loss(regularization_loss: Any) -> Tensor:
+def scale_regularization_loss(regularization_loss: ArrayLike) -> Tensor:
     """The sum of regularization losses, divided by the number of replicas, of which there is one."""
     return reduce_sum(convert_to_tensor(regularization_loss))

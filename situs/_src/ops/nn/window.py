@@ -22,6 +22,8 @@ import torch
 
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs._src.base.shapes import Dim, TensorShape
+from situs._src.base.typing import PaddingLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.attribute import as_int, as_word, plain
 from situs._src.runtime.eager.convert import to_array
@@ -52,7 +54,7 @@ class Slide(NamedTuple):
         return [amount for pair in zip(self.before[::-1], self.after[::-1], strict=True) for amount in pair]
 
 
-def multiplications(node: Any) -> int | None:
+def multiplications(node: Operation) -> int | None:
     """How many multiplications a convolution takes, or its way back: for each result, those of one filter."""
     results, second = node.outputs[0].shape.num_elements(), node.inputs[1].shape
     count = second.num_elements()
@@ -62,12 +64,12 @@ def multiplications(node: Any) -> int | None:
 # What the program passed.
 
 
-def rank_of(value: Any) -> int | None:
+def rank_of(value: object) -> int | None:
     """The rank of a tensor, or of anything that can become one; None if it is unknown."""
     return shape_of(value).rank
 
 
-def shape_of(value: Any) -> TensorShape:
+def shape_of(value: object) -> TensorShape:
     """The shape of a tensor, or of anything that can become one, as far as it is known."""
     shape = getattr(value, "shape", None)
     return TensorShape(to_array(value)[0].shape if shape is None else shape)
@@ -91,7 +93,7 @@ def format_of(data_format: str | None, n: int) -> str:
     )
 
 
-def vector(value: Any, n: int, data_format: str, name: str) -> tuple[int, ...]:
+def vector(value: object, n: int, data_format: str, name: str) -> tuple[int, ...]:
     """Strides, dilations or window sizes as one entry per dimension of the input.
 
     Args:
@@ -115,7 +117,7 @@ def vector(value: Any, n: int, data_format: str, name: str) -> tuple[int, ...]:
     return (1, 1, *entries) if data_format[1] == "C" else (1, *entries, 1)
 
 
-def _entries(value: Any, name: str) -> tuple[int, ...]:
+def _entries(value: object, name: str) -> tuple[int, ...]:
     if value is None:
         return (1,)
     if type(value) is int:
@@ -129,7 +131,7 @@ def _entries(value: Any, name: str) -> tuple[int, ...]:
         raise DTypeError(f"Expected int or list of ints for argument '{name}' not {value!r}.") from None
 
 
-def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
+def as_padding(padding: PaddingLike, n: int) -> tuple[str, tuple[int, ...]]:
     """The kind of padding, and the amounts when they are explicit.
 
     Raises:
@@ -154,14 +156,14 @@ def as_padding(padding: Any, n: int) -> tuple[str, tuple[int, ...]]:
     return "EXPLICIT", tuple(amount for pair in padding for amount in _pair(pair, padding))
 
 
-def _pair(pair: Any, padding: Any) -> tuple[int, ...]:
+def _pair(pair: Any, padding: PaddingLike) -> tuple[int, ...]:
     amounts = pair.tolist() if isinstance(pair, np.ndarray) else pair
     if not isinstance(amounts, (list, tuple)) or len(amounts) != 2:
         raise ArgumentError(f"Each element of padding must be a list of size 2. Received: padding={padding}")
     return _entries(amounts, "padding")
 
 
-def attributes(n: int, strides: Any, padding: Any, data_format: str | None, dilations: Any) -> dict[str, Any]:
+def attributes(n: int, strides: Any, padding: PaddingLike, data_format: str | None, dilations: Any) -> dict[str, Any]:
     """The attributes of an op with windows, from what the program passed."""
     data_format = format_of(data_format, n)
     kind, explicit = as_padding(padding, n)

@@ -58,7 +58,7 @@ class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._seen: dict[int, ref[Any]] = {}  # the memory that was made
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Called by PyTorch in the place of each of its functions."""
         kwargs = kwargs or {}
@@ -80,7 +80,7 @@ class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if key in self._seen:
             return
 
-        def let_go(gone: Any) -> None:
+        def let_go(gone: object) -> None:
             self._held -= size
             self._seen.pop(key, None)
 
@@ -129,7 +129,7 @@ def _without_elements(value: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=_NOWHERE)
 
 
-def _tensors(item: Any) -> Iterator[torch.Tensor]:
+def _tensors(item: object) -> Iterator[torch.Tensor]:
     """Every tensor in nested lists, tuples and dictionaries."""
     if isinstance(item, torch.Tensor):
         yield item
@@ -140,7 +140,7 @@ def _tensors(item: Any) -> Iterator[torch.Tensor]:
         yield from _tensors(list(item.values()))
 
 
-def _mapped(item: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+def _mapped(item: object, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     if isinstance(item, torch.Tensor):
         return function(item)
     if isinstance(item, (list, tuple)):

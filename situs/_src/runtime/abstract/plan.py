@@ -323,7 +323,7 @@ def _inferred(node: Operation, given: Sequence[Any]) -> list[TensorShape]:
     return infer_shapes(node.op_def, inputs, node.attrs)
 
 
-def _is_partial(item: Any) -> bool:
+def _is_partial(item: object) -> bool:
     return isinstance(item, _Host) and not item.known and item.value is not None
 
 
@@ -354,7 +354,7 @@ def _for_kernel(item: Any) -> Any:
     return item.value
 
 
-def _checked(value: Any, tensor: SymbolicTensor, shape: TensorShape) -> torch.Tensor | None:
+def _checked(value: object, tensor: SymbolicTensor, shape: TensorShape) -> torch.Tensor | None:
     """A result on abstract values, if it is what the graph promises."""
     if not isinstance(value, torch.Tensor) or TORCH_DTYPE.get(tensor.dtype) is not value.dtype:
         return None

@@ -67,7 +67,7 @@ def counted(function: Function, device: Device, op: str, made_at: Origin | None 
     return run
 
 
-def enter(made: Any, account: Account, op: str, made_at: Callable[[], Any] = origin) -> Any:
+def enter(made: object, account: Account, op: str, made_at: Callable[[], Any] = origin) -> Any:
     """Enters what a kernel made, a value or several of them, and returns it.
 
     Raises:
@@ -99,7 +99,7 @@ def beside(function: Function, value: torch.Tensor, op: str) -> Function:
     return function if account is None else counted(function, account.device, op)
 
 
-def enter_variable(value: Any, device: Device, name: str) -> None:
+def enter_variable(value: object, device: Device, name: str) -> None:
     """Calls a value what it has become: what a variable holds."""
     account: Account | None = device.account
     if account is not None and isinstance(value, torch.Tensor) and value.nbytes >= account.listed_from:

@@ -59,11 +59,11 @@ class Binder:
                 raise self.refusal(_not_allowed(op, variable, dtype), op)
         return BoundInputs(bound, types)
 
-    def tensor(self, value: Any, wanted: DType | None, arg: Arg) -> Any:
+    def tensor(self, value: object, wanted: DType | None, arg: Arg) -> Any:
         """The tensor for a value, of the wanted dtype if the value fits it."""
         raise NotImplementedError
 
-    def host(self, value: Any) -> Any:
+    def host(self, value: object) -> Any:
         """The host value for a value."""
         raise NotImplementedError
 
@@ -71,7 +71,7 @@ class Binder:
         """The error to raise for a tensor of a dtype that the op does not take."""
         raise NotImplementedError
 
-    def _bind_one(self, op: Op, number: int, value: Any, types: dict[str, DType]) -> Any:
+    def _bind_one(self, op: Op, number: int, value: object, types: dict[str, DType]) -> Any:
         arg = op.inputs[number]
         if arg.is_host:
             return self.host(value)
@@ -81,7 +81,7 @@ class Binder:
             raise DTypeError(f"Input {arg.name!r} of {op.name} is a list of tensors, got {type(value).__name__}.")
         return [self._bind_tensor(op, arg, number + i, item, types) for i, item in enumerate(value)]
 
-    def _bind_tensor(self, op: Op, arg: Arg, number: int, value: Any, types: dict[str, DType]) -> Any:
+    def _bind_tensor(self, op: Op, arg: Arg, number: int, value: object, types: dict[str, DType]) -> Any:
         wanted = types.get(arg.type) if isinstance(arg.type, str) else arg.type
         tensor = self.tensor(value, wanted, arg)
         if arg.type is ANY:
@@ -106,11 +106,11 @@ class EagerBinder(Binder):
         """The error of an op that is to run now."""
         return error.in_op(op.name)
 
-    def tensor(self, value: Any, wanted: DType | None, arg: Arg) -> EagerTensor:
+    def tensor(self, value: object, wanted: DType | None, arg: Arg) -> EagerTensor:
         """The eager tensor for a value."""
         return _as_tensor(value, wanted, self.near)
 
-    def host(self, value: Any) -> Any:
+    def host(self, value: object) -> Any:
         """The plain Python value for a value."""
         return host_value(value)
 
@@ -167,7 +167,7 @@ def _rectangular(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-def _freeze(value: Any) -> Any:
+def _freeze(value: object) -> Any:
     return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
 
 

@@ -163,12 +163,8 @@ def copier(source: Device, target: Device, op: str = "Copy", made_at: Origin | N
     if source is target or (source.type == target.type == "CPU"):
         return None
     where = torch_device(target)
-    copy = torch.clone if torch_device(source) == where else _to(where)
+    copy = torch.clone if torch_device(source) == where else (lambda value: value.to(where))
     return counted(copy, target, op, made_at)
-
-
-def _to(where: torch.device) -> Copy:
-    return lambda value: value.to(where)
 
 
 def _bound_threads(devices: tuple[Device, ...]) -> None:

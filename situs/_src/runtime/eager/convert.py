@@ -59,7 +59,7 @@ def to_tensor(value: object, dtype: DType | None = None, device: Device | None =
     return wrap(array_to_value(values, natural, device), place(device, natural))
 
 
-def scalar(value: Any, where: Place) -> EagerTensor | None:
+def scalar(value: object, where: Place) -> EagerTensor | None:
     """The tensor for a Python number at a place, kept for the next time; None if it does not fit there."""
     key = (type(value), value, where)
     found = _scalars.get(key)
@@ -142,7 +142,7 @@ def _numpy_dtype(value: Any) -> DType:
         raise DTypeError(f"NumPy's dtype {value.dtype} has no tensor dtype. Convert the array first.") from None
 
 
-def _from_array_like(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+def _from_array_like(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
     if isinstance(value, TensorShape):
         if not value.is_fully_defined():
             raise ArgumentError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
@@ -337,7 +337,7 @@ def _check_kind(value: object, natural: DType, wanted: DType) -> None:
         raise DTypeError(f"Cannot convert {shown(value)} to EagerTensor of dtype {wanted.name}")
 
 
-def _number_fits(value: Any, dtype: DType) -> bool:
+def _number_fits(value: object, dtype: DType) -> bool:
     kind = type(value)
     if dtype.is_floating:
         return kind is float or kind is int or kind is builtins.bool

@@ -90,7 +90,7 @@ class Step:
             known = [arg.type if isinstance(arg.type, DType) else types.get(arg.type) for arg in op.outputs]
             self.several = [(TORCH_DTYPE.get(each, STRINGS), place(target, each)) for each in known if each is not None]
 
-    def verify(self, made: Any) -> None:
+    def verify(self, made: object) -> None:
         """Raises unless a kernel returned what the op's signature promises.
 
         Raises:
@@ -261,7 +261,7 @@ def run_step(step: Step, values: Sequence[Any], inputs: Sequence[Any], attrs: di
     return wrap_results(step, made)
 
 
-def wrap_results(step: Step, made: Any) -> Any:
+def wrap_results(step: Step, made: object) -> Any:
     """The result of a kernel as a tensor, or as a list of them.
 
     Raises:
@@ -285,7 +285,7 @@ def wrap_results(step: Step, made: Any) -> Any:
     return tensor
 
 
-def _wrap_each(step: Step, made: Any) -> list[EagerTensor] | None:
+def _wrap_each(step: Step, made: object) -> list[EagerTensor] | None:
     """Several results as tensors; None unless each is plainly what the op's signature promises."""
     if type(made) is not tuple and type(made) is not list:
         return None
@@ -302,7 +302,7 @@ def _wrap_each(step: Step, made: Any) -> list[EagerTensor] | None:
     return results
 
 
-def _value(item: Any) -> Any:
+def _value(item: object) -> Any:
     if isinstance(item, EagerTensor):
         return item._value
     return [tensor._value for tensor in item] if isinstance(item, list) else item

@@ -8,8 +8,6 @@ error of ours that names the inputs.
 
 from __future__ import annotations
 
-from typing import Any
-
 from situs._src.base.dtype import DType
 from situs._src.base.errors import (
     InvalidArgumentError,
@@ -113,7 +111,7 @@ def _inputs_text(op: Op, bound: BoundInputs) -> str:
     return ", ".join(texts[:6]) + (f", ... ({len(texts)} in all)" if len(texts) > 6 else "")
 
 
-def _input_text(name: str, item: Any) -> str:
+def _input_text(name: str, item: object) -> str:
     if isinstance(item, EagerTensor):
         return f"{item.dtype.name}{brackets(item.shape)}"
     return f"{name}={shown(item)}"

@@ -20,7 +20,7 @@ from situs._src.runtime.eager.capsule import runs_backwards
 from situs._src.runtime.eager.tensor import EagerTensor, wrap
 
 
-def from_dlpack(source: Any) -> EagerTensor:
+def from_dlpack(source: object) -> EagerTensor:
     """Makes a tensor that shares memory with `source`, on the device that holds it.
 
     Args:
@@ -42,7 +42,7 @@ def to_dlpack(tensor: EagerTensor) -> Any:
     return tensor.__dlpack__()
 
 
-def _import(source: Any) -> torch.Tensor:
+def _import(source: object) -> torch.Tensor:
     is_capsule = type(source).__name__ == "PyCapsule"
     if not hasattr(source, "__dlpack__") and not is_capsule:
         raise ArgumentError(f"Expected an object with __dlpack__ or a DLPack capsule, got {type(source).__name__}.")

@@ -38,7 +38,7 @@ def is_shortage(error: BaseException) -> bool:
     return isinstance(error, SHORTAGES) or (isinstance(error, torch.AcceleratorError) and "out of memory" in str(error))
 
 
-def exhausted(error: BaseException, device: Device, op: str, like: Any = None) -> ResourceExhaustedError:
+def exhausted(error: BaseException, device: Device, op: str, like: object = None) -> ResourceExhaustedError:
     """The error to raise in place of a shortage of memory on a GPU.
 
     Args:

@@ -18,7 +18,7 @@ def rule_inputs(bound: BoundInputs) -> tuple[Any, ...]:
     return tuple(_rule_input(item) for item in bound.inputs)
 
 
-def _rule_input(item: Any) -> Any:
+def _rule_input(item: object) -> Any:
     if isinstance(item, EagerTensor):
         return item.shape
     return [tensor.shape for tensor in item] if isinstance(item, list) else item

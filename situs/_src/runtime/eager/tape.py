@@ -18,7 +18,7 @@ from typing import Any
 
 from situs._src.base.devices.scope import Scope, here
 from situs._src.base.dtype import DType
-from situs._src.base.tensor import read
+from situs._src.base.tensor import Tensor, read
 from situs._src.ir.registry.gradient import INPUT, SHAPE, GradientRule
 from situs._src.ir.registry.op import Op
 from situs._src.runtime.eager.binding import bind
@@ -100,7 +100,13 @@ def run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None
     rule = op.gradient_rule
     if rule.stops if rule is not None else not _is_differentiable(made):
         return made
-    keys = _keys_of(op, inputs)
+    keys = tuple(
+        [
+            tuple([getattr(tensor, "_key", None) for tensor in item]) if arg.is_list else getattr(item, "_key", None)
+            for arg, item in zip(op.signature.inputs, inputs, strict=True)
+            if not arg.is_host
+        ]
+    )
     for tape in here.tapes:
         if _touches(keys, tape.keys):
             _record(tape, op, rule, inputs, attrs, keys, made)
@@ -153,7 +159,7 @@ def _tensors(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[An
     return inputs if _are_tensors(op, inputs) else bind(op, inputs, op.complete_attrs(attrs)).inputs
 
 
-def _read(item: Any) -> Any:
+def _read(item: object) -> list[Tensor] | Tensor:
     return [read(each) for each in item] if type(item) is list else read(item)
 
 
@@ -164,16 +170,6 @@ def _is_differentiable(made: Any) -> bool:
 def has_gradient(dtype: DType) -> bool:
     """Whether tensors of a dtype have gradients: real and complex numbers do, and lists, which may hold some."""
     return dtype.kind in "fcv"
-
-
-def _keys_of(op: Op, inputs: tuple[Any, ...]) -> Keys:
-    return tuple(
-        [
-            tuple([getattr(tensor, "_key", None) for tensor in item]) if arg.is_list else getattr(item, "_key", None)
-            for arg, item in zip(op.signature.inputs, inputs, strict=True)
-            if not arg.is_host
-        ]
-    )
 
 
 def _touches(keys: Keys, watched: set[int]) -> bool:

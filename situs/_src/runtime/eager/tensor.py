@@ -78,7 +78,7 @@ class EagerTensor(Tensor):
 
     # Its value.
 
-    def numpy(self) -> Any:
+    def numpy(self) -> np.ndarray[Any, Any]:
         """A copy of the value as a NumPy array; a NumPy scalar, or bytes, for a scalar."""
         return to_client(self._value)
 
@@ -131,7 +131,7 @@ class EagerTensor(Tensor):
             raise DTypeError(f"Only integer tensors can be used as an index, this one is {self.dtype.name}.")
         return int(self._scalar())
 
-    def _scalar(self) -> Any:
+    def _scalar(self) -> np.ndarray[Any, Any]:
         if self._value.ndim != 0:
             raise DTypeError(
                 f"Only scalar tensors can be converted to Python numbers, this one has shape {self.shape}."
@@ -239,7 +239,7 @@ def to_numpy_value(value: Value) -> np.ndarray[Any, Any]:
         raise UnimplementedError(f"NumPy's arrays have at most 64 dimensions, this tensor has {value.ndim}.") from None
 
 
-def to_client(value: Value) -> Any:
+def to_client(value: Value) -> np.ndarray[Any, Any]:
     """A kernel's value for the program: an array of its own; for a scalar, a NumPy scalar or bytes.
 
     Raises:

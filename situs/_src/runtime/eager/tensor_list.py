@@ -50,7 +50,7 @@ class TensorList:
         with self._lock:
             return list(map((self._own_rows() if self._rows is None else self._rows).get, numbers))
 
-    def with_row(self, number: int, row: Any) -> TensorList:
+    def with_row(self, number: int, row: object) -> TensorList:
         """The list with another row in one place, where None leaves it unset; as much longer as that takes."""
         with self._lock:
             rows = self._own_rows() if self._rows is None else self._rows

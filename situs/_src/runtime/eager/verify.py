@@ -27,7 +27,7 @@ from situs._src.runtime.eager.tensor import EagerTensor
 from situs._src.runtime.eager.tensor_list import TensorList
 
 
-def verify_dtypes(op: Op, types: Mapping[str, DType], made: Any, assignment: Assignment) -> None:
+def verify_dtypes(op: Op, types: Mapping[str, DType], made: object, assignment: Assignment) -> None:
     """Raises unless a kernel returned values of the number and the dtypes that the signature promises.
 
     Raises:
@@ -64,7 +64,7 @@ def verify_shapes(op: Op, bound: BoundInputs, attrs: Attrs, result: Any, assignm
             raise _broken(op, assignment, f"shape {tensor.shape} as result {number} where the shape rule says {shape}")
 
 
-def dtype_of(value: Any) -> DType | None:
+def dtype_of(value: object) -> DType | None:
     """The dtype of a kernel's value; None if it is no such value."""
     if isinstance(value, torch.Tensor):
         return FROM_TORCH.get(value.dtype)

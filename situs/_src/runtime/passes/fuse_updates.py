@@ -80,7 +80,7 @@ def _steering(call: Call) -> list[tuple[int, Source]]:
     return [(number, source) for number, source in enumerate(call.inputs) if number not in own]
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: object) -> bool:
     return isinstance(value, torch.Tensor) and not value.ndim
 
 

@@ -97,7 +97,7 @@ def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, boo
     if kernel.takes_run:
         if "where" in inspect.signature(function).parameters:
             bound["where"] = assignment.device
-        return _with_run(function, bound), True
+        return (lambda run, *values: function(*values, run=run, **bound)), True
     return (partial(function, **bound) if bound else function), False
 
 
@@ -112,10 +112,6 @@ def _counted(function: Function, node: Operation, assignment: Assignment) -> Fun
     scope = node.name.rpartition("/")[0]  # such as the name of a layer
     label = f"{node.type} {scope}" if scope else node.type
     return counted(function, assignment.device, label, node.made_at, node.op_def.stateful)
-
-
-def _with_run(function: Function, bound: dict[str, Any]) -> Function:
-    return lambda run, *values: function(*values, run=run, **bound)
 
 
 def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Function:

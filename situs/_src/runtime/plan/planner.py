@@ -269,7 +269,7 @@ class Builder:
             )
         return self.sources[tensor, self.homes[tensor]]
 
-    def _host_argument(self, value: Any) -> Source:
+    def _host_argument(self, value: object) -> Source:
         if isinstance(value, SymbolicTensor):
             known = constant_value(value) if self.may_fold else None
             if known is not None:

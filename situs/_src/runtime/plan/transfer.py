@@ -53,7 +53,11 @@ def _streaming(copy: Copy, card: torch.device) -> Copy:
         if value.nbytes < LARGE or torch.cuda.is_current_stream_capturing():
             made: torch.Tensor = copy(value)
             return made
-        compute, side = torch.cuda.current_stream(card), _copy_stream(card)
+        found = _streams.get(card)
+        if found is None:
+            with _lock:
+                found = _streams.setdefault(card, torch.cuda.Stream(card))  # type: ignore[no-untyped-call]
+        compute, side = torch.cuda.current_stream(card), found
         side.wait_stream(compute)
         if value.is_cuda and value.device != card:
             side.wait_stream(torch.cuda.current_stream(value.device))
@@ -66,11 +70,3 @@ def _streaming(copy: Copy, card: torch.device) -> Copy:
         return made
 
     return move
-
-
-def _copy_stream(card: torch.device) -> torch.cuda.Stream:
-    found = _streams.get(card)
-    if found is None:
-        with _lock:
-            found = _streams.setdefault(card, torch.cuda.Stream(card))  # type: ignore[no-untyped-call]
-    return found

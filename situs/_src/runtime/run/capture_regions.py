@@ -243,10 +243,6 @@ def _is_changed_between(parts: Parts, slot: int, made: int, last: int) -> bool:
         cells = [roots[taken] for taken in slots_in(call.inputs) if taken in roots]
         if call.node is not None and cells:
             roots.update(dict.fromkeys(call.outputs, cells[0]))
-            if number > made and _root_of(parts, roots, made) in cells:
+            if number > made and roots[slots_in(parts.work[made].inputs)[0]] in cells:
                 return True
     return False
-
-
-def _root_of(parts: Parts, roots: dict[int, int], read: int) -> int:
-    return roots[slots_in(parts.work[read].inputs)[0]]

@@ -159,7 +159,7 @@ class Loop(Held):
         return type(self)(self.node, parts, self.assignments, moves, self.saves, self.sums)
 
 
-def truth(value: Any, node: Operation) -> bool:
+def truth(value: object, node: Operation) -> bool:
     """The truth of a scalar.
 
     Raises:

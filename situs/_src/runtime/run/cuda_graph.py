@@ -281,14 +281,14 @@ class Captured:
         mapped = getattr(value, "mapped", None)  # of an optional
         return value if mapped is None else mapped(self._own)
 
-    def _is_here(self, value: Any) -> bool:
+    def _is_here(self, value: object) -> bool:
         return isinstance(value, torch.Tensor) and value.device == self._device
 
     def _entered(self, value: torch.Tensor) -> torch.Tensor:
         return value if self._account is None else enter(value, self._account, "CUDA graph")
 
 
-def _itself(value: Any) -> Any:
+def _itself(value: object) -> Any:
     return value
 
 

@@ -117,7 +117,7 @@ class _Writer:
             name = self.literals[id(literal)] = self._constant("c", literal.value)
         return name
 
-    def _constant(self, letter: str, value: Any) -> str:
+    def _constant(self, letter: str, value: object) -> str:
         name = f"{letter}{len(self.constants)}"
         self.constants[name] = value
         return name
@@ -133,7 +133,7 @@ def value_of(source: Source, values: Any) -> Any:
     return type(source)(value_of(item, values) for item in source)
 
 
-def as_host_value(value: Any) -> Any:
+def as_host_value(value: object) -> Any:
     """A kernel's value as a host input takes it: numbers, and tuples of them."""
     if type(value) is torch.Tensor and value.dtype in _WHOLE and value.ndim < 2:  # an index, a shape: the quick way
         found = value.tolist()

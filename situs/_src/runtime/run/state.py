@@ -56,7 +56,7 @@ class State:
             self._counts[name] += 1
             return self._counts[name] - 1
 
-    def next_draw(self, key: Any) -> int:
+    def next_draw(self, key: object) -> int:
         """How often a random operation has drawn before, counted from now on with this draw."""
         with self._lock:
             drawn = self._draws.get(key, 0)

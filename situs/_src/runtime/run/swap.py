@@ -309,7 +309,7 @@ class _Repeatable:
         """What the call asks for its draw."""
         return self
 
-    def next_draw(self, key: Any) -> int:
+    def next_draw(self, key: object) -> int:
         """How often a random operation has drawn before; the same however often it is asked."""
         if key not in self._drawn:
             self._drawn[key] = self._state.next_draw(key)
@@ -379,5 +379,5 @@ def _size(value: torch.Tensor) -> int:
     return value.untyped_storage().nbytes()
 
 
-def _movable(value: Any) -> bool:
+def _movable(value: object) -> bool:
     return isinstance(value, torch.Tensor) and may_move(value)

@@ -155,7 +155,13 @@ class Schedule:
         self.plan = plan
         self.pool = pool
         self.ready = ready  # of a run that has not begun
-        self.uses = _use_counts(plan)
+        uses = [0] * plan.slots
+        for call in plan.calls:
+            for slot in slots_in(call.inputs):
+                uses[slot] += 1
+        for slot in slots_in(plan.outputs):
+            uses[slot] += 1
+        self.uses = uses
 
     def rounds(self) -> list[list[int]]:
         """The calls in the order in which they run, as far as that is known; those in one list run side by side."""
@@ -164,16 +170,6 @@ class Schedule:
     def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
         """Runs the plan and returns what it fetches."""
         return _Running(self, run, values, recorder).finish()
-
-
-def _use_counts(plan: Plan) -> list[int]:
-    uses = [0] * plan.slots
-    for call in plan.calls:
-        for slot in slots_in(call.inputs):
-            uses[slot] += 1
-    for slot in slots_in(plan.outputs):
-        uses[slot] += 1
-    return uses
 
 
 class _Running:

@@ -56,6 +56,6 @@ def _finish(call: Call) -> None:
         torch.cuda.synchronize(torch_device(call.device))
 
 
-def _size(value: Any) -> tuple[tuple[int, ...], str, int]:
+def _size(value: object) -> tuple[tuple[int, ...], str, int]:
     shape = tuple(getattr(value, "shape", ()))
     return shape, str(getattr(value, "dtype", "")), int(getattr(value, "nbytes", 0))

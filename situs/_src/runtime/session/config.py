@@ -18,7 +18,7 @@ from situs._src.base.devices import threads
 from situs._src.base.devices.inventory import Configurations, check_parts, process
 from situs._src.base.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDeviceConfiguration
 from situs._src.base.devices.physical import PhysicalDevice
-from situs._src.base.devices.spec import DeviceSpec, parse_spec
+from situs._src.base.devices.spec import parse_spec
 from situs._src.base.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
 from situs._src.runtime.eager.cuda_memory import in_use
 from situs._src.runtime.run.threads import Pool, shared_pool
@@ -41,7 +41,7 @@ class SessionConfig:
     adds_shapes: bool
 
 
-def read_config(config: Any) -> SessionConfig:
+def read_config(config: object) -> SessionConfig:
     """Applies a ``ConfigProto`` to the process as far as it can be, and gives the session its part.
 
     Raises:
@@ -55,7 +55,14 @@ def read_config(config: Any) -> SessionConfig:
         config = ConfigProto()
     if not isinstance(config, ConfigProto):
         raise DTypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
-    _apply_gpu_options(config.gpu_options)
+    options = config.gpu_options
+    if options.visible_device_list:
+        _show_cards(options.visible_device_list)
+    share = options.per_process_gpu_memory_fraction
+    fraction = policy.check_fraction(share) if share else None  # 0 is how a message says nothing
+    request = policy.Request(options.allow_growth, fraction, _parts(options))
+    if not policy.ask(request, in_use):
+        _warn_too_late(request)
     if config.intra_op_parallelism_threads and not process.initialized:
         threads.set_intra(config.intra_op_parallelism_threads)
     return SessionConfig(
@@ -71,16 +78,6 @@ def read_config(config: Any) -> SessionConfig:
 
 
 # Cards and their memory.
-
-
-def _apply_gpu_options(options: Any) -> None:
-    if options.visible_device_list:
-        _show_cards(options.visible_device_list)
-    share = options.per_process_gpu_memory_fraction
-    fraction = policy.check_fraction(share) if share else None  # 0 is how a message says nothing
-    request = policy.Request(options.allow_growth, fraction, _parts(options))
-    if not policy.ask(request, in_use):
-        _warn_too_late(request)
 
 
 def memory_is_settled() -> bool:
@@ -191,12 +188,8 @@ def _devices(config: ConfigProto) -> tuple[Device, ...]:
         devices = [d for d in devices if d.type != "GPU" or d.index < counts["GPU"]]
     filters = [parse_spec(text) for text in config.device_filters]
     if filters:
-        devices = [d for d in devices if d.type == "CPU" or any(_passes(f, d) for f in filters)]
+        devices = [d for d in devices if d.type == "CPU" or any(f.matches(d.spec) for f in filters)]
     return tuple(sorted(devices, key=lambda device: device.rank))
-
-
-def _passes(pattern: DeviceSpec, device: Device) -> bool:
-    return pattern.matches(device.spec)
 
 
 def _cpus(devices: list[Device], count: int) -> list[Device]:

@@ -37,7 +37,7 @@ def feed_tensors(graph: Graph, keys: Iterable[Any]) -> list[SymbolicTensor]:
     return [_feed_tensor(graph, key) for key in keys]
 
 
-def _feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
+def _feed_tensor(graph: Graph, key: object) -> SymbolicTensor:
     try:
         tensor: SymbolicTensor = graph.as_graph_element(key, allow_operation=False)
     except (InvalidArgumentError, KeyError) as error:
@@ -119,13 +119,13 @@ def feed_value(tensor: SymbolicTensor, value: Any, share: bool) -> Value:
     return fed
 
 
-def _fits_as_it_is(tensor: SymbolicTensor, value: Any) -> bool:
+def _fits_as_it_is(tensor: SymbolicTensor, value: object) -> bool:
     if type(value) is not np.ndarray or value.dtype != tensor.dtype.as_numpy_dtype or value.dtype.kind == "O":
         return False
     return value.flags.c_contiguous and value.flags.writeable and value.flags.aligned
 
 
-def _converted(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any]:
+def _converted(tensor: SymbolicTensor, value: object) -> np.ndarray[Any, Any]:
     """The value as a fresh array of the tensor's dtype."""
     value = _read_now(value)
     if isinstance(value, EagerTensor):
@@ -143,7 +143,7 @@ def _converted(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any]:
     return _as_numpy_does(tensor, value, tensor.dtype)
 
 
-def _read_now(value: Any) -> Any:
+def _read_now(value: object) -> Any:
     """The value of an eager variable; everything else as it is."""
     before = build_into(None, here.scope)  # else the reading would become an operation of the graph
     try:
@@ -152,7 +152,7 @@ def _read_now(value: Any) -> Any:
         build_into(*before)
 
 
-def _as_numpy_does(tensor: SymbolicTensor, value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+def _as_numpy_does(tensor: SymbolicTensor, value: object, dtype: DType) -> np.ndarray[Any, Any]:
     found = getattr(value, "dtype", None)
     try:
         if getattr(found, "kind", "") == "c" and not dtype.is_complex:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import put_together, take_apart
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -28,7 +29,7 @@ class _Place(NamedTuple):
 _MISSING = _Place(-1)  # a part that slices do not have
 
 
-def _has_parts(fetch: Any) -> bool:
+def _has_parts(fetch: object) -> bool:
     """Whether a fetch stands for several tensors, as slices do."""
     return hasattr(type(fetch), "__fetched__")
 
@@ -57,10 +58,10 @@ class Fetches:
             return take_apart(leaf.__fetched__(), self._kept_part)[0]
         return _Place(self._number(leaf))
 
-    def _kept_part(self, part: Any) -> Any:
+    def _kept_part(self, part: Any) -> _Place | Tensor:
         return _MISSING if part is None else self._kept(part)
 
-    def _number(self, fetch: Any) -> int:
+    def _number(self, fetch: object) -> int:
         element = self._element(fetch)
         if not self._graph.is_fetchable(element):
             name = element.op.name if isinstance(element, SymbolicTensor) else element.name
@@ -70,7 +71,7 @@ class Fetches:
             )
         return self._numbers.setdefault(element, len(self._numbers))
 
-    def _element(self, fetch: Any) -> Any:
+    def _element(self, fetch: object) -> Any:
         if fetch is None:
             raise DTypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')
         try:

@@ -62,7 +62,12 @@ class BaseSession:
     """What all sessions do."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
-        _check_target(target)
+        if not isinstance(target, (str, bytes)):
+            raise DTypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
+        if target not in ("", "local", b"", b"local"):
+            raise UnimplementedError(
+                f"Sessions run on the devices of this process; there is no server to connect to at {target!r}."
+            )
         if graph is not None and not isinstance(graph, Graph):
             raise DTypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
         self._graph = context.get_default_graph() if graph is None else graph
@@ -113,7 +118,7 @@ class BaseSession:
 
     # Running.
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: Any = None, options: object = None, run_metadata: object = None) -> Any:
         """Computes what is fetched, and nothing that it does not need.
 
         Args:
@@ -137,7 +142,7 @@ class BaseSession:
         values = prepared.values(feed_dict.values()) if feed_dict else ()
         return self._run(prepared, values, state, options, run_metadata)
 
-    def _find(self, fetches: Any, feed_dict: Mapping[Any, Any]) -> Prepared | None:
+    def _find(self, fetches: object, feed_dict: Mapping[Any, Any]) -> Prepared | None:
         """What was prepared for these fetches and feeds before; None if there is nothing."""
         kind = type(fetches)
         try:
@@ -147,7 +152,7 @@ class BaseSession:
             return None
         return None if self._graph.restricted else found  # what may be fed and fetched is asked anew
 
-    def _prepare(self, structure: Any, feed_dict: Mapping[Any, Any]) -> Prepared:
+    def _prepare(self, structure: object, feed_dict: Mapping[Any, Any]) -> Prepared:
         if not len(self._graph):
             raise StateError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = feed_tensors(self._graph, feed_dict)
@@ -169,7 +174,7 @@ class BaseSession:
         wanted = [(tensor, home) for tensor in fetches.tensors]
         return self._engine.program([(tensor, home) for tensor in feeds], wanted, fetches.operations)
 
-    def _run(self, prepared: Prepared, values: Sequence[Value], state: State, options: Any, metadata: Any) -> Any:
+    def _run(self, prepared: Prepared, values: Sequence[Value], state: State, options: object, metadata: object) -> Any:
         if self._engine.version != self._graph.version:
             self._engine.follow()
         if options is None and metadata is None and not self._config.timeout_ms:
@@ -200,7 +205,7 @@ class BaseSession:
         return made  # type: ignore[no-any-return]
 
     def make_callable(
-        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+        self, fetches: object, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
         """A function that runs the same fetches each time, given the values of `feed_list` in order.
 
@@ -212,7 +217,7 @@ class BaseSession:
         feeds = dict.fromkeys(feed_tensors(self._graph, as_list(feed_list, "feed_list")))
         Fetches(self._graph, fetches)
 
-        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+        def call(*values: Any, options: object = None, run_metadata: object = None) -> Any:
             if len(values) != len(feeds):
                 raise ArgumentError(f"This callable takes {len(feeds)} values, got {len(values)}.")
             state = self._state
@@ -222,7 +227,7 @@ class BaseSession:
 
         return call
 
-    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> PartialRun:
+    def partial_run_setup(self, fetches: object, feeds: Any = None) -> PartialRun:
         """Begins a run in parts: what may be fetched and fed in `partial_run`, once each."""
         self._check_open()
         wanted = Fetches(self._graph, fetches)
@@ -231,7 +236,7 @@ class BaseSession:
         announced = feed_tensors(self._graph, as_list(feeds, "feeds"))
         return PartialRun(self._engine, Run(self._state), wanted.elements, announced)
 
-    def partial_run(self, handle: PartialRun, fetches: Any, feed_dict: Any = None) -> Any:
+    def partial_run(self, handle: PartialRun, fetches: object, feed_dict: Any = None) -> Any:
         """Goes on with a run in parts: operations that ran in an earlier part do not run again."""
         self._check_open()
         if not isinstance(handle, PartialRun):
@@ -254,7 +259,7 @@ class BaseSession:
             "variables."
         )
 
-    def as_default(self) -> Any:
+    def as_default(self) -> _Default:
         """A context in which this session runs ``eval()`` and ``run()``; leaving it does not close the session."""
         return _Default(self)
 
@@ -358,7 +363,7 @@ class InteractiveSession(BaseSession):
             self._explicit = None
 
 
-def _for_a_prompt(config: Any) -> Any:
+def _for_a_prompt(config: object) -> Any:
     """The options of an interactive session; the program's own message is left as it is."""
     from situs._src.base.proto.config import ConfigProto  # here, because it loads protobuf
 
@@ -373,16 +378,7 @@ def _for_a_prompt(config: Any) -> Any:
     return chosen
 
 
-def _check_target(target: Any) -> None:
-    if not isinstance(target, (str, bytes)):
-        raise DTypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
-    if target not in ("", "local", b"", b"local"):
-        raise UnimplementedError(
-            f"Sessions run on the devices of this process; there is no server to connect to at {target!r}."
-        )
-
-
-def as_list(given: Any, name: str) -> Sequence[Any]:
+def as_list(given: object, name: str) -> Sequence[Any]:
     """What was given as several things: none for None, one for a single tensor or name.
 
     Raises:
@@ -403,7 +399,7 @@ def _check_fetchable(tensors: Sequence[SymbolicTensor]) -> None:
             raise ArgumentError(f"{tensor!r} stands for something the session holds, and has no value to fetch.")
 
 
-def _checked(value: Any, kind: type, name: str) -> Any:
+def _checked(value: object, kind: type, name: str) -> Any:
     if value is not None and not isinstance(value, kind):
         raise DTypeError(f'Argument `{name}` must be a tf.{kind.__name__}, but got "{type(value).__name__}"')
     return value

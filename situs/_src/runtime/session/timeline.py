@@ -53,7 +53,10 @@ class Timeline:
             show_memory: Whether tensors and allocators are shown.
             op_time: Only ``"schedule"``, the times that the executor noted.
         """
-        _check_op_time(op_time)
+        if op_time in ("gpu", "all"):
+            raise UnimplementedError(f"op_time={op_time!r} is not done by Situs; use 'schedule'.")
+        if op_time != "schedule":
+            raise ArgumentError(f"op_time is 'schedule'; got {op_time!r}.")
         ops = _lay_out(self._step_stats)
         tensors = _made_by(ops)
         events = [_process("Allocators", _ALLOCATORS)]
@@ -65,13 +68,6 @@ class Timeline:
             events += [tensor.death() for tensor in tensors.values()]
             events += _counters(list(tensors.values()))
         return json.dumps({"traceEvents": events}, indent=4)
-
-
-def _check_op_time(op_time: object) -> None:
-    if op_time in ("gpu", "all"):
-        raise UnimplementedError(f"op_time={op_time!r} is not done by Situs; use 'schedule'.")
-    if op_time != "schedule":
-        raise ArgumentError(f"op_time is 'schedule'; got {op_time!r}.")
 
 
 @dataclass(frozen=True)

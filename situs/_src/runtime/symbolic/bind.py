@@ -29,7 +29,7 @@ class SymbolicBinder(Binder):
         self.graph = graph
         self.name = name
 
-    def tensor(self, value: Any, wanted: DType | None, arg: Arg) -> Any:
+    def tensor(self, value: object, wanted: DType | None, arg: Arg) -> Any:
         """The tensor of the graph for a value of the program."""
         if isinstance(value, SymbolicTensor):
             return self.graph.capture(value)
@@ -55,7 +55,7 @@ class SymbolicBinder(Binder):
         dtype = wanted or next(t.dtype for t in _flat(values) if isinstance(t, Tensor))
         return apply(find_op("Pack"), ([self.tensor(read(v), dtype, arg) for v in values],), {}, graph=self.graph)
 
-    def host(self, value: Any) -> Any:
+    def host(self, value: object) -> Any:
         """A host value: plain, or with tensors in it where it is not known yet."""
         value = read(value)
         if isinstance(value, SymbolicTensor):

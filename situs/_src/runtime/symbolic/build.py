@@ -54,14 +54,14 @@ def _rule_input(arg: Arg, value: Any) -> Any:
     return _entries(value) if isinstance(value, tuple) else value
 
 
-def _entries(value: Any) -> Any:
+def _entries(value: object) -> Any:
     """A host value, with what is known of the tensors in it in their place."""
     if isinstance(value, SymbolicTensor):
         return _as_far_as_known(value)
     return tuple(map(_entries, value)) if isinstance(value, tuple) else value
 
 
-def _is_partial(value: Any) -> bool:
+def _is_partial(value: object) -> bool:
     return type(value) is tuple and any(item is None or _is_partial(item) for item in value)
 
 

@@ -88,7 +88,7 @@ def _value_of(node: Operation, found: Known) -> Any:
     return None
 
 
-def _run_now(node: Operation, found: Known) -> Any:
+def _run_now(node: Operation, found: Known) -> EagerTensor | None:
     count = node.outputs[0].shape.num_elements()
     if count is None or count > SMALL:
         return None

@@ -225,7 +225,7 @@ class Importer:
             read.check_constant(values)
         return values
 
-    def _value(self, attr: AttrValue, default: Any, tensors: list[SymbolicTensor]) -> Any:
+    def _value(self, attr: AttrValue, default: object, tensors: list[SymbolicTensor]) -> Any:
         functions = read.functions_in(attr)
         if not functions:
             value = read_attr(attr, default)

@@ -71,7 +71,11 @@ def check_nodes(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], g
     """
     names: set[str] = set()
     for node in nodes:
-        _check_name(node.name)
+        name = node.name
+        try:
+            check_node_name(name)
+        except InvalidArgumentError:
+            raise ArgumentError(f"Node '{name}': Node name contains invalid characters") from None
         if node.name in names:
             raise ArgumentError(f"Node '{node.name}' is not unique")
         names.add(node.name)
@@ -83,13 +87,6 @@ def check_nodes(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], g
         for source in wanted:
             if source not in given and source.name not in names:
                 raise ArgumentError(f"Node '{node.name}': Unknown input node '{source.name}'")
-
-
-def _check_name(name: str) -> None:
-    try:
-        check_node_name(name)
-    except InvalidArgumentError:
-        raise ArgumentError(f"Node '{name}': Node name contains invalid characters") from None
 
 
 def op_of(node: NodeDef) -> Op:

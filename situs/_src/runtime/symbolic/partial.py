@@ -103,7 +103,7 @@ def with_values(args: Any, values: Known) -> list[Any]:
     return [_with_values(arg, values) for arg in args]
 
 
-def _with_values(arg: Any, values: Known) -> Any:
+def _with_values(arg: object, values: Known) -> Any:
     if isinstance(arg, SymbolicTensor):
         value = values[arg]
         return to_tensor(value.astype(arg.dtype.as_numpy_dtype) if isinstance(value, np.ndarray) else value, arg.dtype)

@@ -105,7 +105,7 @@ class _Again:
             made.outputs.append(SymbolicTensor(made, number, tensor.dtype, shape, tensor.is_ref))
             self.found[tensor] = made.outputs[-1]
 
-    def _with_tensors(self, arg: Any) -> Any:
+    def _with_tensors(self, arg: object) -> Any:
         if isinstance(arg, SymbolicTensor):
             return self.found[arg]
         return type(arg)(self._with_tensors(item) for item in arg) if isinstance(arg, (list, tuple)) else arg

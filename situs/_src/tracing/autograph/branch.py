@@ -25,7 +25,7 @@ class UnequalReturnsError(InvalidArgumentError):
 
 
 def if_stmt(
-    cond: Any, body: Thunk, orelse: Thunk, get_state: Getter, set_state: Setter, names: Names, needed: int
+    cond: object, body: Thunk, orelse: Thunk, get_state: Getter, set_state: Setter, names: Names, needed: int
 ) -> None:
     """Runs one branch, or traces both if the condition is a symbolic tensor."""
     if not hooks.current.is_symbolic(cond):
@@ -47,7 +47,7 @@ def if_stmt(
     set_state(after + before[needed:])
 
 
-def if_exp(cond: Any, body: Thunk, orelse: Thunk, text: str) -> Any:
+def if_exp(cond: object, body: Thunk, orelse: Thunk, text: str) -> Any:
     """``body if cond else orelse``."""
     if not hooks.current.is_symbolic(cond):
         return body() if cond else orelse()
@@ -56,7 +56,7 @@ def if_exp(cond: Any, body: Thunk, orelse: Thunk, text: str) -> Any:
     return _choose(cond, lambda: (body(),), lambda: (orelse(),), (text,), where)[0]
 
 
-def _choose(cond: Any, body: Callable[[], Values], orelse: Callable[[], Values], names: Names, where: str) -> Values:
+def _choose(cond: object, body: Callable[[], Values], orelse: Callable[[], Values], names: Names, where: str) -> Values:
     """The values of one of two branches, as the op gives them; what both have in common stays what it is."""
     traced: dict[bool, Values] = {}
 

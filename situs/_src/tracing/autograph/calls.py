@@ -59,7 +59,7 @@ def _with_functions(function: Any) -> Any:
     return call
 
 
-def _converted_in(value: Any) -> Any:
+def _converted_in(value: object) -> Any:
     if type(value) in (FunctionType, MethodType, partial):
         return converted(value)
     if type(value) in (list, tuple, dict) and any(type(leaf) is FunctionType for leaf in flatten(value)):

@@ -62,7 +62,11 @@ def _convert(function: object, of_library: bool = False) -> object:
         return MethodType(cast(Callable[..., Any], _convert(function.__func__, of_library)), function.__self__)
     if type(function) is not FunctionType or not _is_open(function, of_library):
         return function
-    code = _converted_code(function)
+    of_file = _codes.setdefault(function.__code__, {})
+    name = function.__code__.co_filename
+    if name not in of_file:
+        of_file[name] = _compiled(function)
+    code = of_file[name]
     return function if code is None else _rebound(function, code)
 
 
@@ -85,7 +89,7 @@ def is_converted(function: Any) -> bool:
 
 
 @export("autograph.to_graph", v1=())
-def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Any:
+def to_graph(entity: object, recursive: bool = True, experimental_optional_features: Any = None) -> Any:
     """The converted function; unlike in `convert`, not to be able to convert is an error.
 
     Raises:
@@ -101,7 +105,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
 
 
 @export("autograph.to_code", v1=())
-def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+def to_code(entity: object, recursive: bool = True, experimental_optional_features: Any = None) -> str:
     """The source of the converted function.
 
     Raises:
@@ -124,15 +128,6 @@ def _is_open(function: FunctionType, of_library: bool) -> bool:
 
 
 _codes: WeakKeyDictionary[CodeType, dict[str, CodeType | None]] = WeakKeyDictionary()
-
-
-def _converted_code(function: FunctionType) -> CodeType | None:
-    # Code objects of two files are equal when only the file differs, but tracebacks must name the right one.
-    of_file = _codes.setdefault(function.__code__, {})
-    name = function.__code__.co_filename
-    if name not in of_file:
-        of_file[name] = _compiled(function)
-    return of_file[name]
 
 
 def _compiled(function: FunctionType) -> CodeType | None:
@@ -161,20 +156,16 @@ def _qualified(code: CodeType, before: str, after: str) -> CodeType:
 def _transformed(source: Source) -> ast.FunctionDef:
     node = source.node
     if isinstance(node, ast.Lambda):
-        node = _as_definition(node)
+        (made,) = statements("def ag__lambda(): return None", node)
+        assert isinstance(made, ast.FunctionDef)
+        made.args, made.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
+        node = made
     if source.owner:
         name = node.name
         mangle(node, source.owner)
         node.name = name
     node.decorator_list = []
     return _converted_definition(node, Hidden())
-
-
-def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
-    (made,) = statements("def ag__lambda(): return None", node)
-    assert isinstance(made, ast.FunctionDef)
-    made.args, made.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
-    return made
 
 
 def _converted_definition(node: ast.FunctionDef, around: Hidden) -> ast.FunctionDef:

@@ -57,7 +57,7 @@ class Hooks:
     convert_requested: Callable[[Any], Any]
 
 
-def _never(value: Any) -> bool:
+def _never(value: object) -> bool:
     return False
 
 
@@ -65,11 +65,11 @@ def _unchanged(function: Any) -> Any:
     return function
 
 
-def _no_walk(iterated: Any) -> Any:
+def _no_walk(iterated: object) -> Any:
     return None
 
 
-def _is_carried(value: Any) -> bool:
+def _is_carried(value: object) -> bool:
     return isinstance(value, (bool, int, float, complex, str, bytes)) or is_tensor(value) or hasattr(value, "__array__")
 
 
@@ -104,7 +104,7 @@ def install(**functions: Callable[..., Any]) -> Hooks:
     return before
 
 
-def listed(made: Any, count: int) -> list[Any]:
+def listed(made: object, count: int) -> list[Any]:
     """The `count` results of an op, however it gives them: a list, a lone tensor, or nothing worth having."""
     if count == 0:
         return []

@@ -57,7 +57,13 @@ class _Lowering:
         if not flags.stops:
             return [node, *after]
         start = statements(f"{flags.stops} = False", node)
-        _add_test(node, expression(f"not {flags.stops}", node))
+        test = expression(f"not {flags.stops}", node)
+        if isinstance(node, ast.For):
+            node.extra_test = test  # type: ignore[attr-defined]
+        elif isinstance(node.test, ast.Constant) and node.test.value:
+            node.test = test
+        else:
+            node.test = ast.copy_location(ast.BoolOp(ast.And(), [test, node.test]), node.test)
         return [*start, node, *guarded(f"not {flags.stops}", after)]
 
     def flags(self, node: ast.For | ast.While) -> _Flags:
@@ -65,15 +71,6 @@ class _Lowering:
         stops = leaps(node.body, (ast.Break,), into_loops=False)
         goes_on = leaps(node.body, (ast.Continue,), into_loops=False)
         return _Flags(f"{BREAK}_{self.count}" if stops else "", f"ag__continue_{self.count}" if goes_on else "")
-
-
-def _add_test(node: ast.For | ast.While, test: ast.expr) -> None:
-    if isinstance(node, ast.For):
-        node.extra_test = test  # type: ignore[attr-defined]
-    elif isinstance(node.test, ast.Constant) and node.test.value:
-        node.test = test
-    else:
-        node.test = ast.copy_location(ast.BoolOp(ast.And(), [test, node.test]), node.test)
 
 
 def _is_lowerable(node: ast.For | ast.While) -> bool:

@@ -69,7 +69,9 @@ class Liveness:
                 return loaded([node]) | self._floor
             case ast.Break() | ast.Continue():
                 return self._everything
-        return live - _surely_bound(node) | loaded([node]) | _augmented(node)
+        # What a simple statement binds whatever happens: not what ``:=`` binds, which may be skipped.
+        sometimes = {item.target.id for item in ast.walk(node) if isinstance(item, ast.NamedExpr)}
+        return live - (set(bound_names([node])) - sometimes) | loaded([node]) | _augmented(node)
 
     def _loop(self, node: ast.For | ast.While, live: set[str]) -> set[str]:
         again = node.test if isinstance(node, ast.While) else extra_test(node)
@@ -102,12 +104,6 @@ def _swallows(node: ast.With) -> bool:
     """Whether the block may end at an exception, and the program go on after it: tapes and scopes pass them on."""
     inside = ast.walk(ast.Tuple([item.context_expr for item in node.items], ast.Load()))
     return any(getattr(part, "attr", getattr(part, "id", "")) in _SWALLOWERS for part in inside)
-
-
-def _surely_bound(node: ast.stmt) -> set[str]:
-    """What a simple statement binds whatever happens: not what ``:=`` binds, which may be skipped."""
-    sometimes = {item.target.id for item in ast.walk(node) if isinstance(item, ast.NamedExpr)}
-    return set(bound_names([node])) - sometimes
 
 
 def _augmented(node: ast.stmt) -> set[str]:

@@ -67,7 +67,7 @@ def for_stmt(
     rows = hooks.current.length(iterated)
     state.fill_in(lambda index: body(hooks.current.element(iterated, index)), lambda: rows > 0)
 
-    def again(index: Any, *values: Any) -> Any:
+    def again(index: object, *values: Any) -> Any:
         state.enter(values)
         return index < rows if extra_test is None else hooks.current.logical_and(index < rows, extra_test())
 
@@ -111,7 +111,7 @@ def _for_python(iterated: Iterable[Any], extra_test: Thunk | None, body: Callabl
 
 
 def _for_rest(
-    iterated: Any, elements: Iterable[Any], extra_test: Thunk, body: Callable[[Any], None], *state: Any
+    iterated: object, elements: Iterable[Any], extra_test: Thunk, body: Callable[[Any], None], *state: Any
 ) -> None:
     """The rest of a Python loop once its break depends on a tensor: each further element under a condition."""
     if not isinstance(iterated, Sized):
@@ -123,7 +123,7 @@ def _for_rest(
         if_stmt(extra_test(), _bind(body, item), _nothing, *state)
 
 
-def _bind(body: Callable[[Any], None], item: Any) -> Thunk:
+def _bind(body: Callable[[Any], None], item: object) -> Thunk:
     def run() -> None:
         body(item)
 
@@ -212,7 +212,7 @@ class _Carried:
     def _try_once(self, missing: list[int], body: Callable[[Any], None]) -> None:
         made: list[Any] = []
 
-        def trial(index: Any) -> list[Any]:
+        def trial(index: object) -> list[Any]:
             self._set(self._before)
             body(index)
             after = self._get()
@@ -234,7 +234,7 @@ class _Carried:
         self._before = tuple(filled.get(n, value) for n, value in enumerate(self._before))
         self._filled_in = {self._names[n] for n in missing}
 
-    def _has_none(self, name: str, value: Any) -> bool:
+    def _has_none(self, name: str, value: object) -> bool:
         return value is UNDEFINED or (value is None and name == VALUE)
 
     def check_start(self) -> None:
@@ -251,7 +251,7 @@ class _Carried:
                     f"a tensor and may run no iteration, and '{name}' is used afterwards or by the next iteration."
                 )
 
-    def _check_iteration(self, name: str, old: Any, new: Any) -> None:
+    def _check_iteration(self, name: str, old: object, new: object) -> None:
         if new is UNDEFINED:
             raise ArgumentError(f"'{name}' has no value after one iteration of the loop ({self._where}).")
         check_same(name, old, new, ("before the loop", "after one iteration"), self._where)

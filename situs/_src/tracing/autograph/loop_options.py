@@ -17,14 +17,15 @@ from typing import Any
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
+from situs._src.base.typing import IntLike
 from situs._src.tracing.autograph import hooks
 
 
 @export("autograph.experimental.set_loop_options", v1=())
 def set_loop_options(
-    parallel_iterations: Any = None,
+    parallel_iterations: IntLike | None = None,
     swap_memory: Any = None,
-    maximum_iterations: Any = None,
+    maximum_iterations: IntLike | None = None,
     shape_invariants: Any = None,
 ) -> None:
     """Says something of the loop around the call, which should be the first statement in it.

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def and_(first: Any, *rest: Thunk, free: bool = False) -> Any:
+def and_(first: object, *rest: Thunk, free: bool = False) -> Any:
     """``first and rest[0]() and ...``; `free` operands need no branch in a graph."""
     if not rest:
         return first
@@ -47,7 +47,7 @@ def and_(first: Any, *rest: Thunk, free: bool = False) -> Any:
     return hooks.listed(hooks.current.cond(first, lambda: [and_(rest[0](), *rest[1:])], lambda: [first]), 1)[0]
 
 
-def or_(first: Any, *rest: Thunk, free: bool = False) -> Any:
+def or_(first: object, *rest: Thunk, free: bool = False) -> Any:
     """``first or rest[0]() or ...``; `free` operands need no branch in a graph."""
     if not rest:
         return first
@@ -59,12 +59,12 @@ def or_(first: Any, *rest: Thunk, free: bool = False) -> Any:
     return hooks.listed(hooks.current.cond(first, lambda: [first], lambda: [or_(rest[0](), *rest[1:])]), 1)[0]
 
 
-def not_(value: Any) -> Any:
+def not_(value: object) -> Any:
     """``not value``."""
     return hooks.current.logical_not(value) if hooks.current.is_symbolic(value) else not value
 
 
-def asserted(condition: Any, message: Thunk) -> Any:
+def asserted(condition: object, message: Thunk) -> Any:
     """The condition of an ``assert`` statement; a symbolic one becomes an assertion of the graph."""
     if not hooks.current.is_symbolic(condition):
         return condition
@@ -79,7 +79,7 @@ _INSTEAD = {
 }
 
 
-def decided(value: Any, what: str) -> Any:
+def decided(value: object, what: str) -> Any:
     """A value that Python has to decide about, because the syntax around it (``:=``, ``match``) cannot be converted.
 
     Raises:

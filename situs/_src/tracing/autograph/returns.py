@@ -55,20 +55,15 @@ def _lowered(block: Block, *, in_loop: bool) -> Block:
             continue
         rest = block[index + 1 :]
         if isinstance(node, ast.Return):
-            return [*block[:index], *_flagged(node, in_loop=in_loop)]
+            value, flag, *leave = statements(f"{VALUE} = None\n{FLAG} = True" + ("\nbreak" if in_loop else ""), node)
+            if node.value is not None and isinstance(value, ast.Assign):
+                value.value = node.value
+            return [*block[:index], *[value, flag, *leave]]
         if isinstance(node, ast.If):
             rest = fold_into_branches(node, rest, _RETURN)
         _lower_inside(node, in_loop=in_loop)
         return [*block[: index + 1], *_continued(node, rest, in_loop=in_loop)]
     return block
-
-
-def _flagged(node: ast.Return, *, in_loop: bool) -> Block:
-    # The value first: if it raises, and the exception is caught, nothing has been returned.
-    value, flag, *leave = statements(f"{VALUE} = None\n{FLAG} = True" + ("\nbreak" if in_loop else ""), node)
-    if node.value is not None and isinstance(value, ast.Assign):
-        value.value = node.value
-    return [value, flag, *leave]
 
 
 def _lower_inside(node: ast.stmt, *, in_loop: bool) -> None:

@@ -55,7 +55,7 @@ def _read(getter: Callable[[], Any]) -> Any:
         return UNDEFINED
 
 
-def carried(value: Any) -> list[Any]:
+def carried(value: object) -> list[Any]:
     """The leaves that an op can carry; of an object that holds some, such as a ``TensorArray``, what it holds."""
     return [part for leaf in flatten(value) if _carries(leaf) for part in _parts(leaf)]
 
@@ -66,7 +66,7 @@ def _parts(leaf: Any) -> list[Any]:
     return [leaf._carried() if is_composite(leaf) else leaf]
 
 
-def _carries(leaf: Any) -> bool:
+def _carries(leaf: object) -> bool:
     return type(leaf) in composites or is_composite(leaf) or hooks.current.carries(leaf)
 
 
@@ -77,7 +77,7 @@ def _made(leaf: Any, results: Iterator[Any]) -> Any:
     return leaf._with(next(results)) if is_composite(leaf) else next(results)
 
 
-def rebuilt(value: Any, results: Iterator[Any]) -> Any:
+def rebuilt(value: object, results: Iterator[Any]) -> Any:
     """The same nest, with the leaves that an op carried replaced by its results."""
     parts = parts_of(value)
     if parts is None:
@@ -85,7 +85,7 @@ def rebuilt(value: Any, results: Iterator[Any]) -> Any:
     return made_like(value, [rebuilt(part, results) for part in parts])
 
 
-def merged(one: Any, other: Any, results: Iterator[Any]) -> Any:
+def merged(one: object, other: object, results: Iterator[Any]) -> Any:
     """What a variable is after a condition: what both branches have in common stays what it is."""
     if one is other:
         for _ in carried(one):
@@ -98,7 +98,7 @@ def merged(one: Any, other: Any, results: Iterator[Any]) -> Any:
     return made_like(one, [merged(left, right, results) for left, right in pairs])
 
 
-def check_same(name: str, one: Any, other: Any, sides: tuple[str, str], where: str) -> None:
+def check_same(name: str, one: object, other: object, sides: tuple[str, str], where: str) -> None:
     """Raises unless a variable can be the same thing on both sides of a condition or an iteration.
 
     Raises:
@@ -120,7 +120,7 @@ def _between(sides: tuple[str, str]) -> str:
     return f"{sides[0]} and {sides[1]}"
 
 
-def _check_leaf(name: str, one: Any, other: Any, sides: tuple[str, str], where: str) -> None:
+def _check_leaf(name: str, one: object, other: object, sides: tuple[str, str], where: str) -> None:
     if one is other:
         return
     for value, side in ((one, sides[0]), (other, sides[1])):
@@ -142,7 +142,7 @@ def dtype_name(value: Any) -> str | None:
     return str(value.dtype.name) if is_tensor(value) else None
 
 
-def check_shape(name: str, before: Any, after: Any, where: str, freed: Callable[[Any], bool]) -> None:
+def check_shape(name: str, before: object, after: object, where: str, freed: Callable[[Any], bool]) -> None:
     """Raises if a tensor that a loop carries does not keep the shape it came in with.
 
     Args:

@@ -15,15 +15,16 @@ from situs._src.base.dtype import as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
-from situs._src.base.tensor import is_tensor, read
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import flatten, pack_like
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.constant import convert_to_tensor, zeros
 from situs._src.ops.join import concat
 from situs._src.v1.frontend import builds
 from situs._src.v1.layers.base import Layer
-from situs._src.variables.scope import get_variable_scope, variable_scope
+from situs._src.variables.scope import VariableScope, get_variable_scope, variable_scope
 
 _PARTS = {
     "output_size": "'output_size' property is missing",
@@ -60,7 +61,9 @@ class RNNCell(Layer):
         kwargs: Those of ``tf.layers.Layer``.
     """
 
-    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, trainable: bool = True, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(trainable=trainable, name=name, dtype=dtype, **kwargs)
 
     @property
@@ -73,7 +76,9 @@ class RNNCell(Layer):
         """The size of an example's output, an integer or a shape."""
         raise UnimplementedError(f"{type(self).__name__} does not say its `output_size`.")
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: ArrayLike, state: object, scope: str | VariableScope | None = None, **kwargs: Any
+    ) -> Any:
         """One step: the outputs and the next state. Variables that `call` asks ``get_variable`` for become its own."""
         around = get_variable_scope() if scope is None else scope
         with variable_scope(around, custom_getter=self._noted, auxiliary_name_scope=scope is not None) as entered:
@@ -90,7 +95,7 @@ class RNNCell(Layer):
         """Whether it can go through all steps of sequences at once: `walk`."""
         return False
 
-    def walk(self, rows: Any, state: Any, lengths: Any) -> Any:
+    def walk(self, rows: object, state: object, lengths: ArrayLike) -> Any:
         """Goes through all steps at once.
 
         Args:
@@ -104,7 +109,7 @@ class RNNCell(Layer):
         return Layer.__call__(self, rows, state, lengths=lengths, at_once=True)
 
     @builds
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: IntLike, dtype: DTypeLike) -> Any:
         """A state of zeros.
 
         Args:
@@ -115,7 +120,9 @@ class RNNCell(Layer):
             return zero_tensors(self.state_size, batch_size, dtype)
 
     @builds
-    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+    def get_initial_state(
+        self, inputs: ArrayLike | None = None, batch_size: IntLike | None = None, dtype: DTypeLike | None = None
+    ) -> Any:
         """A state of zeros, for the batch and the dtype of `inputs` or for those given."""
         if inputs is not None:
             inputs = convert_to_tensor(inputs)
@@ -139,18 +146,18 @@ class RNNCell(Layer):
         return self.zero_state(batch_size, dtype)
 
 
-def zero_tensors(sizes: Any, batch_size: Any, dtype: Any) -> Any:
+def zero_tensors(sizes: Any, batch_size: IntLike, dtype: DTypeLike) -> Any:
     """Zeros for a batch, in the form of `sizes`: an integer or a shape, or a structure of such."""
     if isinstance(sizes, TensorShape):
         return _zeros(sizes, batch_size, dtype)
     return pack_like(sizes, [_zeros(size, batch_size, dtype) for size in flatten(sizes)])
 
 
-def _zeros(size: Any, batch_size: Any, dtype: Any) -> Any:
+def _zeros(size: Any, batch_size: IntLike, dtype: Any) -> Tensor:
     batch = read(batch_size)
     example = size if isinstance(size, TensorShape) else TensorShape([size])
     if not example.is_fully_defined():
         raise ArgumentError(f"A state of zeros needs sizes that are known, got {example}.")
     if not is_tensor(batch):
         return zeros([int(batch), *example], dtype)
-    return zeros(concat([[batch], example.as_list()], 0), dtype)
+    return zeros(concat([[batch], [*example]], 0), dtype)

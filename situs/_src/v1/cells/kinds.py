@@ -6,10 +6,13 @@ of an LSTM stand in them as input, candidate, forget, output.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError, shown
 from situs._src.base.export import export
+from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, DTypeLike, InitializerLike
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int
 from situs._src.ops.compare import less
@@ -26,6 +29,8 @@ from situs._src.v1.by_name import activation_of, initializer_of
 from situs._src.v1.cells.base import RNNCell
 from situs._src.v1.layers.base import Layer
 from situs._src.variables.initializers import Constant, Zeros
+from situs._src.variables.scope import VariableScope
+from situs._src.variables.store import ReuseMode
 
 _WIDE = 3e4  # so far from zero that a gate is closed, or open; a half-precision number too
 
@@ -55,7 +60,9 @@ class LayerRNNCell(RNNCell):
         kwargs: Those of `RNNCell`.
     """
 
-    def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, num_units: int, activation: Any = None, reuse: bool | ReuseMode | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
         self._num_units = as_int(num_units, "num_units")
         if self._num_units < 1:
@@ -63,7 +70,7 @@ class LayerRNNCell(RNNCell):
         self._activation = activation_of(activation) if activation else tanh
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> int:
         """The size of an example's state."""
         return self._num_units
 
@@ -72,7 +79,7 @@ class LayerRNNCell(RNNCell):
         """The size of an example's output."""
         return self._num_units
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any, state: object, scope: str | VariableScope | None = None, **kwargs: Any) -> Any:
         """One step: the outputs and the next state."""
         rank = getattr(getattr(inputs, "shape", None), "rank", None)
         if rank not in (2, None):
@@ -114,9 +121,9 @@ class BasicRNNCell(LayerRNNCell):
         self,
         num_units: int,
         activation: Any = None,
-        reuse: Any = None,
+        reuse: bool | ReuseMode | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(num_units, activation, reuse, name=name, dtype=dtype, **kwargs)
@@ -126,7 +133,7 @@ class BasicRNNCell(LayerRNNCell):
         size = self._inputs_size(input_shape) + self._num_units
         self._kernel, self._bias = self._kernel_and_bias("", size, self._num_units, (None, Zeros()))
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: ArrayLike, state: object) -> Any:
         """One step."""
         output = self._activation(_linear([inputs, state], self._kernel, self._bias))
         return output, output
@@ -151,11 +158,11 @@ class GRUCell(LayerRNNCell):
         self,
         num_units: int,
         activation: Any = None,
-        reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        reuse: bool | ReuseMode | None = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(num_units, activation, reuse, name=name, dtype=dtype, **kwargs)
@@ -169,7 +176,7 @@ class GRUCell(LayerRNNCell):
         self._gates = self._kernel_and_bias("gates/", size, 2 * units, (kernel, bias or Constant(1.0)))
         self._candidate = self._kernel_and_bias("candidate/", size, units, (kernel, bias or Zeros()))
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: ArrayLike, state: Any) -> Any:
         """One step."""
         reset, kept = split(sigmoid(_linear([inputs, state], *self._gates)), 2, axis=1)
         candidate = self._activation(_linear([inputs, reset * state], *self._candidate))
@@ -199,7 +206,7 @@ class _LSTM(LayerRNNCell):
         size = self._inputs_size(input_shape) + self.output_size
         self._kernel, self._bias = self._kernel_and_bias("", size, 4 * self._num_units, (initializer, Zeros()))
 
-    def parted(self, state: Any) -> Any:
+    def parted(self, state: Any) -> list[Tensor] | tuple[Any, Any] | list[Any]:
         """What a state carries, and its output."""
         if self._state_is_tuple:
             if not isinstance(state, (list, tuple)) or len(state) != 2:
@@ -209,11 +216,11 @@ class _LSTM(LayerRNNCell):
             return state
         return split(state, [self._num_units, self.output_size], axis=1)
 
-    def joined(self, c: Any, h: Any) -> Any:
+    def joined(self, c: Any, h: Any) -> LSTMStateTuple | Tensor:
         """A state of its parts."""
         return LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
 
-    def call(self, inputs: Any, state: Any, lengths: Any = None, at_once: bool = False) -> Any:
+    def call(self, inputs: ArrayLike, state: object, lengths: ArrayLike | None = None, at_once: bool = False) -> Any:
         """One step, or all of them."""
         if at_once:
             return self._all_steps(inputs, state, lengths)
@@ -221,7 +228,9 @@ class _LSTM(LayerRNNCell):
         entering, candidate, kept, leaving = split(_linear([inputs, h], self._kernel, self._bias), 4, axis=1)
         return self._output(c, entering, candidate, kept + self._forget_bias, leaving)
 
-    def _output(self, c: Any, entering: Any, candidate: Any, kept: Any, leaving: Any) -> Any:
+    def _output(
+        self, c: Any, entering: object, candidate: object, kept: Any, leaving: object
+    ) -> tuple[Any | Tensor, LSTMStateTuple | Tensor]:
         """The output and the next state, of the gates before their functions."""
         carried = c * sigmoid(kept) + sigmoid(entering) * self._activation(candidate)
         output = self._activation(carried) * sigmoid(leaving)
@@ -235,7 +244,7 @@ class _LSTM(LayerRNNCell):
         kind = type(self)
         return kind.call is _LSTM.call and kind.__call__ is LayerRNNCell.__call__ and not self._is_special()
 
-    def _all_steps(self, rows: Any, state: Any, lengths: Any) -> Any:
+    def _all_steps(self, rows: Any, state: Any, lengths: Any) -> tuple[Tensor, LSTMStateTuple | Tensor]:
         """All steps as one op. Steps after an example's end keep what is carried, and let nothing out."""
         c, h = self.parted(state)
         size, units = rows.shape[2], self._num_units
@@ -252,12 +261,12 @@ class _LSTM(LayerRNNCell):
         return y, self.joined(c, gather_nd(outputs, stack([count, range_of(shape_of(count)[0])], 1)))
 
 
-def before_end(rows: Any, lengths: Any) -> Any:
+def before_end(rows: Any, lengths: Any) -> Tensor:
     """For steps x batch x size: which steps come before an example's end, steps x batch x 1."""
     return less(range_of(shape_of(rows)[0])[:, None, None], lengths[:, None])
 
 
-def _reordered(gates: Any) -> Any:
+def _reordered(gates: Any) -> Tensor:
     """Gates as `ops.nn.recurrent` has them: input, forget, candidate, output."""
     entering, candidate, kept, leaving = split(gates, 4, axis=-1)
     return concat([entering, kept, candidate, leaving], -1)
@@ -283,10 +292,10 @@ class BasicLSTMCell(_LSTM):
         num_units: int,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
-        reuse: Any = None,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | ReuseMode | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         options = {"activation": activation, "reuse": reuse, "name": name, "dtype": dtype, **kwargs}
@@ -320,17 +329,17 @@ class LSTMCell(_LSTM):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         num_unit_shards: int | None = None,
         num_proj_shards: int | None = None,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
-        reuse: Any = None,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | ReuseMode | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         options = {"activation": activation, "reuse": reuse, "name": name, "dtype": dtype, **kwargs}
@@ -364,7 +373,7 @@ class LSTMCell(_LSTM):
     def _is_special(self) -> bool:
         return bool(self._use_peepholes or self._num_proj) or self._cell_clip is not None or super()._is_special()
 
-    def _output(self, c: Any, entering: Any, candidate: Any, kept: Any, leaving: Any) -> Any:
+    def _output(self, c: Any, entering: object, candidate: object, kept: Any, leaving: object) -> Any:
         if self._use_peepholes:
             to_kept, to_entering, to_leaving = self._peepholes
             kept, entering = kept + to_kept * c, entering + to_entering * c
@@ -381,5 +390,5 @@ class LSTMCell(_LSTM):
         return output, self.joined(carried, output)
 
 
-def _linear(parts: list[Any], kernel: Any, bias: Any) -> Any:
+def _linear(parts: list[Any], kernel: Any, bias: Any) -> Tensor:
     return bias_add(matmul(concat(parts, 1), kernel), bias)

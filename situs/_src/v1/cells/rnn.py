@@ -18,7 +18,9 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.nest import assert_same_structure
 from situs._src.base.shapes import TensorShape
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import flatten, is_structure, pack_like
+from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ir.graph.context import control_dependencies
 from situs._src.ops.array import identity, transpose
 from situs._src.ops.array import shape as shape_of
@@ -36,21 +38,21 @@ from situs._src.ops.tensor_array import TensorArray
 from situs._src.v1.cells.base import RNNCell, check_cell, zero_tensors
 from situs._src.v1.cells.kinds import before_end
 from situs._src.v1.frontend import builds
-from situs._src.variables.scope import variable_scope
+from situs._src.variables.scope import VariableScope, variable_scope
 
 
 @export(v1="nn.dynamic_rnn")
 @builds
 def dynamic_rnn(
-    cell: Any,
-    inputs: Any,
-    sequence_length: Any = None,
-    initial_state: Any = None,
-    dtype: Any = None,
+    cell: RNNCell,
+    inputs: ArrayLike,
+    sequence_length: ArrayLike | None = None,
+    initial_state: object = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any]:
     """Takes a cell through all steps of sequences.
 
@@ -103,14 +105,14 @@ def _walk(cell: Any, rows: Any, lengths: Any, state: Any, dtype: Any) -> tuple[A
     return pack_like(zero, outputs), last
 
 
-def _stepped(cell: Any, inputs: Any, state: Any) -> Any:
+def _stepped(cell: RNNCell, inputs: ArrayLike, state: object) -> tuple[Any, Any]:
     """One step, whose state has the form of the one before."""
     output, after = cell(inputs, state)
     assert_same_structure(state, after)
     return output, after
 
 
-def _kept_where(ended: Any, before: Any, after: Any) -> Any:
+def _kept_where(ended: Any, before: object, after: object) -> Any:
     """The structure `after`, with what `before` has for examples that have ended."""
     pairs = zip(flatten(before), flatten(after), strict=True)
     return pack_like(after, [new if _goes_through(old) else _chosen(ended, old, new) for old, new in pairs])
@@ -120,13 +122,13 @@ def _goes_through(value: Any) -> bool:
     return isinstance(value, TensorArray) or value.shape.rank == 0
 
 
-def _chosen(ended: Any, old: Any, new: Any) -> Any:
+def _chosen(ended: Any, old: Any, new: Any) -> Tensor:
     for _ in range((new.shape.rank or 1) - 1):
         ended = ended[..., None]
     return where(ended, old, new)
 
 
-def _steps_first(value: Any, time_major: bool) -> Any:
+def _steps_first(value: ArrayLike, time_major: bool) -> Tensor:
     tensor = convert_to_tensor(value)
     if tensor.shape.rank is None or tensor.shape.rank < 3 or not tensor.shape[2:].is_fully_defined():
         raise ArgumentError(
@@ -136,7 +138,7 @@ def _steps_first(value: Any, time_major: bool) -> Any:
     return tensor if time_major else _swapped(tensor)
 
 
-def _swapped(value: Any) -> Any:
+def _swapped(value: Any) -> Tensor:
     """A tensor with its first two dimensions in the other order."""
     return transpose(value, [1, 0, *range(2, value.shape.rank)])
 
@@ -146,7 +148,7 @@ def _batch_of(tensor: Any, axis: int) -> Any:
     return shape_of(tensor)[axis] if known is None else known
 
 
-def _as_lengths(lengths: Any, like: Any) -> Any:
+def _as_lengths(lengths: ArrayLike, like: Any) -> Tensor:
     tensor = cast(lengths, dt.int32)
     if tensor.shape.rank not in (None, 1):
         raise ArgumentError(
@@ -160,7 +162,7 @@ def _as_lengths(lengths: Any, like: Any) -> Any:
     return identity(tensor, name="sequence_length")
 
 
-def _first_state(cell: Any, given: Any, batch: Any, dtype: Any) -> Any:
+def _first_state(cell: RNNCell, given: object, batch: Any, dtype: Any) -> Any:
     if given is not None:
         return pack_like(given, [convert_to_tensor(leaf) for leaf in flatten(given)])
     if dtype is None:
@@ -173,17 +175,17 @@ def _first_state(cell: Any, given: Any, batch: Any, dtype: Any) -> Any:
 @export(v1="nn.bidirectional_dynamic_rnn")
 @builds
 def bidirectional_dynamic_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
-    sequence_length: Any = None,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
+    cell_fw: RNNCell,
+    cell_bw: RNNCell,
+    inputs: ArrayLike,
+    sequence_length: ArrayLike | None = None,
+    initial_state_fw: object = None,
+    initial_state_bw: object = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Takes one cell through sequences from the beginning, and another one from the end.
 
@@ -207,7 +209,7 @@ def bidirectional_dynamic_rnn(
     check_cell(cell_bw, "cell_bw")
     axes = (0, 1) if time_major else (1, 0)
 
-    def turned(value: Any) -> Any:
+    def turned(value: ArrayLike) -> Any:
         leaves = [convert_to_tensor(leaf) for leaf in flatten(value)]
         if sequence_length is None:
             return pack_like(value, [reverse(leaf, [axes[0]]) for leaf in leaves])
@@ -228,12 +230,12 @@ def bidirectional_dynamic_rnn(
 @export(v1="nn.static_rnn")
 @builds
 def static_rnn(
-    cell: Any,
-    inputs: Any,
-    initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    cell: RNNCell,
+    inputs: ArrayLike,
+    initial_state: object = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: ArrayLike | None = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """Takes a cell through a list of steps, each with operations of its own.
 
@@ -271,7 +273,7 @@ def static_rnn(
         return outputs, state
 
 
-def _as_steps(inputs: Any) -> Sequence[Any]:
+def _as_steps(inputs: ArrayLike) -> Sequence[Any]:
     if not isinstance(inputs, (list, tuple)):
         hint = " tf.unstack(x, axis=1) makes one of a tensor." if hasattr(inputs, "shape") else ""
         raise DTypeError(f"Argument `inputs` must be a sequence. Received: {shown(inputs)}.{hint}")
@@ -283,14 +285,14 @@ def _as_steps(inputs: Any) -> Sequence[Any]:
 @export(v1="nn.static_bidirectional_rnn")
 @builds
 def static_bidirectional_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    cell_fw: RNNCell,
+    cell_bw: RNNCell,
+    inputs: ArrayLike,
+    initial_state_fw: object = None,
+    initial_state_bw: object = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: ArrayLike | None = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any, Any]:
     """`static_rnn` in both directions; the other arguments are those of `bidirectional_dynamic_rnn`.
 
@@ -382,7 +384,7 @@ def raw_rnn(
         return pack_like(zero, kept), state, None if loop_state is None else last
 
 
-def _zero_emits(cell: Any, form: Any, batch: Any, dtype: Any) -> Any:
+def _zero_emits(cell: RNNCell, form: object, batch: Any, dtype: DTypeLike) -> Any:
     """Zeros in the form of what `raw_rnn` keeps of a step."""
     if form is None:
         return zero_tensors(cell.output_size, batch, dtype)
@@ -393,7 +395,12 @@ def _zero_emits(cell: Any, form: Any, batch: Any, dtype: Any) -> Any:
 @export(v1="nn.static_state_saving_rnn")
 @builds
 def static_state_saving_rnn(
-    cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None, scope: Any = None
+    cell: Any,
+    inputs: ArrayLike,
+    state_saver: Any,
+    state_name: Any,
+    sequence_length: ArrayLike | None = None,
+    scope: Any = None,
 ) -> tuple[list[Any], Any]:
     """`static_rnn` that begins with a state which an object keeps, and gives it the last one.
 

@@ -11,8 +11,9 @@ from situs._src.base.devices.scope import device
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
-from situs._src.base.tensor import is_tensor
+from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.tree import flatten, form_of, is_structure, made_like, pack_like, parts_of
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.join import concat, split
@@ -23,7 +24,7 @@ from situs._src.ops.tensor_array import TensorArray
 from situs._src.v1.cells.base import RNNCell, check_cell
 from situs._src.v1.cells.kinds import LSTMStateTuple
 from situs._src.v1.frontend import builds
-from situs._src.variables.scope import variable_scope
+from situs._src.variables.scope import VariableScope, variable_scope
 
 
 @export(v1="nn.rnn_cell.MultiRNNCell")
@@ -61,7 +62,7 @@ class MultiRNNCell(RNNCell):
         return self._cells[-1].output_size
 
     @builds
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: IntLike, dtype: DTypeLike) -> Any:
         """States of zeros."""
         if not self._state_is_tuple:
             return super().zero_state(batch_size, dtype)
@@ -73,7 +74,7 @@ class MultiRNNCell(RNNCell):
         own = type(self).call is MultiRNNCell.call and type(self).__call__ is RNNCell.__call__
         return own and self._state_is_tuple and all(isinstance(c, RNNCell) and c.is_plain() for c in self._cells)
 
-    def call(self, inputs: Any, state: Any, lengths: Any = None, at_once: bool = False) -> Any:
+    def call(self, inputs: ArrayLike, state: Any, lengths: ArrayLike | None = None, at_once: bool = False) -> Any:
         """One step of each cell, or all of them."""
         states = state if self._state_is_tuple else split(state, [cell.state_size for cell in self._cells], axis=1)
         if self._state_is_tuple and (not is_structure(state) or len(state) != len(self._cells)):
@@ -91,7 +92,7 @@ class MultiRNNCell(RNNCell):
 class _Wrapper(RNNCell):
     """A cell around another, whose variable scope is that one's."""
 
-    def __init__(self, cell: Any, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_cell(cell)
         self.cell = cell
@@ -112,13 +113,15 @@ class _Wrapper(RNNCell):
         return self.cell.output_size
 
     @builds
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: IntLike, dtype: DTypeLike) -> Any:
         """The cell's state of zeros."""
         with name_scope(f"{type(self).__name__}ZeroState"):
             return self.cell.zero_state(batch_size, dtype)
 
     @builds
-    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: ArrayLike, state: object, scope: str | VariableScope | None = None, **kwargs: Any
+    ) -> Any:
         """One step of the cell, wrapped."""
         given = {} if scope is None else {"scope": scope}
         return self._wrap(lambda x: self.cell(x, state, **given, **kwargs), inputs)
@@ -128,11 +131,11 @@ class _Wrapper(RNNCell):
         own = type(self).__call__ is _Wrapper.__call__ and type(self).__module__ == __name__
         return own and isinstance(self.cell, RNNCell) and self.cell.is_plain()
 
-    def walk(self, rows: Any, state: Any, lengths: Any) -> Any:
+    def walk(self, rows: Any, state: Any, lengths: ArrayLike) -> Any:
         """All steps of the cell, wrapped."""
         return self._wrap(lambda x: self.cell.walk(x, state, lengths), rows)
 
-    def _wrap(self, step: Callable[[Any], Any], inputs: Any) -> Any:
+    def _wrap(self, step: Callable[[Any], Any], inputs: ArrayLike) -> Any:
         raise NotImplementedError
 
 
@@ -146,7 +149,7 @@ class ResidualWrapper(_Wrapper):
         kwargs: Those of `RNNCell`.
     """
 
-    def __init__(self, cell: Any, residual_fn: Callable[..., Any] | None = None, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, residual_fn: Callable[..., Any] | None = None, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn
 
@@ -154,7 +157,7 @@ class ResidualWrapper(_Wrapper):
         """Whether the cell inside can go through all steps at once, and sums are all there is besides."""
         return self._residual_fn is None and super().is_plain()
 
-    def _wrap(self, step: Callable[[Any], Any], inputs: Any) -> Any:
+    def _wrap(self, step: Callable[[Any], Any], inputs: ArrayLike) -> tuple[Any, Any] | tuple[Tensor, Any]:
         outputs, state = step(inputs)
         if self._residual_fn is not None:
             return self._residual_fn(inputs, outputs), state
@@ -176,22 +179,22 @@ class DeviceWrapper(_Wrapper):
         kwargs: Those of `RNNCell`.
     """
 
-    def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, device: Any, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._device = device
 
     @builds
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: IntLike, dtype: DTypeLike) -> Any:
         """The cell's state of zeros, on the device."""
         with device(self._device):
             return super().zero_state(batch_size, dtype)
 
-    def _wrap(self, step: Callable[[Any], Any], inputs: Any) -> Any:
+    def _wrap(self, step: Callable[[Any], Any], inputs: ArrayLike) -> Any:
         with device(self._device):
             return step(inputs)
 
 
-def _drops(state: Any) -> Any:
+def _drops(state: object) -> LSTMStateTuple | bool:
     """What of a state is dropped: the output of an LSTM, and not what it carries."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
@@ -218,13 +221,13 @@ class DropoutWrapper(_Wrapper):
 
     def __init__(
         self,
-        cell: Any,
+        cell: RNNCell,
         input_keep_prob: Any = 1.0,
-        output_keep_prob: Any = 1.0,
-        state_keep_prob: Any = 1.0,
+        output_keep_prob: ArrayLike = 1.0,
+        state_keep_prob: ArrayLike = 1.0,
         variational_recurrent: bool = False,
         input_size: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         seed: int | None = None,
         dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
         **kwargs: Any,
@@ -255,7 +258,7 @@ class DropoutWrapper(_Wrapper):
         return not self._noise and not _is_less(self._keep["state"]) and super().is_plain()
 
     @builds
-    def _draw(self, sizes: dict[str, Any], dtype: Any) -> None:
+    def _draw(self, sizes: dict[str, Any], dtype: DTypeLike) -> None:
         """The choices for all steps."""
         for part, size in sizes.items():
             if _is_less(self._keep[part]):
@@ -270,13 +273,13 @@ class DropoutWrapper(_Wrapper):
         salted = f"{self._seed}{part}_{number}".encode()
         return int(hashlib.md5(salted, usedforsecurity=False).hexdigest()[:8], 16) & 0x7FFFFFFF
 
-    def _wrap(self, step: Callable[[Any], Any], inputs: Any) -> Any:
+    def _wrap(self, step: Callable[[Any], Any], inputs: ArrayLike) -> tuple[Tensor, Any]:
         outputs, state = step(self._dropped("input", inputs))
         if _is_less(self._keep["state"]):
             state = self._filtered(state, self._filter(state), count())
         return self._dropped("output", outputs), state
 
-    def _dropped(self, part: str, values: Any) -> Any:
+    def _dropped(self, part: str, values: ArrayLike) -> Any:
         if not _is_less(self._keep[part]):
             return values
         return pack_like(values, [self._drop(part, number, leaf) for number, leaf in enumerate(flatten(values))])
@@ -294,7 +297,7 @@ class DropoutWrapper(_Wrapper):
         made = zip(parts, choices, strict=True)
         return made_like(state, [self._filtered(part, each, numbers) for part, each in made])
 
-    def _drop(self, part: str, number: int, value: Any) -> Any:
+    def _drop(self, part: str, number: int, value: ArrayLike) -> Any:
         keep = self._keep[part]
         if part not in self._noise:
             return dropout(value, 1.0 - keep, seed=self._seed_of(part, number))
@@ -302,7 +305,7 @@ class DropoutWrapper(_Wrapper):
 
 
 @builds
-def _probability(value: Any, what: str) -> Any:
+def _probability(value: Any, what: str) -> float | Tensor:
     if is_tensor(value):
         return convert_to_tensor(value)
     try:

@@ -10,7 +10,7 @@ arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError as _ArgumentError
 from situs._src.base.errors import DTypeError as _DTypeError
 from situs._src.base.errors import shown as _shown
 from situs._src.base.tree import listed as _listed
+from situs._src.base.typing import ArrayLike, InitializerLike, IntLike, IntsLike, ShapeLike
 from situs._src.ir.graph.context import add_to_collections as _add_to_collections
 from situs._src.ir.graph.context import control_dependencies as _control_dependencies
 from situs._src.ir.graph.context import get_default_graph as _get_default_graph
@@ -54,8 +55,10 @@ from situs._src.v1.frontend import builds as _builds
 from situs._src.v1.layers.normalization import BatchNormalization as _BatchNormalization
 from situs._src.variables.collections import GraphKeys as _Keys
 from situs._src.variables.initializers import Zeros as _Zeros
+from situs._src.variables.scope import VariableScope
 from situs._src.variables.scope import get_variable as _get_variable
 from situs._src.variables.scope import variable_scope as _variable_scope
+from situs._src.variables.store import ReuseMode
 
 _XAVIER, _ZEROS = xavier_initializer(), _Zeros()
 
@@ -88,7 +91,7 @@ class _Layer:
             collections=[_Keys.GLOBAL_VARIABLES, _Keys.MODEL_VARIABLES, *(collections or [])],
         )
 
-    def finish(self, outputs: Any, count: Any, data_format: str | None = None) -> Any:
+    def finish(self, outputs: Any, count: IntLike, data_format: str | None = None) -> Any:
         """Adds biases or normalises, and applies the function."""
         given = self.given
         if given["normalizer_fn"] is not None:
@@ -107,7 +110,7 @@ def _collected(outputs: Any, collections: Any) -> Any:
     return outputs
 
 
-def _known(size: Any, what: str, shape: Any) -> int:
+def _known(size: Any, what: str, shape: ShapeLike) -> int:
     if size is None:
         raise _ArgumentError(f"The {what} of inputs must be known, got a tensor of shape {shape}.")
     return int(size)
@@ -116,18 +119,18 @@ def _known(size: Any, what: str, shape: Any) -> int:
 @_add_arg_scope
 @_builds
 def fully_connected(
-    inputs: Any,
+    inputs: ArrayLike,
     num_outputs: int,
-    activation_fn: Any = _relu,
-    normalizer_fn: Any = None,
+    activation_fn: Callable[..., Any] = _relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: dict[str, Any] | None = None,
-    weights_initializer: Any = _XAVIER,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = _ZEROS,
-    biases_regularizer: Any = None,
+    weights_initializer: InitializerLike = _XAVIER,
+    weights_regularizer: Callable[..., Any] | None = None,
+    biases_initializer: InitializerLike = _ZEROS,
+    biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Sequence[str] | None = None,
+    outputs_collections: Sequence[str] | None = None,
     trainable: bool = True,
     scope: Any = None,
 ) -> Any:
@@ -159,7 +162,7 @@ def fully_connected(
         return layer.finish(outputs, num_outputs)
 
 
-def _pair(value: Any, rank: int = 2) -> list[int]:
+def _pair(value: ArrayLike, rank: int = 2) -> list[int]:
     """A size for each axis; one stands for all."""
     given = value if isinstance(value, (list, tuple)) else [value]
     numbers = [_as_int(number, "size") for number in given]
@@ -171,23 +174,23 @@ def _pair(value: Any, rank: int = 2) -> list[int]:
 @_add_arg_scope
 @_builds
 def convolution(
-    inputs: Any,
+    inputs: ArrayLike,
     num_outputs: int,
     kernel_size: Any,
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
-    activation_fn: Any = _relu,
-    normalizer_fn: Any = None,
+    rate: ArrayLike = 1,
+    activation_fn: Callable[..., Any] = _relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: dict[str, Any] | None = None,
-    weights_initializer: Any = _XAVIER,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = _ZEROS,
-    biases_regularizer: Any = None,
+    weights_initializer: InitializerLike = _XAVIER,
+    weights_regularizer: Callable[..., Any] | None = None,
+    biases_initializer: InitializerLike = _ZEROS,
+    biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Sequence[str] | None = None,
+    outputs_collections: Sequence[str] | None = None,
     trainable: bool = True,
     scope: Any = None,
 ) -> Any:
@@ -234,22 +237,22 @@ convolution1d = conv1d = conv3d = convolution3d = convolution
 @_add_arg_scope
 @_builds
 def conv2d_transpose(
-    inputs: Any,
+    inputs: ArrayLike,
     num_outputs: int,
     kernel_size: Any,
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str = "NHWC",
-    activation_fn: Any = _relu,
-    normalizer_fn: Any = None,
+    activation_fn: Callable[..., Any] = _relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: dict[str, Any] | None = None,
-    weights_initializer: Any = _XAVIER,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = _ZEROS,
-    biases_regularizer: Any = None,
+    weights_initializer: InitializerLike = _XAVIER,
+    weights_regularizer: Callable[..., Any] | None = None,
+    biases_initializer: InitializerLike = _ZEROS,
+    biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Sequence[str] | None = None,
+    outputs_collections: Sequence[str] | None = None,
     trainable: bool = True,
     scope: Any = None,
 ) -> Any:
@@ -279,25 +282,25 @@ convolution2d_transpose = conv2d_transpose
 @_add_arg_scope
 @_builds
 def separable_conv2d(
-    inputs: Any,
+    inputs: ArrayLike,
     num_outputs: int | None,
     kernel_size: Any,
     depth_multiplier: int = 1,
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str = "NHWC",
-    rate: Any = 1,
-    activation_fn: Any = _relu,
-    normalizer_fn: Any = None,
+    rate: ArrayLike = 1,
+    activation_fn: Callable[..., Any] = _relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: dict[str, Any] | None = None,
-    weights_initializer: Any = _XAVIER,
-    pointwise_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = _ZEROS,
-    biases_regularizer: Any = None,
+    weights_initializer: InitializerLike = _XAVIER,
+    pointwise_initializer: InitializerLike | None = None,
+    weights_regularizer: Callable[..., Any] | None = None,
+    biases_initializer: InitializerLike = _ZEROS,
+    biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Sequence[str] | None = None,
+    outputs_collections: Sequence[str] | None = None,
     trainable: bool = True,
     scope: Any = None,
 ) -> Any:
@@ -346,7 +349,7 @@ def separable_conv2d(
 separable_convolution2d = separable_conv2d
 
 
-def _pooled(inputs: Any, kernel_size: Any, kind: str, given: dict[str, Any]) -> Any:
+def _pooled(inputs: ArrayLike, kernel_size: IntsLike, kind: str, given: dict[str, Any]) -> Any:
     x = _convert(inputs)
     with _name_scope(given["scope"] or ("MaxPool2D" if kind == "MAX" else "AvgPool2D")):
         layout = given["data_format"]
@@ -359,12 +362,12 @@ def _pooled(inputs: Any, kernel_size: Any, kind: str, given: dict[str, Any]) -> 
 @_add_arg_scope
 @_builds
 def max_pool2d(
-    inputs: Any,
-    kernel_size: Any,
+    inputs: ArrayLike,
+    kernel_size: IntsLike,
     stride: Any = 2,
     padding: str = "VALID",
     data_format: str = "NHWC",
-    outputs_collections: Any = None,
+    outputs_collections: Sequence[str] | None = None,
     scope: str | None = None,
 ) -> Any:
     """The largest values of windows of images."""
@@ -374,12 +377,12 @@ def max_pool2d(
 @_add_arg_scope
 @_builds
 def avg_pool2d(
-    inputs: Any,
-    kernel_size: Any,
+    inputs: ArrayLike,
+    kernel_size: IntsLike,
     stride: Any = 2,
     padding: str = "VALID",
     data_format: str = "NHWC",
-    outputs_collections: Any = None,
+    outputs_collections: Sequence[str] | None = None,
     scope: str | None = None,
 ) -> Any:
     """The means of windows of images."""
@@ -388,7 +391,7 @@ def avg_pool2d(
 
 @_add_arg_scope
 @_builds
-def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Any:
+def flatten(inputs: ArrayLike, outputs_collections: Sequence[str] | None = None, scope: str | None = None) -> Any:
     """Makes one dimension of all but the batch's."""
     x = _convert(inputs)
     if x.shape.rank is None or x.shape.rank < 2:
@@ -421,25 +424,25 @@ def dropout(
 @_add_arg_scope
 @_builds
 def batch_norm(
-    inputs: Any,
+    inputs: ArrayLike,
     decay: float = 0.999,
     center: bool = True,
     scale: bool = False,
     epsilon: float = 0.001,
-    activation_fn: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
     param_initializers: dict[str, Any] | None = None,
     param_regularizers: dict[str, Any] | None = None,
-    updates_collections: Any = _Keys.UPDATE_OPS,
+    updates_collections: Sequence[str] = _Keys.UPDATE_OPS,
     is_training: Any = True,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    reuse: bool | ReuseMode | None = None,
+    variables_collections: Sequence[str] | None = None,
+    outputs_collections: Sequence[str] | None = None,
     trainable: bool = True,
     batch_weights: Any = None,
     fused: bool | None = None,
     data_format: str = "NHWC",
     zero_debias_moving_mean: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     renorm: bool = False,
     renorm_clipping: Any = None,
     renorm_decay: float = 0.99,
@@ -525,11 +528,11 @@ def _with_updates(outputs: Any, updates: list[Any], before: list[Any], collectio
 @_add_arg_scope
 @_builds
 def one_hot_encoding(
-    labels: Any,
+    labels: ArrayLike,
     num_classes: int,
     on_value: float = 1.0,
     off_value: float = 0.0,
-    outputs_collections: Any = None,
+    outputs_collections: Sequence[str] | None = None,
     scope: str | None = None,
 ) -> Any:
     """Rows with `on_value` at the place that a label says."""
@@ -540,7 +543,7 @@ def one_hot_encoding(
 _MOST_LAYERS = 10_000  # more is a mistake
 
 
-def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def repeat(inputs: ArrayLike, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Applies a layer several times, in scopes with numbers."""
     count = _as_int(repetitions, "repetitions")
     if count > _MOST_LAYERS:
@@ -554,7 +557,7 @@ def _name_of(layer: Any) -> str:
     return str(layer.__name__)
 
 
-def stack(inputs: Any, layer: Callable[..., Any], stack_args: Any, **kwargs: Any) -> Any:
+def stack(inputs: ArrayLike, layer: Callable[..., Any], stack_args: Any, **kwargs: Any) -> Any:
     """Applies a layer with each of several arguments, or tuples of them, in scopes with numbers."""
     scope = kwargs.pop("scope", None)
     name = scope if isinstance(scope, str) else _name_of(layer)

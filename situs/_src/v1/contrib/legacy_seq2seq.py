@@ -8,6 +8,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError as _ArgumentError
 from situs._src.base.errors import DTypeError as _DTypeError
 from situs._src.base.errors import shown as _shown
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed as _listed
 from situs._src.ir.graph.context import name_scope as _name_scope
 from situs._src.ops.array import shape as _shape_of
@@ -18,6 +19,7 @@ from situs._src.ops.reduce import reduce_sum as _reduce_sum
 from situs._src.v1.cells.base import check_cell as _check_cell
 from situs._src.v1.contrib.absent import without as _without
 from situs._src.v1.frontend import builds as _builds
+from situs._src.variables.scope import VariableScope
 from situs._src.variables.scope import get_variable_scope as _get_variable_scope
 from situs._src.variables.scope import variable_scope as _variable_scope
 
@@ -30,9 +32,9 @@ def sequence_loss_by_example(
     targets: list[Any],
     weights: list[Any],
     average_across_timesteps: bool = True,
-    softmax_loss_function: Any = None,
+    softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The cross-entropy of each example, over lists of steps.
 
     Args:
@@ -62,9 +64,9 @@ def sequence_loss(
     weights: list[Any],
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
-    softmax_loss_function: Any = None,
+    softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The sum of `sequence_loss_by_example`, divided by the number of examples on demand."""
     with _name_scope(name or "sequence_loss"):
         losses = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
@@ -75,10 +77,10 @@ def sequence_loss(
 @_builds
 def rnn_decoder(
     decoder_inputs: list[Any],
-    initial_state: Any,
+    initial_state: object,
     cell: Any,
     loop_function: Callable[[Any, int], Any] | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """Takes a cell through a list of steps.
 

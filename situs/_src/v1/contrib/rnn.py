@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from situs._src.base.errors import ArgumentError as _ArgumentError
+from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ops.join import concat as _concat
 from situs._src.v1.cells import kinds as _kinds
 from situs._src.v1.cells.base import RNNCell as RNNCell
@@ -23,7 +24,9 @@ from situs._src.v1.cells.wrappers import MultiRNNCell as MultiRNNCell
 from situs._src.v1.cells.wrappers import ResidualWrapper as ResidualWrapper
 from situs._src.v1.contrib.absent import without as _without
 from situs._src.v1.frontend import builds as _builds
+from situs._src.variables.scope import VariableScope
 from situs._src.variables.scope import variable_scope as _variable_scope
+from situs._src.variables.store import ReuseMode
 
 
 class LSTMBlockCell(_kinds.LSTMCell):
@@ -45,8 +48,8 @@ class LSTMBlockCell(_kinds.LSTMCell):
         forget_bias: float = 1.0,
         cell_clip: float | None = None,
         use_peephole: bool = False,
-        dtype: Any = None,
-        reuse: Any = None,
+        dtype: DTypeLike | None = None,
+        reuse: bool | ReuseMode | None = None,
         name: str = "lstm_cell",
     ) -> None:
         super().__init__(
@@ -65,7 +68,11 @@ class GRUBlockCellV2(_kinds.GRUCell):
     """
 
     def __init__(
-        self, num_units: int | None = None, cell_size: int | None = None, reuse: Any = None, name: str = "gru_cell"
+        self,
+        num_units: int | None = None,
+        cell_size: int | None = None,
+        reuse: bool | ReuseMode | None = None,
+        name: str = "gru_cell",
     ) -> None:
         if (num_units is None) == (cell_size is None):
             raise _ArgumentError("Exactly one of num_units or cell_size must be provided.")
@@ -78,14 +85,14 @@ class GRUBlockCellV2(_kinds.GRUCell):
 def stack_bidirectional_dynamic_rnn(
     cells_fw: list[Any],
     cells_bw: list[Any],
-    inputs: Any,
+    inputs: ArrayLike,
     initial_states_fw: list[Any] | None = None,
     initial_states_bw: list[Any] | None = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: ArrayLike | None = None,
     parallel_iterations: int | None = None,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     swap_memory: bool = False,
 ) -> tuple[Any, Any, Any]:
     """Both directions, layer upon layer: each takes the outputs of both directions of the one before, side by side.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from situs._src.base.errors import ArgumentError as _ArgumentError
+from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.context import name_scope as _name_scope
 from situs._src.ops.array import reshape as _reshape
 from situs._src.ops.array import shape as _shape_of
@@ -20,14 +23,14 @@ _TINY = 1e-12  # in the place of no weight at all
 
 @_builds
 def sequence_loss(
-    logits: Any,
-    targets: Any,
-    weights: Any,
+    logits: ArrayLike,
+    targets: ArrayLike,
+    weights: ArrayLike,
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
-    softmax_loss_function: Any = None,
+    softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The cross-entropy of sequences of classes, weighed.
 
     Args:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from situs._src.base.errors import ArgumentError as _ArgumentError
+from situs._src.base.typing import ArrayLike
 from situs._src.v1.contrib.absent import without as _without
 
 
@@ -25,20 +26,20 @@ class HParams:
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
-    def add_hparam(self, name: str, value: Any) -> None:
+    def add_hparam(self, name: str, value: ArrayLike) -> None:
         """Adds a setting."""
         if hasattr(self, name):
             raise _ArgumentError(f"Hyperparameter name is reserved: {name}")
         self._values[name] = value
         object.__setattr__(self, name, value)
 
-    def set_hparam(self, name: str, value: Any) -> None:
+    def set_hparam(self, name: str, value: ArrayLike) -> None:
         """Changes a setting."""
         if name not in self._values:
             raise _ArgumentError(f"There is no hyperparameter {name!r}; there are {', '.join(self._values) or 'none'}.")
         setattr(self, name, value)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: ArrayLike) -> None:
         if name in self.__dict__.get("_values", {}):
             self._values[name] = value
         object.__setattr__(self, name, value)
@@ -49,7 +50,7 @@ class HParams:
             del self._values[name]
             object.__delattr__(self, name)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """A setting, or `default` if there is none of the name."""
         return self._values.get(key, default)
 

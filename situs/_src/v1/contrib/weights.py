@@ -10,6 +10,7 @@ from situs._src.base.dtype import DType
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.tensor import Tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ir.graph.context import add_to_collection, get_collection, name_scope
 from situs._src.ops.attribute import as_float
 from situs._src.ops.constant import constant
@@ -44,7 +45,7 @@ class variance_scaling_initializer(Initializer):  # noqa: N801 - the name progra
         mode: str = "FAN_IN",
         uniform: bool = False,
         seed: int | None = None,
-        dtype: Any = dt.float32,
+        dtype: DTypeLike = dt.float32,
     ) -> None:
         super().__init__(dtype)
         if not self.dtype.is_floating:
@@ -63,12 +64,12 @@ class variance_scaling_initializer(Initializer):  # noqa: N801 - the name progra
         return TruncatedNormal(0.0, (1.3 * self.factor / count) ** 0.5, self.seed, dtype)(list(sizes))
 
 
-def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = dt.float32) -> Initializer:
+def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: DTypeLike = dt.float32) -> Initializer:
     """Draws with variance ``2 / (inputs + outputs)``: Xavier's, or Glorot's, initializer."""
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 
 
-def _as_scale(scale: Any) -> float:
+def _as_scale(scale: ArrayLike) -> float:
     number = as_float(scale, "scale")
     if number < 0:
         raise ArgumentError(f"Setting a scale less than 0 on a regularizer: {number:g}")
@@ -80,7 +81,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     number = _as_scale(scale)
 
     @builds
-    def regularize(weights: Any) -> Any:
+    def regularize(weights: Any) -> Tensor | None:
         if number == 0:
             return None
         with name_scope(scope or "l1_regularizer") as inside:
@@ -94,7 +95,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     number = _as_scale(scale)
 
     @builds
-    def regularize(weights: Any) -> Any:
+    def regularize(weights: Any) -> Tensor | None:
         if number == 0:
             return None
         with name_scope(scope or "l2_regularizer") as inside:
@@ -115,7 +116,7 @@ def sum_regularizer(regularizer_list: list[Regularizer | None], scope: str | Non
         raise DTypeError(f"Regularizers are functions of weights, got {shown(regularizer_list)}.")
 
     @builds
-    def regularize(weights: Any) -> Any:
+    def regularize(weights: ArrayLike) -> Tensor | None:
         with name_scope(scope or "sum_regularizer"):
             losses = [loss for loss in (regularizer(weights) for regularizer in given) if loss is not None]
             return add_n(losses) if losses else None
@@ -124,7 +125,7 @@ def sum_regularizer(regularizer_list: list[Regularizer | None], scope: str | Non
 
 
 @builds
-def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Any:
+def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Tensor:
     """The sum of a regularizer's losses of weights, which joins ``REGULARIZATION_LOSSES``.
 
     Args:

@@ -14,6 +14,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError, InvalidArgumentError, StateError
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike, SessionLike
 from situs._src.files.graph_file import write_graph
 from situs._src.files.paths import as_text
 from situs._src.ir.graph.graph import Graph
@@ -43,14 +44,14 @@ class CheckpointSaverListener:
     def begin(self) -> None:
         """Called once, before the session is made."""
 
-    def before_save(self, session: Any, global_step_value: int) -> None:
+    def before_save(self, session: SessionLike, global_step_value: int) -> None:
         """Called before a checkpoint is saved."""
 
-    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+    def after_save(self, session: SessionLike, global_step_value: int) -> bool | None:
         """Called after a checkpoint was saved; returning True ends the loop."""
         return None
 
-    def end(self, session: Any, global_step_value: int) -> None:
+    def end(self, session: SessionLike, global_step_value: int) -> None:
         """Called once, after the last checkpoint."""
 
 
@@ -74,7 +75,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     def __init__(
         self,
-        checkpoint_dir: Any,
+        checkpoint_dir: PathLike,
         save_secs: float | None = None,
         save_steps: int | None = None,
         saver: Any = None,
@@ -104,7 +105,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: Any, coord: Coordinator | None) -> None:
+    def after_create_session(self, session: SessionLike, coord: Coordinator | None) -> None:
         """Writes the graph, and the first checkpoint: what the loop starts from."""
         step = self._steps.read(session)
         self._write_graph(session.graph)
@@ -138,7 +139,7 @@ class CheckpointSaverHook(SessionRunHook):
             if self._save(run_context.session, step):
                 run_context.request_stop()
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Saves the last checkpoint, if there was a step since."""
         step = self._steps.read(session)
         if step != self._timer.last_triggered_step():
@@ -146,7 +147,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.end(session, step)
 
-    def _save(self, session: Any, step: int) -> bool:
+    def _save(self, session: SessionLike, step: int) -> bool:
         """Saves a checkpoint; returns whether a listener wants the loop to end."""
         _logger.info("Calling checkpoint listeners before saving checkpoint %d...", step)
         for listener in self._listeners:
@@ -157,7 +158,7 @@ class CheckpointSaverHook(SessionRunHook):
         _logger.info("Calling checkpoint listeners after saving checkpoint %d...", step)
         return self._asked_to_stop(session, step)
 
-    def _asked_to_stop(self, session: Any, step: int) -> bool:
+    def _asked_to_stop(self, session: SessionLike, step: int) -> bool:
         wishes = [(listener, listener.after_save(session, step)) for listener in self._listeners]
         stopping = [listener for listener, wish in wishes if wish]
         for listener in stopping:

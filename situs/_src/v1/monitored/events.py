@@ -7,23 +7,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from situs._src.base.tensor import Tensor
+from situs._src.base.typing import PathLike
 from situs._src.summaries import messages
 from situs._src.summaries.cache import FileWriterCache
 from situs._src.summaries.file_writer import FileWriter
 from situs._src.summaries.graph_summaries import merge_all
 
 
-def event_writer(folder: Any) -> Any:
+def event_writer(folder: PathLike) -> FileWriter:
     """The writer of a folder: the same one for all who ask."""
     return FileWriterCache.get(folder)
 
 
-def own_event_writer(folder: Any) -> Any:
+def own_event_writer(folder: PathLike) -> FileWriter:
     """A new writer of a folder, for who closes it."""
     return FileWriter(folder)
 
 
-def merged_summaries() -> Any:
+def merged_summaries() -> Tensor | None:
     """A string tensor with all summaries of the default graph; None if it has none."""
     return merge_all()
 

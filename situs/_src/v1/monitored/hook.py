@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from situs._src.base.errors import DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tree import listed
+from situs._src.base.typing import SessionLike
 from situs._src.v1.queues.coordinator import Coordinator
 
 
@@ -77,7 +78,7 @@ class SessionRunHook:
     def begin(self) -> None:
         """Called once, before the session is made: the last chance to add to the graph."""
 
-    def after_create_session(self, session: Any, coord: Coordinator | None) -> None:
+    def after_create_session(self, session: SessionLike, coord: Coordinator | None) -> None:
         """Called when a session has been made: at the start, and after every recovery."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
@@ -87,7 +88,7 @@ class SessionRunHook:
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Called after a run that did not fail, with the values of what `before_run` asked for."""
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Called once, when the session is about to be closed and no exception was raised."""
 
 

@@ -32,7 +32,7 @@ class HookedSession:
         self._hooks = hooks
         self._should_stop = False
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: Any = None, options: object = None, run_metadata: object = None) -> Any:
         """The values of `fetches`; the hooks get those of theirs."""
         if self._should_stop:
             raise StateError("Run called even after should_stop requested.")
@@ -51,7 +51,7 @@ class HookedSession:
         self._tell(context, values, options, run_metadata)
         return values["caller"]
 
-    def _tell(self, context: SessionRunContext, values: Mapping[Any, Any], options: Any, metadata: Any) -> None:
+    def _tell(self, context: SessionRunContext, values: Mapping[Any, Any], options: object, metadata: object) -> None:
         options = RunOptions() if options is None else options
         metadata = RunMetadata() if metadata is None else metadata
         for number, hook in enumerate(self._hooks):
@@ -67,7 +67,7 @@ class HookedSession:
         self._session.close()
 
 
-def _checked(request: Any, hook: SessionRunHook) -> SessionRunArgs | None:
+def _checked(request: object, hook: SessionRunHook) -> SessionRunArgs | None:
     if request is not None and not isinstance(request, SessionRunArgs):
         raise DTypeError(
             f"before_run of {type(hook).__name__} returns a tf.train.SessionRunArgs, or None; got {shown(request)}."
@@ -75,7 +75,7 @@ def _checked(request: Any, hook: SessionRunHook) -> SessionRunArgs | None:
     return request
 
 
-def _all_feeds(from_hooks: Sequence[Any], from_program: Any) -> Any:
+def _all_feeds(from_hooks: Sequence[Any], from_program: object) -> Any:
     """One feed of all; that of the program as it is if no hook feeds anything."""
     if not from_hooks:
         return from_program
@@ -94,7 +94,7 @@ def _check_apart(one: Mapping[Any, Any], other: Mapping[Any, Any], what: str) ->
         raise StateError(f"{what} Conflict(s): {both}")
 
 
-def _all_options(from_hooks: Sequence[RunOptions], from_program: Any) -> Any:
+def _all_options(from_hooks: Sequence[RunOptions], from_program: object) -> Any:
     """Options that contain what each asks for: the most of traces and of time, all that is to be put out."""
     if not from_hooks:
         return from_program

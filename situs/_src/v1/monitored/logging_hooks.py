@@ -15,6 +15,7 @@ import numpy as np
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, shown
 from situs._src.base.export import export
 from situs._src.base.tree import listed
+from situs._src.base.typing import IntLike, PathLike, SessionLike
 from situs._src.ir.graph.context import as_graph_element
 from situs._src.ops.attribute import as_int
 from situs._src.v1.monitored.events import event_writer, scalar
@@ -80,7 +81,7 @@ class LoggingTensorHook(SessionRunHook):
             self._log(run_values.results)
         self._runs += 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Logs if it is wished for at the end."""
         if self._at_end:
             self._log(session.run(self._fetches))
@@ -163,7 +164,7 @@ class StepCounterHook(SessionRunHook):
         self,
         every_n_steps: int | None = 100,
         every_n_secs: float | None = None,
-        output_dir: Any = None,
+        output_dir: PathLike | None = None,
         summary_writer: Any = None,
     ) -> None:
         if (every_n_steps is None) == (every_n_secs is None):
@@ -204,7 +205,7 @@ class StepCounterHook(SessionRunHook):
             self._summary_writer.add_summary(scalar(self._summary_tag, speed), global_step)
         _logger.info("%s: %g", self._summary_tag, speed)
 
-    def _warn(self, step: Any) -> None:
+    def _warn(self, step: IntLike) -> None:
         self._warnings_left -= 1
         _logger.warning(
             "It seems that global step (tf.train.get_global_step) has not been increased. Current value (could be "

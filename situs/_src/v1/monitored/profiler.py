@@ -12,6 +12,7 @@ from typing import Any
 
 from situs._src.base.export import export
 from situs._src.base.proto.config import RunOptions
+from situs._src.base.typing import PathLike
 from situs._src.files.paths import as_text, translated, without_scheme
 from situs._src.runtime.session.timeline import Timeline
 from situs._src.v1.monitored.events import event_writer
@@ -37,7 +38,7 @@ class ProfilerHook(SessionRunHook):
         self,
         save_steps: int | None = None,
         save_secs: float | None = None,
-        output_dir: Any = "",
+        output_dir: PathLike = "",
         show_dataflow: bool = True,
         show_memory: bool = False,
     ) -> None:

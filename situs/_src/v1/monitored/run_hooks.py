@@ -8,6 +8,7 @@ from typing import Any
 
 from situs._src.base.errors import DTypeError, OutOfRangeError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import SessionLike
 from situs._src.v1.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook
 
 _logger = logging.getLogger("situs")
@@ -46,7 +47,7 @@ class FinalOpsHook(SessionRunHook):
         """The values, in the form of `final_ops`; None before the end."""
         return self._final_ops_values
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Runs it."""
         if self._final_ops is None:
             return

@@ -18,6 +18,7 @@ from typing import Any
 
 from situs._src.base.errors import DTypeError, StateError, shown
 from situs._src.base.export import export
+from situs._src.base.typing import FeedDict
 from situs._src.checkpoints.saver import Saver
 from situs._src.ir.graph.context import add_to_collection, get_collection, get_default_graph
 from situs._src.ops.placeholder import group
@@ -62,7 +63,7 @@ class Scaffold:
         summary_op: Any = None,
         saver: Any = None,
         copy_from_scaffold: Scaffold | None = None,
-        local_init_feed_dict: Any = None,
+        local_init_feed_dict: FeedDict | None = None,
     ) -> None:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
             raise DTypeError(f"copy_from_scaffold is not a Scaffold instance: {shown(copy_from_scaffold)}.")
@@ -71,7 +72,7 @@ class Scaffold:
         as_saver(saver)
         source = copy_from_scaffold
 
-        def chosen(given: Any, attribute: str) -> Any:
+        def chosen(given: object, attribute: str) -> Any:
             return getattr(source, attribute) if given is None and source is not None else given
 
         self._init_fn = chosen(init_fn, "_init_fn")
@@ -188,7 +189,7 @@ class Scaffold:
             return group(local_variables_initializer(), tables_initializer())
 
 
-def _found(given: Any, name: str, key: str, make: Callable[[], Any]) -> Any:
+def _found(given: object, name: str, key: str, make: Callable[[], Any]) -> Any:
     return Scaffold.get_or_default(name, key, make) if given is None else given
 
 

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from situs._src.base.errors import ArgumentError, DTypeError, OutOfRangeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.base.proto.config import ConfigProto
+from situs._src.base.typing import FeedDict, PathLike, SessionLike
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.graph import Graph
 from situs._src.ops.attribute import as_float
@@ -36,7 +37,7 @@ _METHODS = ("begin", "after_create_session", "before_run", "after_run", "end")
 class StepContext:
     """What a function passed to ``run_step_fn`` gets: the session, with and without hooks."""
 
-    def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
+    def __init__(self, session: SessionLike, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session = session
         self._run_with_hooks_fn = run_with_hooks_fn
 
@@ -86,7 +87,9 @@ class _BaseMonitoredSession:
 
     # Running.
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(
+        self, fetches: object, feed_dict: FeedDict | None = None, options: object = None, run_metadata: object = None
+    ) -> Any:
         """Runs as ``Session.run`` does, together with what the hooks ask for.
 
         Args:
@@ -134,7 +137,7 @@ class _BaseMonitoredSession:
         """
         self._close(well=True)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> _BaseMonitoredSession:
         return self
 
     def __exit__(
@@ -204,9 +207,9 @@ class SingularMonitoredSession(_BaseMonitoredSession):
         scaffold: Scaffold | None = None,
         master: str = "",
         config: ConfigProto | None = None,
-        checkpoint_dir: Any = None,
+        checkpoint_dir: PathLike | None = None,
         stop_grace_period_secs: float = 120,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_filename_with_path: PathLike | None = None,
     ) -> None:
         creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, stop_grace_period_secs, recovers=False)
@@ -246,13 +249,13 @@ class _Maker:
             hook.after_create_session(self.session, coord)
 
 
-def _as_creator(creator: Any) -> Any:
+def _as_creator(creator: object) -> Any:
     if not callable(getattr(creator, "create_session", None)):
         raise DTypeError(f"session_creator has a method create_session(); {shown(creator)} has none.")
     return creator
 
 
-def _check_step_fn(step_fn: Any) -> None:
+def _check_step_fn(step_fn: Callable[..., Any]) -> None:
     try:
         names = tuple(inspect.signature(step_fn).parameters)
     except (TypeError, ValueError):

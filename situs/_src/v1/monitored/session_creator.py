@@ -11,6 +11,7 @@ from typing import Any
 from situs._src.base.errors import UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.proto.config import ConfigProto
+from situs._src.base.typing import PathLike
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ops.attribute import as_float
 from situs._src.runtime.session.session import Session
@@ -30,7 +31,7 @@ class SessionCreator:
 class _ScaffoldedCreator(SessionCreator):
     """What both creators do: complete the graph, and leave the rest to a session manager."""
 
-    def __init__(self, scaffold: Scaffold | None, master: Any, config: ConfigProto | None) -> None:
+    def __init__(self, scaffold: Scaffold | None, master: str, config: ConfigProto | None) -> None:
         self._scaffold = as_scaffold(scaffold) or Scaffold()
         self._master = as_master(master)
         self._config = config
@@ -67,8 +68,8 @@ class ChiefSessionCreator(_ScaffoldedCreator):
         scaffold: Scaffold | None = None,
         master: str = "",
         config: ConfigProto | None = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_dir: PathLike | None = None,
+        checkpoint_filename_with_path: PathLike | None = None,
     ) -> None:
         super().__init__(scaffold, master, config)
         self._checkpoint_dir = checkpoint_dir

@@ -27,6 +27,7 @@ from situs._src.base.errors import (
 )
 from situs._src.base.export import export
 from situs._src.base.proto.config import ConfigProto
+from situs._src.base.typing import FeedDict, PathLike
 from situs._src.checkpoints.finding import latest_checkpoint
 from situs._src.checkpoints.state import get_checkpoint_state
 from situs._src.ir.graph.context import get_default_graph
@@ -61,7 +62,7 @@ class SessionManager:
         graph: Graph | None = None,
         recovery_wait_secs: float = 30,
         local_init_run_options: Any = None,
-        local_init_feed_dict: Any = None,
+        local_init_feed_dict: FeedDict | None = None,
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
             raise ArgumentError("If you pass a ready_for_local_init_op you must also pass a local_init_op.")
@@ -80,12 +81,12 @@ class SessionManager:
         master: str = "",
         init_op: Any = None,
         saver: Any = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_dir: PathLike | None = None,
+        checkpoint_filename_with_path: PathLike | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
-        init_feed_dict: Any = None,
+        init_feed_dict: FeedDict | None = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
         """A session that is ready: restored if there is a checkpoint, else initialized.
@@ -143,8 +144,8 @@ class SessionManager:
         self,
         master: str = "",
         saver: Any = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_dir: PathLike | None = None,
+        checkpoint_filename_with_path: PathLike | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
@@ -192,11 +193,11 @@ class SessionManager:
 
     # Restoring.
 
-    def _session(self, master: Any, config: ConfigProto | None) -> Session:
+    def _session(self, master: str, config: ConfigProto | None) -> Session:
         return Session(as_master(master), self._graph, config)
 
     def _restored(
-        self, master: Any, saver: Any, folder: Any, prefix: Any, waits: bool, most: float, config: ConfigProto | None
+        self, master: str, saver: Any, folder: Any, prefix: Any, waits: bool, most: float, config: ConfigProto | None
     ) -> tuple[Session, bool]:
         """A new session, and whether a checkpoint was restored into it."""
         if folder and prefix:
@@ -209,7 +210,7 @@ class SessionManager:
             raise
         return session, found
 
-    def _wait_for(self, folder: Any, most: float) -> Callable[[], None]:
+    def _wait_for(self, folder: PathLike, most: float) -> Callable[[], None]:
         """Waits for a checkpoint in a folder, if one is looked for there."""
 
         def wait() -> None:
@@ -265,7 +266,7 @@ def as_master(master: Any) -> str:
     )
 
 
-def _restore(session: Session, saver: Any, folder: Any, prefix: Any, wait: Callable[[], None] | None) -> bool:
+def _restore(session: Session, saver: Any, folder: PathLike, prefix: Any, wait: Callable[[], None] | None) -> bool:
     if saver is None or not (folder or prefix):
         return False
     if prefix:
@@ -284,7 +285,7 @@ def _restore(session: Session, saver: Any, folder: Any, prefix: Any, wait: Calla
     return True
 
 
-def _is_ready(session: Session, names: Any) -> Readiness:
+def _is_ready(session: Session, names: object) -> Readiness:
     """Whether there is nothing left that has no value."""
     if names is None:
         return True, None

@@ -19,6 +19,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError, StateError, UnimplementedError
 from situs._src.base.export import export
+from situs._src.base.typing import SessionLike
 from situs._src.ops.attribute import as_float, as_int
 from situs._src.v1.optimizers.global_step import get_global_step
 
@@ -42,7 +43,7 @@ class StepReader:
             )
         self._behind = 1
 
-    def read(self, session: Any, fetched: Any = None) -> int:
+    def read(self, session: SessionLike, fetched: Any = None) -> int:
         """The global step now.
 
         Args:

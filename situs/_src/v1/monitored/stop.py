@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
 
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
+from situs._src.base.typing import SessionLike
 from situs._src.ops.attribute import as_int
 from situs._src.v1.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from situs._src.v1.monitored.steps import StepReader
@@ -41,7 +41,7 @@ class StopAtStepHook(SessionRunHook):
         """Finds the global step."""
         self._steps = StepReader("StopAtStepHook")
 
-    def after_create_session(self, session: Any, coord: Coordinator | None) -> None:
+    def after_create_session(self, session: SessionLike, coord: Coordinator | None) -> None:
         """Counts from here, if it is the first session."""
         if self._last_step is None:
             assert self._num_steps is not None
@@ -76,7 +76,7 @@ class GlobalStepWaiterHook(SessionRunHook):
             self._wait(run_context.session)
         self._started = True
 
-    def _wait(self, session: Any) -> None:
+    def _wait(self, session: SessionLike) -> None:
         _logger.info("Waiting for global step %d before starting training.", self._wait_until_step)
         logged = 0
         while (step := self._steps.read(session)) < self._wait_until_step:

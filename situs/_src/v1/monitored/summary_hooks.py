@@ -6,6 +6,7 @@ from typing import Any
 
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
+from situs._src.base.typing import PathLike, SessionLike
 from situs._src.v1.monitored.events import event_writer, session_started
 from situs._src.v1.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from situs._src.v1.monitored.scaffold import Scaffold, as_scaffold
@@ -32,7 +33,7 @@ class SummarySaverHook(SessionRunHook):
         self,
         save_steps: int | None = None,
         save_secs: float | None = None,
-        output_dir: Any = None,
+        output_dir: PathLike | None = None,
         summary_writer: Any = None,
         scaffold: Scaffold | None = None,
         summary_op: Any = None,
@@ -77,7 +78,7 @@ class SummarySaverHook(SessionRunHook):
             self._summary_writer.add_summary(summary, step)
         self._next_step = step + 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Writes what is still in memory."""
         if self._summary_writer is not None:
             self._summary_writer.flush()

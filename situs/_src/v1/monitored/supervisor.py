@@ -13,13 +13,14 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from situs._src.base.errors import DTypeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.base.proto.config import ConfigProto
+from situs._src.base.typing import FeedDict, IntLike, PathLike, SessionLike
 from situs._src.checkpoints.saver import Saver
 from situs._src.files.graph_file import write_graph
 from situs._src.files.paths import as_text
@@ -84,12 +85,12 @@ class Supervisor:
         ready_for_local_init_op: Any = USE_DEFAULT,
         is_chief: bool = True,
         init_op: Any = USE_DEFAULT,
-        init_feed_dict: Any = None,
+        init_feed_dict: FeedDict | None = None,
         local_init_op: Any = USE_DEFAULT,
-        logdir: Any = None,
+        logdir: PathLike | None = None,
         summary_op: Any = USE_DEFAULT,
         saver: Any = USE_DEFAULT,
-        global_step: Any = USE_DEFAULT,
+        global_step: IntLike = USE_DEFAULT,
         save_summaries_secs: float = 120,
         save_model_secs: float = 600,
         recovery_wait_secs: float = 30,
@@ -152,7 +153,7 @@ class Supervisor:
         if self._local_init_op is None:
             self._ready_for_local_init_op = None
 
-    def _find_services(self, summary_op: Any, saver: Any, global_step: Any) -> None:
+    def _find_services(self, summary_op: Any, saver: Any, global_step: IntLike) -> None:
         self._summary_op = _chosen(summary_op, GraphKeys.SUMMARY_OP, merged_summaries)
         self._saver = _chosen(saver, GraphKeys.SAVERS, lambda: Saver() if global_variables() else None)
         default = global_step is Supervisor.USE_DEFAULT
@@ -189,7 +190,7 @@ class Supervisor:
         return self._init_op
 
     @property
-    def init_feed_dict(self) -> Any:
+    def init_feed_dict(self) -> Mapping[Any, Any] | None:
         """What is fed to `init_op`."""
         return self._init_feed_dict
 
@@ -272,7 +273,7 @@ class Supervisor:
             raise
         return session
 
-    def _start(self, session: Any, services: bool) -> None:
+    def _start(self, session: SessionLike, services: bool) -> None:
         if self._is_chief:
             self._write_graph()
         if not services:
@@ -330,7 +331,7 @@ class Supervisor:
 
     # Threads.
 
-    def start_standard_services(self, sess: Any) -> list[threading.Thread] | None:
+    def start_standard_services(self, sess: SessionLike) -> list[threading.Thread] | None:
         """Starts the threads that save checkpoints and summaries and count steps; returns them.
 
         Raises:
@@ -351,7 +352,7 @@ class Supervisor:
         self._started_threads.extend(started)
         return started
 
-    def _services(self, sess: Any) -> list[threading.Thread]:
+    def _services(self, sess: SessionLike) -> list[threading.Thread]:
         made: list[threading.Thread] = []
         if self._save_summaries_secs and self._summary_writer is not None:
             if self._summary_op is not None:
@@ -363,7 +364,7 @@ class Supervisor:
         return made
 
     def start_queue_runners(
-        self, sess: Any, queue_runners: Sequence[QueueRunner] | None = None
+        self, sess: SessionLike, queue_runners: Sequence[QueueRunner] | None = None
     ) -> list[threading.Thread]:
         """Starts the threads of queue runners, by default of all that the graph has collected."""
         runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS) if queue_runners is None else queue_runners
@@ -419,7 +420,7 @@ class Supervisor:
         """Whether somebody asked to stop."""
         return self._coord.should_stop()
 
-    def stop_on_exception(self) -> Any:
+    def stop_on_exception(self) -> AbstractContextManager[None]:
         """A context that turns an exception into a request to stop."""
         return self._coord.stop_on_exception()
 
@@ -429,7 +430,7 @@ class Supervisor:
 
     # Summaries.
 
-    def summary_computed(self, sess: Any, summary: Any, global_step: int | None = None) -> None:
+    def summary_computed(self, sess: SessionLike, summary: object, global_step: int | None = None) -> None:
         """Writes a summary.
 
         Args:
@@ -458,7 +459,7 @@ class Supervisor:
     SummaryComputed = summary_computed
 
 
-def _chosen(given: Any, key: str, make: Callable[[], Any]) -> Any:
+def _chosen(given: object, key: str, make: Callable[[], Any]) -> Any:
     """What was given; else the first of a collection of the default graph; else a new one, which is collected."""
     if given is not Supervisor.USE_DEFAULT:
         return given

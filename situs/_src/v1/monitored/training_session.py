@@ -16,6 +16,7 @@ from typing import Any
 from situs._src.base.export import export
 from situs._src.base.proto.config import ConfigProto
 from situs._src.base.tree import listed
+from situs._src.base.typing import PathLike
 from situs._src.ops.attribute import as_float
 from situs._src.v1.monitored.checkpoint_saver import CheckpointSaverHook
 from situs._src.v1.monitored.hook import SessionRunHook
@@ -32,7 +33,7 @@ USE_DEFAULT: Any = object()  # as None means never
 def MonitoredTrainingSession(  # noqa: N802 - TensorFlow's name
     master: str = "",
     is_chief: bool = True,
-    checkpoint_dir: Any = None,
+    checkpoint_dir: PathLike | None = None,
     scaffold: Scaffold | None = None,
     hooks: Sequence[SessionRunHook] | None = None,
     chief_only_hooks: Sequence[SessionRunHook] | None = None,
@@ -44,7 +45,7 @@ def MonitoredTrainingSession(  # noqa: N802 - TensorFlow's name
     log_step_count_steps: int | None = 100,
     max_wait_secs: float = 7200,
     save_checkpoint_steps: int | None = USE_DEFAULT,
-    summary_dir: Any = None,
+    summary_dir: PathLike | None = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
     """A monitored session that saves checkpoints and summaries, if it is told where.
@@ -92,21 +93,23 @@ def MonitoredTrainingSession(  # noqa: N802 - TensorFlow's name
     return MonitoredSession(chief, own + given, stop_grace_period_secs)
 
 
-def _period(steps: Any, secs: Any, default: tuple[int | None, float | None]) -> tuple[Any, Any]:
+def _period(
+    steps: int | float | None, secs: int | float | None, default: tuple[int | None, float | None]
+) -> tuple[Any, Any]:
     """Steps and seconds between two times: the default if neither is given, and one alone if it is."""
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default
     return _positive(steps), _positive(secs)
 
 
-def _positive(number: Any) -> Any:
+def _positive(number: object) -> Any:
     """A number above zero; None for those that mean never."""
     if number is USE_DEFAULT or number is None:
         return None
     return number if as_float(number, "number of steps or seconds") > 0 else None
 
 
-def _observers(folder: Any, scaffold: Scaffold, count_steps: Any, steps: Any, secs: Any) -> list[SessionRunHook]:
+def _observers(folder: PathLike, scaffold: Scaffold, count_steps: Any, steps: Any, secs: Any) -> list[SessionRunHook]:
     """The hooks that log and write summaries."""
     made: list[SessionRunHook] = []
     if _positive(count_steps):

@@ -16,6 +16,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.constant import constant, convert_to_tensor
@@ -57,12 +58,12 @@ class _Wish(NamedTuple):
 
 @export(v1="train.batch")
 def batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: object,
+    batch_size: IntLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -88,13 +89,13 @@ def batch(
 
 @export(v1="train.maybe_batch")
 def maybe_batch(
-    tensors: Any,
-    keep_input: Any,
-    batch_size: Any,
+    tensors: object,
+    keep_input: ArrayLike,
+    batch_size: IntLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -108,10 +109,10 @@ def maybe_batch(
 @export(v1="train.batch_join")
 def batch_join(
     tensors_list: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -135,11 +136,11 @@ def batch_join(
 @export(v1="train.maybe_batch_join")
 def maybe_batch_join(
     tensors_list: Any,
-    keep_input: Any,
-    batch_size: Any,
+    keep_input: ArrayLike,
+    batch_size: IntLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -152,14 +153,14 @@ def maybe_batch_join(
 
 @export(v1="train.shuffle_batch")
 def shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: object,
+    batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -197,15 +198,15 @@ def shuffle_batch(
 
 @export(v1="train.maybe_shuffle_batch")
 def maybe_shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: object,
+    batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: ArrayLike,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -221,12 +222,12 @@ def maybe_shuffle_batch(
 @export(v1="train.shuffle_batch_join")
 def shuffle_batch_join(
     tensors_list: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -250,13 +251,13 @@ def shuffle_batch_join(
 @export(v1="train.maybe_shuffle_batch_join")
 def maybe_shuffle_batch_join(
     tensors_list: Any,
-    batch_size: Any,
+    batch_size: IntLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: ArrayLike,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: object = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -272,14 +273,17 @@ def maybe_shuffle_batch_join(
 # How they are made.
 
 
-def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str | None, what: str) -> Any:
+def _batches(wish: _Wish, sources: Any, threads: int, keep_input: ArrayLike, name: str | None, what: str) -> Any:
     wish = wish.checked()
     lists = [_as_tensors(source, what) for source in _checked_sources(sources)]
     with name_scope(name, what) as scope:
         keep = _checked_keep(keep_input, wish.enqueue_many)
         queue = _queue(wish, _dtypes(lists), _shapes(lists, wish))
         operations = [_enqueue(queue, tensors, keep, wish.enqueue_many) for tensors in lists]
-        add_queue_runner(QueueRunner(queue, operations * _as_threads(threads)))
+        number = as_int(threads, "num_threads")
+        if not 1 <= number <= MOST_THREADS:
+            raise ArgumentError(f"A queue is filled by 1 to {MOST_THREADS} threads, got num_threads={number}.")
+        add_queue_runner(QueueRunner(queue, operations * number))
         summarize_filling(queue, wish.capacity, 0 if wish.shuffling is None else wish.shuffling.least)
         dequeue = queue.dequeue_up_to if wish.smaller else queue.dequeue_many
         made = dequeue(wish.batch_size, name=scope)
@@ -288,14 +292,7 @@ def _batches(wish: _Wish, sources: Any, threads: int, keep_input: Any, name: str
     return dict(zip(_sorted_keys(sources[0]), made if isinstance(made, list) else [made], strict=True))
 
 
-def _as_threads(threads: Any) -> int:
-    number = as_int(threads, "num_threads")
-    if not 1 <= number <= MOST_THREADS:
-        raise ArgumentError(f"A queue is filled by 1 to {MOST_THREADS} threads, got num_threads={number}.")
-    return number
-
-
-def _checked_sources(sources: Any) -> Sequence[Any]:
+def _checked_sources(sources: object) -> Sequence[Any]:
     if is_tensor(sources) or not isinstance(sources, (list, tuple)):
         raise DTypeError(f"Expected a list of sources, each a list or a dictionary of tensors; got {sources!r}.")
     if not sources:
@@ -312,7 +309,7 @@ def _sorted_keys(source: dict[Any, Any]) -> list[Any]:
         raise DTypeError(f"The keys of a dictionary of tensors must be comparable, got {list(source)}.") from None
 
 
-def _as_tensors(source: Any, what: str) -> list[Any]:
+def _as_tensors(source: object, what: str) -> list[Any]:
     if isinstance(source, dict):
         listed = [source[key] for key in _sorted_keys(source)]
     elif is_tensor(source) or not isinstance(source, (list, tuple)):
@@ -352,7 +349,7 @@ def _element_shape(tensors: Sequence[Tensor], enqueue_many: bool) -> TensorShape
     return TensorShape([sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*found, strict=True)])
 
 
-def _queue(wish: _Wish, dtypes: list[dt.DType], shapes: Any) -> QueueBase:
+def _queue(wish: _Wish, dtypes: list[dt.DType], shapes: object) -> QueueBase:
     if wish.shuffling is not None:
         least, seed = wish.shuffling
         return RandomShuffleQueue(wish.capacity, least, dtypes, shapes, seed=seed, shared_name=wish.shared_name)
@@ -360,7 +357,7 @@ def _queue(wish: _Wish, dtypes: list[dt.DType], shapes: Any) -> QueueBase:
     return make(wish.capacity, dtypes, shapes, shared_name=wish.shared_name)
 
 
-def _checked_keep(keep: Any, enqueue_many: bool) -> Any:
+def _checked_keep(keep: Any, enqueue_many: bool) -> bool | Tensor:
     """What says which elements are kept: a boolean tensor, or True for all."""
     if keep is True:
         return True

@@ -169,7 +169,7 @@ class Coordinator:
         _check_over(waiting, ignore_live_threads)
 
 
-def _as_exception_types(types: Any) -> tuple[type[BaseException], ...]:
+def _as_exception_types(types: object) -> tuple[type[BaseException], ...]:
     found = listed(types, "exception classes")
     if not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in found):
         raise DTypeError(f"clean_stop_exception_types is a tuple of exception classes, got {shown(types)}.")

@@ -18,6 +18,7 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import is_tensor
 from situs._src.base.tree import listed
+from situs._src.base.typing import ArrayLike, DTypeLike, ShapeLike
 from situs._src.files.matching import matching_files
 from situs._src.ir.graph.context import control_dependencies, name_scope
 from situs._src.ops.array import identity, shape
@@ -36,7 +37,7 @@ from situs._src.variables.symbolic import RefVariable
 
 
 @export(v1="train.limit_epochs")
-def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
+def limit_epochs(tensor: ArrayLike, num_epochs: int | None = None, name: str | None = None) -> Any:
     """The tensor, which can be read so many times; after that, reading raises ``OutOfRangeError``.
 
     Args:
@@ -72,8 +73,8 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> RefVariable:
 
 @export(v1="train.input_producer")
 def input_producer(
-    input_tensor: Any,
-    element_shape: Any = None,
+    input_tensor: ArrayLike,
+    element_shape: ShapeLike | None = None,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -116,7 +117,7 @@ def input_producer(
 
 @export(v1="train.string_input_producer")
 def string_input_producer(
-    string_tensor: Any,
+    string_tensor: ArrayLike,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -144,7 +145,7 @@ def string_input_producer(
 
 @export(v1="train.range_input_producer")
 def range_input_producer(
-    limit: Any,
+    limit: ArrayLike,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -191,7 +192,7 @@ def slice_input_producer(
         return [gather(tensor, index) for tensor in tensors]
 
 
-def _as_tensor(value: Any, name: str | None, dtype: Any = None) -> Any:
+def _as_tensor(value: ArrayLike, name: str | None, dtype: DTypeLike | None = None) -> Any:
     return convert_to_tensor(value, dtype) if is_tensor(value) else constant(value, dtype, name=name or "Const")
 
 

@@ -22,6 +22,7 @@ from situs._src.base import locks
 from situs._src.base.errors import ArgumentError, DTypeError, OpError, OutOfRangeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.base.tree import listed
+from situs._src.base.typing import SessionLike
 from situs._src.ir.graph.context import add_to_collection, get_default_session
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.queue import QueueBase
@@ -121,7 +122,7 @@ class QueueRunner:
     # Threads.
 
     def create_threads(
-        self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
+        self, sess: SessionLike, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
         """Makes the threads for a session; none if those of an earlier call still run.
 
@@ -152,13 +153,13 @@ class QueueRunner:
                 thread.start()
         return threads
 
-    def _thread(self, work: Any, sess: Any, operation: Any, coord: Coordinator | None) -> threading.Thread:
+    def _thread(self, work: Any, sess: SessionLike, operation: Any, coord: Coordinator | None) -> threading.Thread:
         what = "close_on_stop" if work == self._close_on_stop else getattr(operation, "name", str(operation))
         return threading.Thread(
             target=work, args=(sess, operation, coord), name=f"QueueRunnerThread-{self.name}-{what}"
         )
 
-    def _run(self, sess: Any, operation: Any, coord: Coordinator | None) -> None:
+    def _run(self, sess: SessionLike, operation: Any, coord: Coordinator | None) -> None:
         """The work of one thread: one operation, again and again."""
         ended = False
         try:
@@ -180,7 +181,7 @@ class QueueRunner:
             self._exceptions_raised.append(error)
         raise error
 
-    def _leave(self, sess: Any, close: bool) -> None:
+    def _leave(self, sess: SessionLike, close: bool) -> None:
         """Counts a thread out; the last one to see the end of the inputs closes the queue."""
         with self._lock:
             self._running[sess] -= 1
@@ -188,12 +189,12 @@ class QueueRunner:
         if close and last:
             _run_quietly(sess, self._close_op)
 
-    def _close_on_stop(self, sess: Any, operation: Any, coord: Coordinator) -> None:
+    def _close_on_stop(self, sess: SessionLike, operation: Any, coord: Coordinator) -> None:
         coord.wait_for_stop()
         _run_quietly(sess, operation)
 
 
-def _run_quietly(sess: Any, operation: Any) -> None:
+def _run_quietly(sess: SessionLike, operation: Any) -> None:
     """Closes a queue; that it is closed already, or the session is, does not matter at the end."""
     try:
         sess.run(operation)
@@ -201,7 +202,7 @@ def _run_quietly(sess: Any, operation: Any) -> None:
         _logger.debug("Ignored exception: %s", error)
 
 
-def _as_error_types(types: Any) -> tuple[type[OpError], ...]:
+def _as_error_types(types: object) -> tuple[type[OpError], ...]:
     if types is None:
         return (OutOfRangeError,)
     if (
@@ -228,7 +229,7 @@ def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS)
 
 @export(v1=("train.start_queue_runners", "train.queue_runner.start_queue_runners"))
 def start_queue_runners(
-    sess: Any = None,
+    sess: SessionLike | None = None,
     coord: Coordinator | None = None,
     daemon: bool = True,
     start: bool = True,
