@@ -94,6 +94,18 @@ def test_modules_below_are_those_of_situs(run_python):
     assert out.splitlines() == ["True True True", "True 3 (2, 1)", "True True", "True x 2.21.0 True"]
 
 
+def test_libraries_find_the_module_as_they_look_for_it(run_python):
+    program = """
+import importlib.util
+import situs
+situs.install_as_tensorflow()
+import tensorflow, tensorflow.compat.v1
+for name in ("tensorflow", "tensorflow.compat.v1", "tensorflow.nn", "tensorflow.keras"):
+    print(importlib.util.find_spec(name).name == name)
+"""
+    assert run_python(program).split() == ["True"] * 4
+
+
 def test_the_defaults_are_those_of_todays_tensorflow(run_python):
     out = run_python(
         "import situs; situs.install_as_tensorflow(replace=True)\n"
