@@ -49,6 +49,7 @@ from situs._src.ops.image_measure import ssim as ssim
 from situs._src.ops.image_measure import total_variation as total_variation
 from situs._src.ops.image_resize import ResizeMethod as ResizeMethod
 from situs._src.ops.image_resize import resize as resize
+from situs._src.ops.image_sampling import sample_distorted_bounding_box as sample_distorted_bounding_box
 from situs._src.ops.image_window import crop_and_resize as crop_and_resize
 from situs._src.ops.image_window import extract_patches as extract_patches
 from situs._src.ops.image_window import non_max_suppression as non_max_suppression

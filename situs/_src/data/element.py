@@ -143,7 +143,7 @@ def take_apart_element(structure: object) -> tuple[Any, list[Any]]:
 
     Raises:
         InvalidArgumentError: there is nothing in it.
-        UnimplementedError: there is a sparse tensor in it.
+        UnimplementedError: there is a `SparseTensorValue` in it.
     """
     form, leaves = take_apart(structure, whole=_is_whole)
     if not leaves:
@@ -153,7 +153,9 @@ def take_apart_element(structure: object) -> tuple[Any, list[Any]]:
 
 def _is_whole(structure: object) -> bool:
     if isinstance(structure, SparseTensorValue):  # a named tuple, which stands for one tensor
-        raise UnimplementedError("Datasets have no sparse tensors: a SparseTensorValue cannot be part of an element.")
+        raise UnimplementedError(
+            "A SparseTensorValue cannot be part of an element. Make it a tensor: tf.SparseTensor.from_value(value)."
+        )
     return is_tensor_of_items(structure)
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from situs._src.base.errors import NotFoundError, StateError
+from situs._src.base.errors import NotFoundError, StateError, shown
 from situs._src.base.export import export
 from situs._src.files.paths import as_text
 
@@ -61,8 +61,8 @@ def load_resource(path: Any) -> bytes:
     file = Path(os.path.join(_folder(), as_text(path)))  # noqa: PTH118
     try:
         return file.read_bytes()
-    except OSError as error:
-        raise NoResourceError(f"{error.strerror}: {file}") from None
+    except (OSError, ValueError) as error:
+        raise NoResourceError(f"{getattr(error, 'strerror', None) or error}: {shown(str(file))}") from None
 
 
 class NoResourceError(NotFoundError, OSError):

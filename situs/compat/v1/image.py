@@ -56,6 +56,7 @@ from situs._src.ops.image_resize import resize_bilinear as resize_bilinear
 from situs._src.ops.image_resize import resize_images as resize
 from situs._src.ops.image_resize import resize_images as resize_images
 from situs._src.ops.image_resize import resize_nearest_neighbor as resize_nearest_neighbor
+from situs._src.ops.image_sampling import sample_distorted_bounding_box_v1 as sample_distorted_bounding_box
 from situs._src.ops.image_window import crop_and_resize as crop_and_resize
 from situs._src.ops.image_window import extract_image_patches as extract_image_patches
 from situs._src.ops.image_window import extract_patches as extract_patches
