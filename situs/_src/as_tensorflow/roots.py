@@ -52,7 +52,7 @@ class _Root(ModuleType):
         base = "situs.compat" if name == "tensorflow.compat" else {"v1": "situs.compat.v1", "v2": "situs"}[style]
         super().__init__(name, f"TensorFlow's {name}, by Situs: `{base}`.")
         self.__path__: list[str] = []
-        self.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)  # libraries ask whether there is one
+        self.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)  # which libraries ask for
         self.__version__ = VERSIONS[style]
         self._base = importlib.import_module(base)
         if name != "tensorflow.compat":
