@@ -305,6 +305,8 @@ class Strategy:
     can_update_apart = True  # whether replicas can change their variables without a meeting
 
     def __init__(self, extended: Any = None) -> None:
+        if extended is not None and not isinstance(extended, StrategyExtended):
+            raise DTypeError(f"A strategy has a tf.distribute.StrategyExtended, got {shown(extended)}.")
         self.extended = StrategyExtended(self, ()) if extended is None else extended
         self.only_replica = ReplicaContext(self, 0, self.extended.worker_devices[0])
 

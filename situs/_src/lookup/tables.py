@@ -387,11 +387,11 @@ class StaticVocabularyTable(LookupInterface):
             raise ArgumentError(f"`num_oov_buckets` must be > 0; use StaticHashTable for none. Got {num_oov_buckets}.")
         self._num_oov_buckets = num_oov_buckets
         self._table: StaticHashTable | None = None
-        key = dt.string if initializer is None else as_dtype(initializer.key_dtype)
         if initializer is not None:
             _check_initializer(initializer)
-            if as_dtype(initializer.value_dtype) is not dt.int64:
-                raise DTypeError(f"Invalid `value_dtype`, expected {dt.int64} but got {initializer.value_dtype}.")
+        key = dt.string if initializer is None else as_dtype(initializer.key_dtype)
+        if initializer is not None and as_dtype(initializer.value_dtype) is not dt.int64:
+            raise DTypeError(f"Invalid `value_dtype`, expected {dt.int64} but got {initializer.value_dtype}.")
         wanted = key if lookup_key_dtype is None else as_dtype(lookup_key_dtype)
         if wanted is not dt.string and not wanted.is_integer:
             raise DTypeError(f"Invalid `key_dtype`, expected integer or string but got {wanted.name}.")

@@ -82,8 +82,10 @@ def cond(
 def smart_cond(pred: Any, true_fn: Branch, false_fn: Branch) -> Any:
     """``cond``, decided at once where the predicate is known to Python; None counts as false."""
     value = read(pred)
+    if not isinstance(value, Tensor):
+        return true_fn() if value is not None and bool(value) else false_fn()
     if not isinstance(value, SymbolicTensor):
-        return true_fn() if value is not None and _truth(value) else false_fn()
+        return true_fn() if _truth(value) else false_fn()
     return cond(value if value.dtype.is_bool else cast(value, "bool"), true_fn, false_fn)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
+from situs._src.base import locks
 from situs._src.base.dtype import ALL, DType, as_dtype
 from situs._src.base.errors import ArgumentError, DataLossError, FailedPreconditionError, shown
 from situs._src.base.shapes import SCALAR, TensorShape
@@ -50,7 +50,7 @@ class Store:
         self.is_filled = not is_static
         self.reserved: frozenset[Any] = frozenset()  # keys that nobody may ask for
         self._items: dict[Any, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
 
     # What there is.
 

@@ -218,6 +218,7 @@ def test_locks_that_outlive_a_call_are_made_to_be_opened():
         "base/locks.py",
         "data/worker_pool.py",
         "data/parallel.py",
+        "distribute/replicas.py",
         "runtime/run/queue_buffer.py",
         "runtime/run/threads.py",
     }

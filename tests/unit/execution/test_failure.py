@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import inspect
+import weakref
 
 import numpy as np
 import pytest
 import torch
 
+import situs as eager
 import situs.compat.v1 as tf
 from situs._src.ops.python_function import py_func
+from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run import failure
 
 
@@ -151,10 +154,28 @@ def test_plans_are_forgotten_with_their_sessions():
         with tf.Graph().as_default(), tf.Session() as sess:
             sess.run(tf.exp(tf.constant(1.0)))
 
+    def plans():
+        gc.collect()
+        return sum(type(each) is Plan for each in gc.get_objects())
+
     use()
-    gc.collect()
-    before = len(failure._plans)
+    before = plans()
     for _ in range(3):
         use()
+    assert plans() <= before
+
+
+def test_functions_are_forgotten_with_those_that_they_call():
+    @eager.function
+    def inner(x):
+        return x * 2.0
+
+    def use():
+        variable = eager.Variable(1.0)
+        outer = eager.function(lambda x: inner(x) + variable)
+        outer(eager.constant(1.0))
+        return weakref.ref(variable)
+
+    gone = use()
     gc.collect()
-    assert len(failure._plans) <= before
+    assert gone() is None

@@ -219,7 +219,6 @@ PROGRAMS = {
     "import situs": "import situs",
     "eager": "import situs as tf; tf.matmul([[1.0]], [[2.0]]); tf.Variable(1.0).assign_add(1.0)",
     "a dataset": "import situs as tf; list(tf.data.Dataset.range(3).map(lambda x: x + 1).batch(2))",
-    "a layer": "import situs as tf; tf.optimizers.Adam(); tf.keras.layers.Dense(2)(tf.ones([1, 2]))",
     "a summary": "import situs as tf; tf.summary.scalar('loss', 1.0, step=1)",
     "a function": "import situs as tf; tf.function(lambda x: x + 1.0)(1.0)",
     "a graph": "import situs.compat.v1 as tf; tf.Variable(tf.placeholder_with_default(1.0, []) + 1.0)",

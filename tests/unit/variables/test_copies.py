@@ -135,8 +135,8 @@ class Net(tf.Module):
 class Head(tf.keras.Model):
     """A model of the program's own."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
         self.inner = tf.keras.layers.Dense(3, activation="relu")
         self.norm = tf.keras.layers.BatchNormalization()
 

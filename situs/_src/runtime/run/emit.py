@@ -56,7 +56,7 @@ def emit(plan: Plan, around: Around | None = None, stoppable: bool = False) -> E
     namespace: dict[str, Any] = writer.constants
     exec(compile(source, FILENAME, "exec"), namespace)
     function = namespace.pop("run")  # out of its own globals: the constants in there go with the function, at once
-    register(function.__code__, plan, writer.arguments)
+    register(namespace, plan, writer.arguments)
     return Emitted(function, source)
 
 

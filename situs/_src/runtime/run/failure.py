@@ -6,9 +6,8 @@ are still in the frame, so the same explanation is given as in eager code.
 
 from __future__ import annotations
 
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 from typing import Any
-from weakref import finalize
 
 from situs._src.base.errors import OpError, SitusError
 from situs._src.ir.graph.node import Operation
@@ -18,13 +17,12 @@ from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.plan.kernels import bound_inputs
 from situs._src.runtime.plan.plan import FIRST_LINE, Call, Plan, slots_in
 
-_plans: dict[int, tuple[Plan, list[list[str]]]] = {}  # by the id of the code: plans alike have equal codes
+_PLAN = "emitted_from"  # in the globals of emitted code, so that it goes when the code goes
 
 
-def register(code: CodeType, plan: Plan, arguments: list[list[str]]) -> None:
-    """Remembers which plan some code was emitted from, with the text of each call's arguments."""
-    _plans[id(code)] = plan, arguments
-    finalize(code, _plans.pop, id(code), None).atexit = False
+def register(namespace: dict[str, Any], plan: Plan, arguments: list[list[str]]) -> None:
+    """Lets emitted code know its plan, with the text of each call's arguments; `namespace` is that of its globals."""
+    namespace[_PLAN] = plan, arguments
 
 
 def explained(error: Exception) -> Exception:
@@ -33,7 +31,7 @@ def explained(error: Exception) -> Exception:
     if found is None:
         return error
     frame, line = found
-    plan, arguments = _plans[id(frame.f_code)]
+    plan, arguments = frame.f_globals[_PLAN]
     number = line - FIRST_LINE
     if number >= len(plan.calls):
         return error  # it was not in a call
@@ -71,7 +69,7 @@ def in_node(error: Exception, node: Operation) -> Exception:
 def _innermost(trace: TracebackType | None) -> tuple[FrameType, int] | None:
     found = None
     while trace is not None:
-        if id(trace.tb_frame.f_code) in _plans:
+        if _PLAN in trace.tb_frame.f_globals:
             found = trace.tb_frame, trace.tb_lineno
         trace = trace.tb_next
     return found
