@@ -766,7 +766,7 @@ def _unsorted_kernel(
             made = _few_by_segment(data, known, count, ufunc, fill)
         if made is None:
             made = _by_segment(data, known, count, combine, fill)
-        return made if count == num_segments else made[:num_segments]
+        return made if count == num_segments else made[:num_segments].clone()  # and the row of those left out goes
 
     return kernel
 

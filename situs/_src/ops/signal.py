@@ -81,6 +81,9 @@ def _over_zero(number: Any) -> Any:
 # Frames.
 
 
+_SMALL = 1 << 16  # up to which places that are known are computed once, and kept in the graph
+
+
 @export("signal.frame")
 def frame(
     signal: Any,
@@ -145,11 +148,15 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         step = _positive(frame_step, "frame_step")
         count, length = _size(frames, -2), _size(frames, -1)
         total = _over_zero(length + step * (count - 1))
-        places = range_of(count)[:, None] * step + range_of(length)[None]
+        if isinstance(count, int) and isinstance(length, int) and isinstance(step, int) and count * length <= _SMALL:
+            begins, inside = np.arange(0, count * step, step, np.int32), np.arange(length, dtype=np.int32)
+            places: Any = np.add.outer(begins, inside)
+        else:
+            places = range_of(0, count * step, step)[:, None] + range_of(length)[None]
         outer = frames.shape.as_list()[:-2]
         batch: Any = outer if None not in outer else shape_of(frames)[:-2]
         if not outer:
-            return unsorted_segment_sum(frames, places, total, name=last)
+            return unsorted_segment_sum(reshape(frames, [-1]), reshape(places, [-1]), total, name=last)
         axes = list(range(frames.shape.rank))
         front = transpose(frames, axes[-2:] + axes[:-2])
         added = unsorted_segment_sum(front, places, total)
