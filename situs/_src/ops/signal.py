@@ -148,8 +148,9 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         step = _positive(frame_step, "frame_step")
         count, length = _size(frames, -2), _size(frames, -1)
         total = _over_zero(length + step * (count - 1))
-        if isinstance(count, int) and isinstance(length, int) and isinstance(step, int) and count * length <= _SMALL:
-            begins, inside = np.arange(0, count * step, step, np.int32), np.arange(length, dtype=np.int32)
+        known = isinstance(count, int) and isinstance(length, int) and isinstance(step, int)
+        if known and max(count * length, step) <= _SMALL:
+            begins, inside = np.arange(count, dtype=np.int32) * step, np.arange(length, dtype=np.int32)
             places: Any = np.add.outer(begins, inside)
         else:
             places = range_of(0, count * step, step)[:, None] + range_of(length)[None]
