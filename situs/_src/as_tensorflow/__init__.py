@@ -8,7 +8,9 @@ finder.py      what ``tensorflow`` and every module below it are
 roots.py       the modules that differ from Situs': ``tensorflow`` itself, ``tensorflow.compat.v1`` and ``.v2``
 internals.py   ``tensorflow.python.*`` and ``tensorflow.core.*``: what programs import from below the public names
 dialect.py     whether a program is written for TensorFlow 1 or 2
-for_keras.py   what the package keras asks for besides
-one_replica.py ``tf.distribute`` for one replica
+load_keras.py  ``tf.keras``: the package keras, imported with Situs beneath
+for_keras.py   what that package asks for besides
+fused_updates.py     steps of Keras' optimizers as one op
+older_optimizers.py  optimizers of TensorFlow 1 in ``model.compile``
 missing.py     what a program uses and Situs lacks, in words and as a list
 """

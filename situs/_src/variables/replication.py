@@ -1,6 +1,7 @@
-"""How the copies of a variable on many devices would be kept the same: words that programs give, and ask for again.
+"""How the components of a variable on many devices are kept the same: words that programs give, and ask for again.
 
-A variable of Situs has one copy, so they change nothing but what is trainable by default.
+Variables of a strategy go by them (``situs._src.distribute.variables``). Any other variable has one value, and they
+change nothing but what is trainable by default.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ Y = X.sum(1, keepdims=True)
 STRATEGIES = {
     "one device": lambda: tf.distribute.OneDeviceStrategy("/gpu:1"),
     "two replicas": lambda: tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"]),
+    "four replicas": tf.distribute.MirroredStrategy,  # the virtual GPUs of these tests
     "CPU and GPU": lambda: tf.distribute.MirroredStrategy(["/cpu:0", "/gpu:0"]),
     "central": lambda: tf.distribute.experimental.CentralStorageStrategy(["/gpu:0", "/gpu:1"]),
 }
