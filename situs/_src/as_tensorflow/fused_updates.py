@@ -28,7 +28,7 @@ from situs._src.ops.cast import cast
 from situs._src.ops.constant import constant, convert_to_tensor
 from situs._src.ops.slices import IndexedSlices
 from situs._src.variables import apply_ops as ops
-from situs._src.variables.apply_ops import Apply, steering_dtype
+from situs._src.variables.apply_ops import Apply, hyper_dtype
 from situs._src.variables.apply_updates import Group, Update, add, do_all, grouped
 from situs._src.variables.eager import Variable
 
@@ -80,7 +80,7 @@ def _add_updates(optimizer: Any, rule: Rule, pairs: Sequence[tuple[Any, Any]], r
     """Adds the updates to the graph of a function; its plan joins those of one device."""
     numbers: dict[DType, dict[str, Any]] = {}
     for grad, variable in pairs:
-        dtype = steering_dtype(variable.dtype)
+        dtype = hyper_dtype(variable.dtype)
         if dtype not in numbers:
             found = rule.numbers(Step(optimizer, rate, dtype, as_tensors=True))
             numbers[dtype] = {name: cast(convert_to_tensor(value), dtype) for name, value in found.items()}
@@ -102,7 +102,7 @@ def _update_now(optimizer: Any, rule: Rule, pairs: Sequence[tuple[Any, Any]], ra
     on_host = getattr(read(optimizer._iterations.value), "_value", None)
     as_tensors = on_host is not None and on_host.device.type != "cpu"  # asking a card for the step would be to wait
     for group in known[key]:
-        step = Step(optimizer, rate, steering_dtype(group.where.dtype), as_tensors)
+        step = Step(optimizer, rate, hyper_dtype(group.where.dtype), as_tensors)
         group.change([pairs[number][0] for number in group.numbers], rule.numbers(step), rule.attrs)
 
 

@@ -123,3 +123,6 @@ DeviceLike: TypeAlias = str | Callable[..., Any]
 
 FeedDict: TypeAlias = Mapping[Any, Any]
 """What `Session.run` feeds: values by tensor, or by something made of tensors."""
+
+Collections: TypeAlias = str | Sequence[str] | None
+"""The graph's collections that something joins, by name."""

@@ -185,7 +185,7 @@ def _reshape_gradient(grad: Tensor, tensor_shape: SizesOf) -> Tensor:
     return _reshaped(grad, tensor_shape)
 
 
-_reshaped = dispatch.steered(_reshape)
+_reshaped = dispatch.with_host_inputs(_reshape)
 _reshaped_quickly = dispatch.recalled(_reshape)
 
 
@@ -450,7 +450,7 @@ def _squeeze_gradient(grad: Tensor, input_shape: SizesOf, *, squeeze_dims: tuple
     return _expand_dims(grad, squeeze_dims[0])
 
 
-_expanded = dispatch.steered(_expand_dims)
+_expanded = dispatch.with_host_inputs(_expand_dims)
 
 
 @export("expand_dims", v1=())
@@ -552,7 +552,7 @@ def _transpose_gradient(grad: Tensor, perm: HostInput, *, conjugate: bool) -> Te
     return _transposed(grad, _inverse(perm), conjugate=conjugate)
 
 
-_transposed = dispatch.steered(_transpose)
+_transposed = dispatch.with_host_inputs(_transpose)
 
 
 def _inverse(perm: Any) -> Tensor | str | tuple[int, ...]:

@@ -19,6 +19,7 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import Op
 from situs._src.ops.array import reshape
 from situs._src.ops.array import shape as shape_of
@@ -410,13 +411,13 @@ irfftnd = export("signal.irfftnd", v1=("irfftnd", "signal.irfftnd"))(
 
 
 @export("signal.fftshift")
-def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+def fftshift(x: ArrayLike, axes: Any = None, name: str | None = None) -> Tensor:
     """Moves the zero frequency of a transform to the middle, along `axes` (all by default)."""
     return _shifted(x, axes, 1, name)
 
 
 @export("signal.ifftshift")
-def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+def ifftshift(x: ArrayLike, axes: Any = None, name: str | None = None) -> Tensor:
     """Moves the zero frequency back to the beginning: undoes `fftshift`."""
     return _shifted(x, axes, -1, name)
 

@@ -13,7 +13,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import deeper, listed
-from situs._src.base.typing import ArrayLike
+from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ir.graph.context import control_dependencies, name_scope
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -38,7 +38,7 @@ _placeholder.kernel(GPU, dtype=FIXED)(lambda *, shape, dtype: None)
 
 
 @export(v1="placeholder")
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor whose value is fed when the graph runs.
 
     Args:
@@ -64,7 +64,7 @@ _default.gradient(lambda grad: grad)
 
 
 @export(v1="placeholder_with_default")
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def placeholder_with_default(input: ArrayLike, shape: Any, name: str | None = None) -> Tensor:
     """A tensor that passes `input` on unless a value of `shape` is fed in its place."""
     if here.graph is None:
         return identity(input, name)

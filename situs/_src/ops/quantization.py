@@ -15,6 +15,7 @@ from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import Op
 from situs._src.ops.attribute import as_bool, as_float, as_int
 from situs._src.ops.define import CPU, GPU, op
@@ -196,7 +197,12 @@ def _bits(num_bits: Any, narrow_range: Any) -> dict[str, Any]:
     v1=("fake_quant_with_min_max_args", "quantization.fake_quant_with_min_max_args"),
 )
 def fake_quant_with_min_max_args(
-    inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
+    inputs: ArrayLike,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """Rounds numbers to the steps of a range.
 
@@ -218,7 +224,7 @@ def fake_quant_with_min_max_args(
 )
 def fake_quant_with_min_max_args_gradient(
     gradients: Any,
-    inputs: Any,
+    inputs: ArrayLike,
     min: float = -6,
     max: float = 6,
     num_bits: int = 8,
@@ -235,7 +241,7 @@ def fake_quant_with_min_max_args_gradient(
     v1=("fake_quant_with_min_max_vars", "quantization.fake_quant_with_min_max_vars"),
 )
 def fake_quant_with_min_max_vars(
-    inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
+    inputs: ArrayLike, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
     """Rounds numbers to the steps of a range whose ends are tensors, and learn.
 
@@ -256,7 +262,7 @@ def fake_quant_with_min_max_vars(
 )
 def fake_quant_with_min_max_vars_gradient(
     gradients: Any,
-    inputs: Any,
+    inputs: ArrayLike,
     min: Any,
     max: Any,
     num_bits: int = 8,
@@ -273,7 +279,7 @@ def fake_quant_with_min_max_vars_gradient(
     v1=("fake_quant_with_min_max_vars_per_channel", "quantization.fake_quant_with_min_max_vars_per_channel"),
 )
 def fake_quant_with_min_max_vars_per_channel(
-    inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
+    inputs: ArrayLike, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
     """`fake_quant_with_min_max_vars` with a range for each channel: `min` and `max` are as long as the last axis."""
     return _channels(inputs, min, max, **_bits(num_bits, narrow_range), name=name)
@@ -288,7 +294,7 @@ def fake_quant_with_min_max_vars_per_channel(
 )
 def fake_quant_with_min_max_vars_per_channel_gradient(
     gradients: Any,
-    inputs: Any,
+    inputs: ArrayLike,
     min: Any,
     max: Any,
     num_bits: int = 8,

@@ -123,7 +123,7 @@ def _reduction(
 
 
 def _public(declared: Op, doc: str) -> ReduceFunction:
-    run = dispatch.steered(declared)
+    run = dispatch.with_host_inputs(declared)
 
     def call(
         input_tensor: ArrayLike, axis: AxisLike | None = None, keepdims: bool | None = False, name: str | None = None
@@ -343,7 +343,7 @@ def _with_axes(x: torch.Tensor, axes: Axes, rank: int, keep_dims: bool) -> torch
     return x.reshape([1 if i in axes else next(sizes) for i in range(rank)])
 
 
-_run_spread = dispatch.steered(_spread)
+_run_spread = dispatch.with_host_inputs(_spread)
 
 
 def spread(x: Tensor, shape: ShapeLike, axis: Any, keep_dims: bool = False, mean: bool = False) -> Tensor:

@@ -26,7 +26,7 @@ from situs._src.base.typing import ArrayLike, HostValue
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.define import CPU, op
 from situs._src.ops.strings import Array, each, joined, lines, strings_of
-from situs._src.runtime.dispatch import steered
+from situs._src.runtime.dispatch import with_host_inputs
 
 _SPACE = r"\t\n\f\r "
 _POSIX = {
@@ -338,7 +338,7 @@ def _replaced(text: str, regex: re.Pattern[str], pieces: list[str | int], limit:
 
 @export("strings.regex_replace", v1=("regex_replace", "strings.regex_replace"))
 def regex_replace(
-    input: ArrayLike, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+    input: ArrayLike, pattern: ArrayLike, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
     """Replaces what a regular expression matches in each string.
 
@@ -390,7 +390,7 @@ def _flags(flags: Any, input: Array) -> torch.Tensor:
 
 
 @export("strings.regex_full_match")
-def regex_full_match(input: ArrayLike, pattern: Any, name: str | None = None) -> Tensor:
+def regex_full_match(input: ArrayLike, pattern: ArrayLike, name: str | None = None) -> Tensor:
     """Says which strings a regular expression matches from beginning to end.
 
     Args:
@@ -401,4 +401,4 @@ def regex_full_match(input: ArrayLike, pattern: Any, name: str | None = None) ->
     return _matches(input, _host_text(pattern), name=name)
 
 
-_matches = steered(_full_match)
+_matches = with_host_inputs(_full_match)

@@ -17,6 +17,7 @@ from situs._src.base.dtype import FLOATING, DType, as_dtype
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
+from situs._src.base.typing import ArrayLike, DTypeLike, IntLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.array import reshape, transpose
 from situs._src.ops.array import shape as shape_of
@@ -87,8 +88,8 @@ _SMALL = 1 << 16  # up to which places that are known are computed once, and kep
 @export("signal.frame")
 def frame(
     signal: Any,
-    frame_length: Any,
-    frame_step: Any,
+    frame_length: ArrayLike,
+    frame_step: ArrayLike,
     pad_end: bool = False,
     pad_value: Any = 0,
     axis: int = -1,
@@ -131,7 +132,7 @@ def frame(
 
 
 @export("signal.overlap_and_add")
-def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
+def overlap_and_add(signal: Any, frame_step: ArrayLike, name: str | None = None) -> Tensor:
     """Puts frames together, adding where they overlap.
 
     Args:
@@ -195,7 +196,9 @@ def _raised_cosine(length: Any, periodic: Any, dtype: Any, name: str | None, wha
 
 
 @export("signal.hann_window")
-def hann_window(window_length: Any, periodic: bool = True, dtype: Any = dt.float32, name: str | None = None) -> Tensor:
+def hann_window(
+    window_length: ArrayLike, periodic: bool = True, dtype: DTypeLike = dt.float32, name: str | None = None
+) -> Tensor:
     """The Hann window: ``0.5 - 0.5 cos``.
 
     Args:
@@ -209,14 +212,16 @@ def hann_window(window_length: Any, periodic: bool = True, dtype: Any = dt.float
 
 @export("signal.hamming_window")
 def hamming_window(
-    window_length: Any, periodic: bool = True, dtype: Any = dt.float32, name: str | None = None
+    window_length: ArrayLike, periodic: bool = True, dtype: DTypeLike = dt.float32, name: str | None = None
 ) -> Tensor:
     """The Hamming window: ``0.54 - 0.46 cos``. The arguments are those of `hann_window`."""
     return _raised_cosine(window_length, periodic, dtype, name, "hamming_window", 0.54)
 
 
 @export("signal.kaiser_window")
-def kaiser_window(window_length: Any, beta: float = 12.0, dtype: Any = dt.float32, name: str | None = None) -> Tensor:
+def kaiser_window(
+    window_length: ArrayLike, beta: float = 12.0, dtype: DTypeLike = dt.float32, name: str | None = None
+) -> Tensor:
     """The Kaiser window.
 
     Args:
@@ -239,7 +244,7 @@ def kaiser_window(window_length: Any, beta: float = 12.0, dtype: Any = dt.float3
 
 @export("signal.kaiser_bessel_derived_window")
 def kaiser_bessel_derived_window(
-    window_length: Any, beta: float = 12.0, dtype: Any = dt.float32, name: str | None = None
+    window_length: ArrayLike, beta: float = 12.0, dtype: DTypeLike = dt.float32, name: str | None = None
 ) -> Tensor:
     """The Kaiser-Bessel-derived window of an even length. The arguments are those of `kaiser_window`."""
     with Composed(name, "kaiser_bessel_derived_window") as last:
@@ -254,7 +259,7 @@ def kaiser_bessel_derived_window(
 
 
 @export("signal.vorbis_window")
-def vorbis_window(window_length: Any, dtype: Any = dt.float32, name: str | None = None) -> Tensor:
+def vorbis_window(window_length: ArrayLike, dtype: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
     """The window of Vorbis' sound files.
 
     Args:
@@ -289,9 +294,9 @@ def _windowed(frames: Tensor, length: Any, window_fn: Window | None, name: str |
 @export("signal.stft")
 def stft(
     signals: Any,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    frame_length: ArrayLike,
+    frame_step: ArrayLike,
+    fft_length: ArrayLike | None = None,
     window_fn: Window | None = hann_window,
     pad_end: bool = False,
     name: str | None = None,
@@ -320,9 +325,9 @@ def stft(
 @export("signal.inverse_stft")
 def inverse_stft(
     stfts: Any,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    frame_length: ArrayLike,
+    frame_step: ArrayLike,
+    fft_length: ArrayLike | None = None,
     window_fn: Window | None = hann_window,
     name: str | None = None,
 ) -> Tensor:
@@ -352,7 +357,9 @@ def inverse_stft(
 
 
 @export("signal.inverse_stft_window_fn")
-def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Window = hann_window, name: str | None = None) -> Window:
+def inverse_stft_window_fn(
+    frame_step: ArrayLike, forward_window_fn: Window = hann_window, name: str | None = None
+) -> Window:
     """The function for `window_fn` of `inverse_stft` by which it undoes an `stft`.
 
     Args:
@@ -380,7 +387,12 @@ def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Window = hann_win
 
 @export("signal.dct", v1=("signal.dct", "spectral.dct"))
 def dct(
-    input: Any, type: int = 2, n: Any = None, axis: int = -1, norm: str | None = None, name: str | None = None
+    input: ArrayLike,
+    type: int = 2,
+    n: IntLike | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The discrete cosine transform along the last axis.
 
@@ -402,7 +414,12 @@ def dct(
 
 @export("signal.idct", v1=("signal.idct", "spectral.idct"))
 def idct(
-    input: Any, type: int = 2, n: Any = None, axis: int = -1, norm: str | None = None, name: str | None = None
+    input: ArrayLike,
+    type: int = 2,
+    n: IntLike | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The transform that undoes a `dct` of a type, up to a factor if `norm` is None. It has the same arguments."""
     _check_cosine(input, type, n, axis, norm)
@@ -470,7 +487,7 @@ def _cosine(x: Tensor, kind: int, norm: str | None) -> Tensor:
 @export("signal.mdct")
 def mdct(
     signals: Any,
-    frame_length: Any,
+    frame_length: ArrayLike,
     window_fn: Window | None = vorbis_window,
     pad_end: bool = False,
     norm: str | None = None,
@@ -550,7 +567,7 @@ def linear_to_mel_weight_matrix(
     sample_rate: Any = 8000,
     lower_edge_hertz: float = 125.0,
     upper_edge_hertz: float = 3800.0,
-    dtype: Any = dt.float32,
+    dtype: DTypeLike = dt.float32,
     name: str | None = None,
 ) -> Tensor:
     """A matrix by which spectrograms become mel spectrograms: ``[num_spectrogram_bins, num_mel_bins]``.

@@ -39,7 +39,7 @@ from situs._src.ops.join import unstack
 from situs._src.ops.reduce import EVERY_AXIS
 from situs._src.ops.siphash import siphash
 from situs._src.ops.spelling import renamed
-from situs._src.runtime.dispatch import steered, typed, unary
+from situs._src.runtime.dispatch import typed, unary, with_host_inputs
 
 Array = np.ndarray[Any, Any]
 
@@ -221,7 +221,7 @@ def as_string(
     )
 
 
-_written = steered(_as_string)
+_written = with_host_inputs(_as_string)
 
 
 # From strings to numbers.
@@ -547,7 +547,7 @@ def length(input: ArrayLike, unit: str = BYTE, name: str | None = None) -> Tenso
     return _length_of(input, unit=unit, name=name)
 
 
-_length_of = steered(_length)
+_length_of = with_host_inputs(_length)
 
 
 @export(v1="strings.length")
@@ -604,7 +604,7 @@ def strip(input: ArrayLike, name: str | None = None) -> Tensor:
     return _stripped(input, name)
 
 
-_in_lower_case, _in_upper_case, _stripped = steered(_lower), steered(_upper), unary(_strip)
+_in_lower_case, _in_upper_case, _stripped = with_host_inputs(_lower), with_host_inputs(_upper), unary(_strip)
 
 
 # Parts of strings.
@@ -813,7 +813,7 @@ def _fast_kernel(input: Array, *, num_buckets: int) -> torch.Tensor:
 
 
 @export("strings.to_hash_bucket_fast", v1=("string_to_hash_bucket_fast", "strings.to_hash_bucket_fast"))
-def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+def to_hash_bucket_fast(input: ArrayLike, num_buckets: int, name: str | None = None) -> Tensor:
     """Puts strings into buckets by a hash that is the same everywhere.
 
     Args:
@@ -903,4 +903,4 @@ def decode_base64(input: ArrayLike, name: str | None = None) -> Tensor:
     return _out_of_base64(input, name)
 
 
-_in_base64, _out_of_base64 = steered(_encode_base64), unary(_decode_base64)
+_in_base64, _out_of_base64 = with_host_inputs(_encode_base64), unary(_decode_base64)

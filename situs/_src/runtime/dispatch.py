@@ -12,10 +12,9 @@ in it by their place, as tensors are.
 That nothing is remembered is found by looking, not by failing: what is raised on the short way was raised by a
 kernel. It is put into words at once, as on the whole way, and no kernel runs a second time.
 
-``apply`` serves all ops. `unary`, `binary`, `steered` and `typed` make functions for ops of one or two tensors,
-with that look-up written out: these are the calls that must cost next to nothing. Tensors and variables have lines of
-their own in it, because Python's interpreter is quick where a line always meets the same type.
-"""
+``apply`` serves all ops. `unary`, `binary`, `with_host_inputs` and `typed` make functions for ops of one or two
+tensors, with that look-up written out: these are the calls that must cost next to nothing. Tensors and variables have
+lines of their own in it, because Python's interpreter is quick where a line always meets the same type."""
 
 from __future__ import annotations
 
@@ -46,10 +45,10 @@ class UnaryFunction(Protocol):
         ...
 
 
-class SteeredFunction(Protocol):
+class HostInputFunction(Protocol):
     """A function of one tensor, host values and attributes."""
 
-    def __call__(self, x: Any, *steering: Any, name: str | None = None, **attrs: Any) -> Tensor:
+    def __call__(self, x: Any, *host: Any, name: str | None = None, **attrs: Any) -> Tensor:
         """Runs the op."""
         ...
 
@@ -57,7 +56,7 @@ class SteeredFunction(Protocol):
 class TypedFunction(Protocol):
     """A function of one tensor, the dtype that its result shall have, and host values."""
 
-    def __call__(self, x: Any, dtype: DType, *steering: Any, name: str | None = None) -> Tensor:
+    def __call__(self, x: Any, dtype: DType, *host: Any, name: str | None = None) -> Tensor:
         """Runs the op."""
         ...
 
@@ -142,27 +141,27 @@ def unary(op: Op) -> UnaryFunction:
     return call
 
 
-def steered(op: Op) -> SteeredFunction:
+def with_host_inputs(op: Op) -> HostInputFunction:
     """A quick way to call an op of one tensor and some host values, such as axes or bounds.
 
     Host values that are plain already go to a remembered step as they are: numbers, words, tuples of these.
     """
 
-    def call(x: Any, *steering: Any, name: str | None = None, **attrs: Any) -> Any:
+    def call(x: Any, *host: Any, name: str | None = None, **attrs: Any) -> Any:
         held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
         if held is not None:
             step = (common.memo or here.memo).get((op, held._place))
             given = held._value
-            if step is not None and given is not None and _are_plain(steering):
+            if step is not None and given is not None and _are_plain(host):
                 try:
-                    value = step.run(given, *steering, **attrs)
+                    value = step.run(given, *host, **attrs)
                 except Exception as error:
-                    raise step.failure(error, (x, *steering), attrs) from None
+                    raise step.failure(error, (x, *host), attrs) from None
                 if step.varies and getattr(value, "dtype", None) is not step.dtype:
                     return wrap_results(step, value)
                 note(step.assignment)
                 return wrap(value, step.place, step.assignment)
-        return apply(op, (x, *steering), attrs, name)
+        return apply(op, (x, *host), attrs, name)
 
     return call
 
@@ -171,25 +170,25 @@ def typed(op: Op) -> TypedFunction:
     """A quick way to call an op of one tensor and some host values whose caller says the dtype of the result."""
     (given,) = op.given_types
 
-    def call(x: Any, dtype: DType, *steering: Any, name: str | None = None) -> Any:
+    def call(x: Any, dtype: DType, *host: Any, name: str | None = None) -> Any:
         held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
         if held is not None:
             step = (common.memo or here.memo).get((op, held._place, dtype.name))
             value = held._value
-            if step is not None and value is not None and _are_plain(steering):
+            if step is not None and value is not None and _are_plain(host):
                 attrs = {**op.attrs, given: dtype}
                 try:
-                    made = step.run(value, *steering, **attrs)
+                    made = step.run(value, *host, **attrs)
                 except Exception as error:
-                    raise step.failure(error, (x, *steering), attrs) from None
+                    raise step.failure(error, (x, *host), attrs) from None
                 return wrap_results(step, made)
-        return apply(op, (x, *steering), {given: dtype}, name)
+        return apply(op, (x, *host), {given: dtype}, name)
 
     return call
 
 
-def _are_plain(steering: tuple[Any, ...]) -> bool:
-    for item in steering:
+def _are_plain(host: tuple[Any, ...]) -> bool:
+    for item in host:
         if type(item) not in PLAIN and not (isinstance(item, tuple) and PLAIN.issuperset(map(type, item))):
             return False
     return True
@@ -203,7 +202,7 @@ def recalled(op: Op) -> Callable[[Any, Any], EagerTensor | None]:
     """
     assert not op.stateful
 
-    def call(x: Any, steering: Any) -> EagerTensor | None:
+    def call(x: Any, host: Any) -> EagerTensor | None:
         held = x if type(x) is EagerTensor else x._cell if type(x) in VARIABLES else None
         if held is None:
             return None
@@ -212,7 +211,7 @@ def recalled(op: Op) -> Callable[[Any, Any], EagerTensor | None]:
         if step is None or given is None:
             return None
         try:
-            value = step.run(given, steering)
+            value = step.run(given, host)
         except Exception:
             return None
         if step.varies and getattr(value, "dtype", None) is not step.dtype:
@@ -227,7 +226,7 @@ def joined(op: Op) -> Callable[[list[Any], Any], EagerTensor | None]:
     """The quick way alone, as `recalled` has it, for a pure op of a list of tensors and one more value."""
     assert not op.stateful
 
-    def call(tensors: list[Any], steering: Any) -> EagerTensor | None:
+    def call(tensors: list[Any], host: Any) -> EagerTensor | None:
         for each in tensors:
             if type(each) is not EagerTensor:
                 return None
@@ -235,7 +234,7 @@ def joined(op: Op) -> Callable[[list[Any], Any], EagerTensor | None]:
         if step is None:
             return None
         try:
-            value = step.run([each._value for each in tensors], steering)
+            value = step.run([each._value for each in tensors], host)
         except Exception:
             return None
         if step.varies and getattr(value, "dtype", None) is not step.dtype:

@@ -23,6 +23,7 @@ from situs._src.base.proto.meta_graph import MetaGraphDef, VariableDef
 from situs._src.base.proto.saved_model import SavedObject, SignatureDef
 from situs._src.base.proto.tensor import dtype_from_proto, shape_from_proto
 from situs._src.base.shapes import TensorShape
+from situs._src.base.typing import PathLike
 from situs._src.checkpoints.cells import is_variable
 from situs._src.checkpoints.objects import children, read_graph
 from situs._src.checkpoints.reader import CheckpointReader
@@ -137,7 +138,7 @@ def _variables_of(root: Any) -> list[Any]:
 
 
 @export("saved_model.load", v1="saved_model.load_v2", as_is=True)
-def load(export_dir: Any, tags: Any = None, options: LoadOptions | None = None) -> Any:
+def load(export_dir: PathLike, tags: Any = None, options: LoadOptions | None = None) -> Any:
     """Loads a program that `tf.saved_model.save` has written. No code of the file's runs.
 
     Args:

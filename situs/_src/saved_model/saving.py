@@ -19,6 +19,7 @@ from situs._src.base.proto.saved_model import (
 )
 from situs._src.base.proto.tensor import shape_to_proto
 from situs._src.base.tree import put_together
+from situs._src.base.typing import PathLike
 from situs._src.base.version import __version__
 from situs._src.checkpoints.cells import saved as saved_value
 from situs._src.checkpoints.layout import prefix_path
@@ -95,7 +96,7 @@ class SaveOptions:
 
 
 @export("saved_model.save", as_is=True)
-def save(obj: Any, export_dir: Any, signatures: Any = None, options: SaveOptions | None = None) -> None:
+def save(obj: Any, export_dir: PathLike, signatures: Any = None, options: SaveOptions | None = None) -> None:
     """Saves an object with its variables and functions, so that another program can use it without its code.
 
     Saved are the variables and the functions that attributes lead to: of a ``tf.function``, the graphs for the kinds of

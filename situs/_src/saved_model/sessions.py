@@ -20,6 +20,7 @@ from situs._src.base.errors import ArgumentError, DataLossError, DTypeError, Fai
 from situs._src.base.export import export
 from situs._src.base.proto.meta_graph import MetaGraphDef
 from situs._src.base.proto.saved_model import SignatureDef
+from situs._src.base.typing import PathLike
 from situs._src.base.version import __version__
 from situs._src.checkpoints.cells import plain_session
 from situs._src.checkpoints.meta_files import import_meta_graph
@@ -217,7 +218,7 @@ def _only(*operations: Any) -> Operation | None:
 @export(v1="saved_model.simple_save")
 def simple_save(
     session: Any,
-    export_dir: Any,
+    export_dir: PathLike,
     inputs: Mapping[str, Any],
     outputs: Mapping[str, Any],
     legacy_init_op: Any = None,
@@ -244,7 +245,9 @@ def simple_save(
 
 
 @export(v1=("saved_model.load", "saved_model.loader.load"))
-def load(sess: Any, tags: Any, export_dir: Any, import_scope: str | None = None, **saver_kwargs: Any) -> MetaGraphDef:
+def load(
+    sess: Any, tags: Any, export_dir: PathLike, import_scope: str | None = None, **saver_kwargs: Any
+) -> MetaGraphDef:
     """Adds a saved graph to the graph of a session, restores its variables, and runs what it says is to be run.
 
     Args:

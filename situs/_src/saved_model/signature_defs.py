@@ -14,6 +14,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.proto.saved_model import SignatureDef, TensorInfo
 from situs._src.base.tensor import read
+from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -22,7 +23,7 @@ from situs._src.saved_model.signatures import tensor_info
 
 
 @export(v1=("saved_model.build_tensor_info", "saved_model.utils.build_tensor_info"), as_is=True)
-def build_tensor_info(tensor: Any) -> TensorInfo:
+def build_tensor_info(tensor: ArrayLike) -> TensorInfo:
     """A tensor of a graph as a message.
 
     Args:
@@ -145,7 +146,7 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Si
     v1=("saved_model.regression_signature_def", "saved_model.signature_def_utils.regression_signature_def"),
     as_is=True,
 )
-def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
+def regression_signature_def(examples: Any, predictions: ArrayLike) -> SignatureDef:
     """A signature for regression.
 
     Args:

@@ -18,14 +18,14 @@ _LOSSES = GraphKeys.LOSSES
 
 
 @export(v1="losses.add_loss")
-def add_loss(loss: Any, loss_collection: Any = _LOSSES) -> None:
+def add_loss(loss: Any, loss_collection: str | None = _LOSSES) -> None:
     """Puts a loss into a collection of the graph being built; in eager code there is none."""
     if loss_collection and here.graph is not None:
         add_to_collection(loss_collection, loss)
 
 
 @export(v1="losses.get_losses")
-def get_losses(scope: str | None = None, loss_collection: Any = _LOSSES) -> list[Any]:
+def get_losses(scope: str | None = None, loss_collection: str | None = _LOSSES) -> list[Any]:
     """The losses of a collection of the default graph; those under a scope, if one is given."""
     return get_collection(loss_collection, scope)
 

@@ -75,7 +75,7 @@ def compute_weighted_loss(
     losses: Any,
     weights: ArrayLike = 1.0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """Costs of elements, weighted and reduced to one number.
@@ -141,7 +141,7 @@ def mean_squared_error(
     predictions: ArrayLike,
     weights: ArrayLike = 1.0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """Squared differences; the arguments after `predictions` are those of `compute_weighted_loss`."""
@@ -158,7 +158,7 @@ def absolute_difference(
     predictions: ArrayLike,
     weights: ArrayLike = 1.0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """Absolute differences; the arguments after `predictions` are those of `compute_weighted_loss`."""
@@ -176,7 +176,7 @@ def huber_loss(
     weights: ArrayLike = 1.0,
     delta: float = 1.0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """Differences, half their square up to `delta` and linear from there.
@@ -199,7 +199,7 @@ def log_loss(
     weights: ArrayLike = 1.0,
     epsilon: float = 1e-7,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """The cross entropy of labels of 0 and 1 and of probabilities.
@@ -219,7 +219,7 @@ def mean_pairwise_squared_error(
     predictions: ArrayLike,
     weights: ArrayLike = 1.0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
 ) -> Tensor:
     """How much the differences of two predictions of a row are unlike those of their labels, squared, over all pairs.
 
@@ -256,7 +256,7 @@ def cosine_distance(
     axis: AxisLike | None = None,
     weights: ArrayLike = 1.0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
     dim: Any = None,
 ) -> Tensor:
@@ -285,7 +285,7 @@ def hinge_loss(
     logits: ArrayLike,
     weights: ArrayLike = 1.0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """How much logits fall short of a margin of one; labels are 0 and 1.
@@ -306,7 +306,7 @@ def sigmoid_cross_entropy(
     weights: ArrayLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """The cross entropy of labels of 0 and 1 for classes that do not exclude each other.
@@ -331,7 +331,7 @@ def softmax_cross_entropy(
     weights: ArrayLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """The cross entropy of labels that have a one for the true class; no gradient goes to the labels.
@@ -358,7 +358,7 @@ def sparse_softmax_cross_entropy(
     logits: ArrayLike,
     weights: ArrayLike = 1.0,
     scope: str | None = None,
-    loss_collection: Any = _LOSSES,
+    loss_collection: str | None = _LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> Tensor:
     """The cross entropy of labels that are numbers of classes.

@@ -5,7 +5,7 @@
 A kernel writes into what it is given. It asks for ``room``, a list of tensors like the variables, before it writes
 anything: where there is none, nothing has changed.
 
-What steers an update (the learning rate and such) is a Python number where it is known on the host, and a tensor where
+A hyperparameter (the learning rate and such) is a Python number where it is known on the host, and a tensor where
 it lies on a card: reading it would make the host wait. PyTorch's fused kernels take both, and go through memory once;
 they want tensors without gaps, so there is another way for others.
 """
@@ -145,8 +145,8 @@ def adam(
     """
     var, m, v, *largest = states
     alpha = lr * _sqrt(1 - beta2_power) / (1 - beta1_power)
-    steers = is_number(beta1, beta2, epsilon) and beta1 < 1 and beta2 < 1 and not use_nesterov
-    if steers and may_fuse(alpha, *states, grad):
+    known = is_number(beta1, beta2, epsilon) and beta1 < 1 and beta2 < 1 and not use_nesterov
+    if known and may_fuse(alpha, *states, grad):
         decay = _as_decay(var, lr, alpha, weight_decay)
         fused_adam(states, grad, alpha, beta1, beta2, epsilon, decay)
         return

@@ -3,8 +3,9 @@
     ApplyAdam(var&, m&, v&, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad)
 
 They are TensorFlow's, and some of ours in the same style. Their kernels are written for many variables at a time
-(`variables.apply_kernels`); one operation is a list of one. A plan joins those that are steered by the same
-values into one call (`runtime.passes.fuse_updates`); eager optimizers call `Apply.change` with all of their variables.
+(`variables.apply_kernels`); one operation is a list of one. A plan joins those whose hyperparameters are the
+same values into one call (`runtime.passes.fuse_updates`); eager optimizers call `Apply.change` with all of their
+variables.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Apply:
         self.states = sum(arg.is_ref for arg in declared.inputs)
         names = [arg.name for arg in declared.inputs]
         self.joint = next(number for number, name in enumerate(names) if name in _OWN)
-        self.steering = [name for name in names[self.states :] if name not in (names[self.joint], "indices")]
+        self.hyper = [name for name in names[self.states :] if name not in (names[self.joint], "indices")]
         self._inputs = names
         self._is_whole = "indices" not in names and names[self.joint] != "decay"
         self._kernel = kernel
@@ -62,7 +63,7 @@ class Apply:
         self,
         cells: Sequence[Sequence[Cell]],
         grads: Sequence[torch.Tensor],
-        steering: Mapping[str, Any],
+        hyper: Mapping[str, Any],
         attrs: Mapping[str, Any],
     ) -> None:
         """Changes variables in one go.
@@ -70,13 +71,13 @@ class Apply:
         Args:
             cells: For each state of the op the cells of all variables.
             grads: Their gradients, on their device.
-            steering: The other inputs, by name: numbers, or scalar tensors.
+            hyper: The other inputs, by name: numbers, or scalar tensors.
             attrs: The attributes; for an op of rows, the ``indices`` of each variable's as well.
 
         Raises:
-            InvalidArgumentError: a gradient has another shape than its variable, or something that steers is no scalar.
+            InvalidArgumentError: a gradient has another shape than its variable, or a hyperparameter is no scalar.
         """
-        numbers = as_numbers(steering)
+        numbers = as_numbers(hyper)
         count = len(grads)
 
         def write(values: list[torch.Tensor]) -> None:
@@ -91,12 +92,12 @@ class Apply:
         self,
         states: Sequence[Sequence[torch.Tensor]],
         grads: Sequence[torch.Tensor],
-        steering: Mapping[str, Any],
+        hyper: Mapping[str, Any],
         attrs: Mapping[str, Any],
     ) -> None:
         """Writes into the memory of variables what `change` makes of them; shapes must be right."""
         own = [list(state) for state in states]
-        self._kernel(own, list(grads), lambda: list(map(torch.empty_like, own[0])), **as_numbers(steering), **attrs)
+        self._kernel(own, list(grads), lambda: list(map(torch.empty_like, own[0])), **as_numbers(hyper), **attrs)
 
     def __call__(self, *inputs: Any, **attrs: Any) -> torch.Tensor:
         """What the variable becomes, computed from values: this is how a kernel is run on paper."""
@@ -104,12 +105,12 @@ class Apply:
         states: list[list[torch.Tensor]] = [[value.clone()] for value in inputs[: self.states]]
         if "indices" in given:
             attrs["indices"] = [given["indices"]]
-        self.write(states, [inputs[self.joint]], {name: given[name] for name in self.steering}, attrs)
+        self.write(states, [inputs[self.joint]], {name: given[name] for name in self.hyper}, attrs)
         return states[0][0]
 
-    def steering_in(self, inputs: Sequence[Any]) -> dict[str, Any]:
-        """The inputs that steer, by name."""
-        return {name: value for name, value in zip(self._inputs, inputs, strict=True) if name in self.steering}
+    def hyper_in(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        """The hyperparameters among the inputs, by name."""
+        return {name: value for name, value in zip(self._inputs, inputs, strict=True) if name in self.hyper}
 
     def on_cells(self, attrs: Mapping[str, Any]) -> OnCells:
         """What a plan calls for an operation with these attributes: a function of the cells of states."""
@@ -122,7 +123,7 @@ class OnCells:
     Attributes:
         states: How many states there are, the first inputs.
         joint: Which input is the variable's own, besides states; `fuse_updates` puts those of others there.
-        kind: What is the same for updates that may be made together, if the same values steer them; None if none may.
+        kind: What updates that may be made together share besides their hyperparameters; None if none may.
     """
 
     def __init__(self, apply: Apply, attrs: Mapping[str, Any]) -> None:
@@ -151,7 +152,7 @@ class OnCells:
         given = dict(zip(self._apply._inputs, inputs, strict=True))
         attrs = {**self._attrs, "indices": [given["indices"]]} if "indices" in given else self._attrs
         states = [[state] for state in inputs[: self.states]]
-        return states, [inputs[self.joint]], self._apply.steering_in(inputs), attrs
+        return states, [inputs[self.joint]], self._apply.hyper_in(inputs), attrs
 
 
 class Together:
@@ -178,24 +179,24 @@ class Together:
         grad, *others = inputs[self.apply.joint]
         one = self.apply.states + 1
         states = [[own, *others[n::one]] for n, own in enumerate(inputs[: self.apply.states])]
-        return states, [grad, *others[one - 1 :: one]], self.apply.steering_in(inputs), self._attrs
+        return states, [grad, *others[one - 1 :: one]], self.apply.hyper_in(inputs), self._attrs
 
 
 def _room(cell: Cell, like: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return with_room(cell, lambda: list(map(torch.empty_like, like)))
 
 
-def as_numbers(steering: Mapping[str, Any]) -> dict[str, Any]:
-    """Values that steer, as numbers if they are known on the host.
+def as_numbers(hyper: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters, as numbers if they are known on the host.
 
     Raises:
         InvalidArgumentError: one of them is no scalar, or no number at all.
     """
-    return {name: _as_number(name, value) for name, value in steering.items()}
+    return {name: _as_number(name, value) for name, value in hyper.items()}
 
 
 def _as_number(name: str, value: Any) -> Any:
-    """A value that steers as a number, if it is known on the host."""
+    """A hyperparameter as a number, if it is known on the host."""
     if isinstance(value, (int, float)) and not isinstance(value, np.generic):
         return value
     if not hasattr(value, "ndim"):
@@ -236,11 +237,11 @@ def _apply(name: str, states: str, inputs: str, kernel: Callable[..., None], **a
 def _type_of(word: str) -> str:
     if word == "indices":
         return "Tindices"
-    return "T" if word in _OWN and word != "decay" else "S"  # what steers may be more precise than the variable
+    return "T" if word in _OWN and word != "decay" else "S"  # a hyperparameter may be more precise than the variable
 
 
-def steering_dtype(dtype: DType) -> DType:
-    """The dtype of what steers updates of variables: at least float32, in which 0.999 is not 1."""
+def hyper_dtype(dtype: DType) -> DType:
+    """The dtype of hyperparameters: at least float32, in which 0.999 is not 1."""
     return dtype if dtype.size >= 4 else float32
 
 
@@ -248,7 +249,7 @@ def _shape_rule(apply: Apply) -> Callable[..., TensorShape]:
     def rule(*inputs: Any, **attrs: Any) -> TensorShape:
         var, grad = inputs[0], inputs[apply.joint]
         for name, shape in zip(apply._inputs, inputs, strict=True):
-            if name in apply.steering and shape.rank:
+            if name in apply.hyper and shape.rank:
                 raise ArgumentError(f"Shape must be rank 0 but is rank {shape.rank}: {name} is one number")
         whole = apply._is_whole and not isinstance(grad, list)  # a list where a plan has joined several
         return merged(var, grad) if whole else var

@@ -25,9 +25,9 @@ from situs._src.variables.many import Number, Tensors, is_number
 def on_rows(kernel: Callable[..., None]) -> Callable[..., None]:
     """A kernel of whole variables, as one of rows: it is given ``indices`` besides."""
 
-    def change(states: States, grad: Tensors, room: Room, *, indices: Tensors, **steering: Any) -> None:
+    def change(states: States, grad: Tensors, room: Room, *, indices: Tensors, **hyper: Any) -> None:
         for number, each in enumerate(zip(*states, strict=True)):
-            _change_rows(kernel, each, grad[number], indices[number], steering)
+            _change_rows(kernel, each, grad[number], indices[number], hyper)
 
     return change
 
@@ -37,7 +37,7 @@ def _change_rows(
     states: tuple[torch.Tensor, ...],
     grad: torch.Tensor,
     indices: torch.Tensor,
-    steering: dict[str, Number],
+    hyper: dict[str, Number],
 ) -> None:
     check_rows(states[0], grad, indices)
     if not indices.numel():
@@ -46,7 +46,7 @@ def _change_rows(
     summed = _sum_of_equals(places, values)
     old = [state.index_select(0, places) for state in states]
     rows = [row.clone() for row in old]
-    kernel([[row] for row in rows], [summed], lambda: [torch.empty_like(summed)], **steering)
+    kernel([[row] for row in rows], [summed], lambda: [torch.empty_like(summed)], **hyper)
     for state, row, before in zip(states, rows, old, strict=True):
         state.index_copy_(0, places, row if exists is None else torch.where(exists, row, before))
 

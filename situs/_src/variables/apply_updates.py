@@ -1,9 +1,9 @@
 """Updates that optimizers ask for: added to the graph being built, or made at once, many together.
 
-    Update(apply_adam, (w, m, v), grad, {"lr": 0.01, ...})       one variable, and what steers it
+    Update(apply_adam, (w, m, v), grad, {"lr": 0.01, ...})       one variable, and the hyperparameters
 
 In a graph each update is an operation on the device of its variable; the plan joins them. In eager code those that
-share what steers them are made in one go for each device and dtype, whatever their number.
+share their hyperparameters are made in one go for each device and dtype, whatever their number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.tape import has_gradient
 from situs._src.runtime.eager.tensor import EagerTensor, copy_to
 from situs._src.runtime.symbolic.build import apply as build
-from situs._src.variables.apply_ops import Apply, steering_dtype
+from situs._src.variables.apply_ops import Apply, hyper_dtype
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.eager import Variable
 from situs._src.variables.symbolic import RefVariable
@@ -38,7 +38,7 @@ class Update(NamedTuple):
         apply: What to do.
         states: The variable, and what the optimizer keeps beside it.
         grad: The gradient; rows of it, if there are `indices`.
-        steering: The other inputs of the op, by name. Updates that are given the same object are made together.
+        hyper: The hyperparameters, by name. Updates that are given the same object are made together.
         attrs: The attributes of the op.
         indices: Which rows of the variable the gradient has.
     """
@@ -46,7 +46,7 @@ class Update(NamedTuple):
     apply: Apply
     states: tuple[Any, ...]
     grad: Any
-    steering: Mapping[str, Any]
+    hyper: Mapping[str, Any]
     attrs: Mapping[str, Any] = {}
     indices: Any = None
 
@@ -71,13 +71,13 @@ def add(update: Update) -> Operation:
     """Adds the operation of an update to the graph being built."""
     graph: Graph = here.graph
     states = [state_of(variable, graph) for variable in update.states]
-    dtype = steering_dtype(update.states[0].dtype)
+    dtype = hyper_dtype(update.states[0].dtype)
     given: dict[str, Any] = {arg.name: tensor for arg, tensor in zip(update.apply.op.inputs, states, strict=False)}
     given[update.apply.op.inputs[update.apply.joint].name] = update.grad
     if update.indices is not None:
         given["indices"] = update.indices
     with graph.colocate_with(states[0].op):
-        given.update((name, cast(convert_to_tensor(value), dtype)) for name, value in update.steering.items())
+        given.update((name, cast(convert_to_tensor(value), dtype)) for name, value in update.hyper.items())
         inputs = tuple(given[arg.name] for arg in update.apply.op.inputs)
         return build(update.apply.op, inputs, dict(update.attrs), None, graph=graph).op  # type: ignore[no-any-return]
 
@@ -94,11 +94,11 @@ def do_all(updates: Sequence[Update]) -> list[Operation]:
 
 
 def make(updates: Sequence[Update]) -> None:
-    """Makes updates of eager variables, together where they are steered alike."""
+    """Makes updates of eager variables, together where their hyperparameters are the same."""
     alike: dict[Any, list[Update]] = {}
     for update in updates:
         alone = id(update) if update.indices is not None else None
-        key = update.apply, id(update.steering), tuple(update.attrs.items()), alone
+        key = update.apply, id(update.hyper), tuple(update.attrs.items()), alone
         alike.setdefault(key, []).append(update)
     for several in alike.values():
         for group in grouped(several[0].apply, [update.states for update in several]):
@@ -109,7 +109,7 @@ def _make(group: Group, updates: Sequence[Update]) -> None:
     attrs = dict(updates[0].attrs)
     if updates[0].indices is not None:
         attrs["indices"] = [_value(convert_to_tensor(updates[0].indices), group.where)]
-    group.change([update.grad for update in updates], updates[0].steering, attrs)
+    group.change([update.grad for update in updates], updates[0].hyper, attrs)
 
 
 class Group:
@@ -140,12 +140,12 @@ class Group:
             column.append(variable._component()._cell)
         return True
 
-    def change(self, grads: Sequence[Any], steering: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
+    def change(self, grads: Sequence[Any], hyper: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
         """Makes the updates.
 
         Args:
             grads: The gradients.
-            steering: What steers all of them: numbers, tensors or variables.
+            hyper: The hyperparameters of all of them: numbers, tensors or variables.
             attrs: The attributes of the op.
         """
         where = self.where
@@ -155,7 +155,7 @@ class Group:
             grad._value if type(grad) is EagerTensor and grad._place is where else _gradient(grad, where)
             for grad in grads
         ]
-        numbers = {name: _steering_value(value, where) for name, value in steering.items()}
+        numbers = {name: _hyper_value(value, where) for name, value in hyper.items()}
         self._apply.change(self._cells, values, numbers, attrs)
 
 
@@ -196,11 +196,11 @@ def _value(tensor: Any, where: Place) -> Any:
     return copy_to(tensor, where.device)._value
 
 
-def _steering_value(value: Any, where: Place) -> Any:
-    """What steers updates of variables at a place: a number, or a value there or on the host."""
+def _hyper_value(value: Any, where: Place) -> Any:
+    """A hyperparameter at the place of variables: a number, or a value there or on the host."""
     value = read(value)
     if not isinstance(value, EagerTensor):
         return value
     if value._value.device.type != "cpu":
         value = copy_to(value, where.device)
-    return value._value.to(TORCH_DTYPE[steering_dtype(where.dtype)])
+    return value._value.to(TORCH_DTYPE[hyper_dtype(where.dtype)])

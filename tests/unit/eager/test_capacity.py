@@ -52,7 +52,7 @@ def test_it_holds_on_the_fast_path_too(fast):
 
 
 @pytest.mark.parametrize(
-    ("steering", "large"),
+    ("host", "large"),
     [
         ([(2, 3)], False),
         ([(LARGE, 2)], True),
@@ -65,5 +65,5 @@ def test_it_holds_on_the_fast_path_too(fast):
         (["word", (b"bytes",), None, (1.5, 2.5)], False),
     ],
 )
-def test_only_large_products_are_looked_at(steering, large):
-    assert may_be_large(steering) is large
+def test_only_large_products_are_looked_at(host, large):
+    assert may_be_large(host) is large

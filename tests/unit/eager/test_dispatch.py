@@ -200,7 +200,7 @@ def test_a_dtype_that_depends_on_more_than_the_inputs_dtypes_is_found_out_in_eve
     wrong = declared("TestSometimes", "x: T -> y: T")
     wrong.kernel("CPU", "GPU")(lambda x: x if x.shape[0] < 3 else x.double())
     short, long = tf.constant([1.0]), tf.constant([1.0, 2.0, 3.0])
-    ways = {"apply": wrong, "unary": dispatch.unary(wrong), "steered": dispatch.steered(wrong)}
+    ways = {"apply": wrong, "unary": dispatch.unary(wrong), "steered": dispatch.with_host_inputs(wrong)}
     for way in ways.values():
         for tape in (False, True):
             for _ in range(2):

@@ -496,7 +496,7 @@ def test_a_value_is_no_loss_in_eager_code():
     w = tf.Variable(1.0)
     with pytest.raises(FailedPreconditionError, match="should be a function when eager execution is enabled"):
         GradientDescentOptimizer(0.1).minimize(w * w)
-    with pytest.raises(DTypeError, match="is steered by numbers and scalar tensors"):
+    with pytest.raises(DTypeError, match="are numbers and scalar tensors"):
         GradientDescentOptimizer("fast").minimize(lambda: w * w)
     with pytest.raises(UnimplementedError):
         Optimizer(False, "o").minimize(lambda: w * w)

@@ -136,7 +136,7 @@ TABLE = [
     (ops.apply_ftrl_v2, ftrl, {**FTRL, "l2_shrinkage": 0.1}, {}),
 ]
 IDS = [f"{apply.op.name}-{number}" for number, (apply, *_) in enumerate(TABLE)]
-every_op = pytest.mark.parametrize(("apply", "truth", "steering", "attrs"), TABLE, ids=IDS)
+every_op = pytest.mark.parametrize(("apply", "truth", "hyper", "attrs"), TABLE, ids=IDS)
 
 SHAPES = [(2, 3), (4,), (), (0,), (3, 1, 2)]
 
@@ -151,10 +151,10 @@ def cell(array, dtype=tf.float32):
     return Cell("v", dtype, TensorShape(value.shape), place(host(), dtype), value)
 
 
-def changed(apply: Apply, truth, states, grads, steering, attrs):
+def changed(apply: Apply, truth, states, grads, hyper, attrs):
     """What the variables and states become, by NumPy."""
     columns = zip(*states, grads, strict=True)
-    return [truth(*(np.asarray(x, np.float64) for x in column), **steering, **attrs) for column in columns]
+    return [truth(*(np.asarray(x, np.float64) for x in column), **hyper, **attrs) for column in columns]
 
 
 def close(cells, expected, tolerance=2e-6):
@@ -168,52 +168,52 @@ def close(cells, expected, tolerance=2e-6):
 
 @every_op
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_an_op_changes_many_variables_as_numpy_does(apply, truth, steering, attrs, dtype):
+def test_an_op_changes_many_variables_as_numpy_does(apply, truth, hyper, attrs, dtype):
     rng = np.random.default_rng(0)
     states = [[some(rng, shape, column, dtype) for shape in SHAPES] for column in range(apply.states)]
     grads = [rng.normal(0, 0.4, shape).astype(dtype) for shape in SHAPES]
     cells = [[cell(array, tf.as_dtype(dtype)) for array in column] for column in states]
-    apply.change(cells, [torch.tensor(grad) for grad in grads], steering, attrs)
-    expected = changed(apply, truth, states, grads, steering, attrs)
+    apply.change(cells, [torch.tensor(grad) for grad in grads], hyper, attrs)
+    expected = changed(apply, truth, states, grads, hyper, attrs)
     close(cells, expected, 2e-6 if dtype == "float32" else 1e-12)
 
 
 @every_op
-def test_tensors_steer_as_numbers_do(apply, truth, steering, attrs):
+def test_tensors_steer_as_numbers_do(apply, truth, hyper, attrs):
     """A tensor on a card stays a tensor; here one on the host goes the same way."""
     rng = np.random.default_rng(1)
     states = [[torch.tensor(some(rng, shape, n)) for shape in SHAPES] for n in range(apply.states)]
     others = [[value.clone() for value in column] for column in states]
     grads = [torch.tensor(rng.normal(0, 0.4, shape).astype(np.float32)) for shape in SHAPES]
     room = lambda: [torch.empty_like(value) for value in states[0]]  # noqa: E731
-    apply._kernel(states, grads, room, **steering, **attrs)
-    apply._kernel(others, grads, room, **{name: torch.tensor(v) for name, v in steering.items()}, **attrs)
+    apply._kernel(states, grads, room, **hyper, **attrs)
+    apply._kernel(others, grads, room, **{name: torch.tensor(v) for name, v in hyper.items()}, **attrs)
     for column, other in zip(states, others, strict=True):
         for one, two in zip(column, other, strict=True):
             torch.testing.assert_close(one, two, rtol=1e-4, atol=2e-5)
 
 
 @every_op
-def test_tensors_with_gaps_are_changed_as_others(apply, truth, steering, attrs):
+def test_tensors_with_gaps_are_changed_as_others(apply, truth, hyper, attrs):
     rng = np.random.default_rng(2)
     states = [[torch.tensor(some(rng, (3, 4), n)).t()] for n in range(apply.states)]
     grad = torch.tensor(rng.normal(0, 0.4, (4, 6)).astype(np.float32))[:, ::2]
-    expected = changed(apply, truth, [[s[0].numpy().copy()] for s in states], [grad.numpy()], steering, attrs)[0]
-    apply._kernel(states, [grad], lambda: [torch.empty_like(states[0][0])], **steering, **attrs)
+    expected = changed(apply, truth, [[s[0].numpy().copy()] for s in states], [grad.numpy()], hyper, attrs)[0]
+    apply._kernel(states, [grad], lambda: [torch.empty_like(states[0][0])], **hyper, **attrs)
     for (state,), value in zip(states, expected, strict=True):
         np.testing.assert_allclose(state.numpy(), value, rtol=2e-6, atol=2e-6)
 
 
 @every_op
-def test_without_room_nothing_is_changed(apply, truth, steering, attrs):
+def test_without_room_nothing_is_changed(apply, truth, hyper, attrs):
     states = [[torch.ones(3)] for _ in range(apply.states)]
-    tensors = {name: torch.tensor(value) for name, value in steering.items()}
+    tensors = {name: torch.tensor(value) for name, value in hyper.items()}
 
     def no_room():
         raise MemoryError
 
     gap = [torch.ones(3, 2)[:, 0]]
-    for numbers in (steering, tensors):
+    for numbers in (hyper, tensors):
         try:
             apply._kernel(states, gap, no_room, **numbers, **attrs)
         except MemoryError:
@@ -224,13 +224,13 @@ def test_without_room_nothing_is_changed(apply, truth, steering, attrs):
 
 @every_op
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_works(apply, truth, steering, attrs, dtype):
+def test_half_precision_works(apply, truth, hyper, attrs, dtype):
     rng = np.random.default_rng(3)
     states = [[some(rng, (4,), n)] for n in range(apply.states)]
     grad = rng.normal(0, 0.4, (4,)).astype(np.float32)
-    expected = changed(apply, truth, states, [grad], steering, attrs)[0]
+    expected = changed(apply, truth, states, [grad], hyper, attrs)[0]
     made = [[torch.tensor(column[0]).to(dtype)] for column in states]
-    apply._kernel(made, [torch.tensor(grad).to(dtype)], lambda: [torch.empty(4, dtype=dtype)], **steering, **attrs)
+    apply._kernel(made, [torch.tensor(grad).to(dtype)], lambda: [torch.empty(4, dtype=dtype)], **hyper, **attrs)
     tolerance = 0.02 if dtype is torch.float16 else 0.1
     np.testing.assert_allclose(made[0][0].float().numpy(), expected[0], rtol=tolerance, atol=tolerance)
 
@@ -270,10 +270,10 @@ ROWS = [
 
 
 @pytest.mark.parametrize(
-    ("apply", "truth", "steering", "attrs"), ROWS, ids=lambda x: getattr(getattr(x, "op", 0), "name", "")
+    ("apply", "truth", "hyper", "attrs"), ROWS, ids=lambda x: getattr(getattr(x, "op", 0), "name", "")
 )
 @given(indices=st.lists(st.integers(0, 5), max_size=8), dtype=st.sampled_from([np.int32, np.int64]))
-def test_rows_are_changed_by_the_sum_of_their_gradients_and_others_stay(apply, truth, steering, attrs, indices, dtype):
+def test_rows_are_changed_by_the_sum_of_their_gradients_and_others_stay(apply, truth, hyper, attrs, indices, dtype):
     rng = np.random.default_rng(4)
     states = [some(rng, (6, 2), n) for n in range(apply.states)]
     grad = rng.normal(0, 0.2, (len(indices), 2)).astype(np.float32)
@@ -281,13 +281,11 @@ def test_rows_are_changed_by_the_sum_of_their_gradients_and_others_stay(apply, t
     np.add.at(total, indices, grad)
     expected = [state.astype(np.float64).copy() for state in states]
     named = sorted(set(indices))
-    for state, new in zip(
-        expected, truth(*(s[named] for s in expected), total[named], **steering, **attrs), strict=True
-    ):
+    for state, new in zip(expected, truth(*(s[named] for s in expected), total[named], **hyper, **attrs), strict=True):
         state[named] = new
     cells = [[cell(state)] for state in states]
     where = torch.tensor(np.array(indices, dtype))
-    apply.change(cells, [torch.tensor(grad)], steering, {**attrs, "indices": [where]})
+    apply.change(cells, [torch.tensor(grad)], hyper, {**attrs, "indices": [where]})
     for (made,), state in zip(cells, expected, strict=True):
         np.testing.assert_allclose(made.value.numpy(), state, rtol=1e-5, atol=1e-5)
 
@@ -335,12 +333,12 @@ def test_rows_of_another_shape_are_an_error(grad, indices):
 
 
 @every_op
-def test_a_gradient_of_another_shape_is_an_error_and_changes_nothing(apply, truth, steering, attrs):
+def test_a_gradient_of_another_shape_is_an_error_and_changes_nothing(apply, truth, hyper, attrs):
     cells = [[cell(np.ones(3, np.float32)), cell(np.ones((2, 3), np.float32))] for _ in range(apply.states)]
     with pytest.raises(
         InvalidArgumentError, match=r"var and grad do not have the same shape\[2,3\] \[3\]: variable 'v'"
     ):
-        apply.change(cells, [torch.ones(3), torch.ones(3)], steering, attrs)
+        apply.change(cells, [torch.ones(3), torch.ones(3)], hyper, attrs)
     assert all((each.value == 1).all() for column in cells for each in column)
 
 
@@ -360,7 +358,7 @@ def test_a_number_of_numpy_steers():
 
 
 @every_op
-def test_an_operation_of_a_graph_does_the_same(apply, truth, steering, attrs, on_device):
+def test_an_operation_of_a_graph_does_the_same(apply, truth, hyper, attrs, on_device):
     rng = np.random.default_rng(5)
     states = [some(rng, (2, 3), n) for n in range(apply.states)]
     grad = rng.normal(0, 0.3, (2, 3)).astype(np.float32)
@@ -369,12 +367,12 @@ def test_an_operation_of_a_graph_does_the_same(apply, truth, steering, attrs, on
         variables = [tf1.Variable(state) for state in states]
         inputs = {arg.name: v._as_graph_element() for arg, v in zip(apply.op.inputs, variables, strict=False)}
         inputs[apply.op.inputs[apply.joint].name] = tf1.constant(grad)
-        inputs |= {name: tf1.constant(value, tf.float32) for name, value in steering.items()}
+        inputs |= {name: tf1.constant(value, tf.float32) for name, value in hyper.items()}
         made = apply.op(*(inputs[arg.name] for arg in apply.op.inputs), **given)
         session.run(tf1.global_variables_initializer())
         assert made.shape.as_list() == [2, 3]
         result = session.run(made)
-        expected = truth(*(s.astype(np.float64) for s in states), grad, **steering, **attrs)
+        expected = truth(*(s.astype(np.float64) for s in states), grad, **hyper, **attrs)
         np.testing.assert_allclose(result, expected[0], rtol=5e-6, atol=5e-6)
         for variable, state in zip(variables, expected, strict=True):
             np.testing.assert_allclose(session.run(variable), state, rtol=5e-6, atol=5e-6)

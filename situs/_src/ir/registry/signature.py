@@ -10,7 +10,7 @@ A signature is written as TensorFlow prints one:
     "ref: T&, value: T -> T&"               & marks state: the result is what the state becomes
 
 A lower-case dtype name is that dtype; ``host`` is a value such as a shape or an axis that
-steers the op and is not computed with; ``any`` is a tensor of any dtype, which need not be that of its
+is a static argument of the op, not computed with; ``any`` is a tensor of any dtype, which need not be that of its
 neighbours in a list; any other word is a type variable.
 """
 

@@ -26,14 +26,14 @@ _INTEGERS = frozenset({int})
 LARGE = 2**26  # elements: half a gigabyte of float64
 
 
-def may_be_large(steering: Iterable[Any]) -> bool:
+def may_be_large(host: Iterable[Any]) -> bool:
     """Whether host values of this size could make a result of `LARGE` elements."""
-    return abs(_product(steering)) > LARGE
+    return abs(_product(host)) > LARGE
 
 
-def _product(steering: Iterable[Any]) -> int:
+def _product(host: Iterable[Any]) -> int:
     total = 1
-    for value in steering:
+    for value in host:
         if type(value) is int:
             total *= value or 1
         elif type(value) is tuple and _INTEGERS.issuperset(map(type, value)):
@@ -50,8 +50,8 @@ def check_fits(op: Op, bound: BoundInputs, attrs: Attrs, assignment: Assignment)
         ResourceExhaustedError: they are.
     """
     device = assignment.device
-    steering = [item for item in bound.inputs if not isinstance(item, (EagerTensor, list))]
-    if not may_be_large(steering):
+    host = [item for item in bound.inputs if not isinstance(item, (EagerTensor, list))]
+    if not may_be_large(host):
         return
     made = results(op, bound, attrs)
     wanted = sum(size_of(shape, dtype) for shape, dtype in made)

@@ -63,17 +63,17 @@ def join(calls: list[Call], outputs: Sequence[Source], root: Root) -> list[Call]
 
 
 def _bring_to_host(updates: Iterable[Call]) -> None:
-    """Has constants that steer updates lie on the host, where kernels can read them without waiting for a card."""
+    """Has hyperparameters that are constants lie on the host, where kernels read them without waiting for a card."""
     known: dict[Literal, Literal] = {}
     for call in updates:
-        for number, source in _steering(call):
+        for number, source in _hyper(call):
             if isinstance(source, Literal) and _is_scalar(source.value):
                 if source not in known:
                     known[source] = Literal(source.value.cpu())
                 call.inputs[number] = known[source]
 
 
-def _steering(call: Call) -> list[tuple[int, Source]]:
+def _hyper(call: Call) -> list[tuple[int, Source]]:
     """The inputs that are the same for updates that are joined."""
     function: Update = call.function  # type: ignore[assignment]
     own = {*range(function.states), function.joint}
@@ -134,8 +134,8 @@ class _Groups:
         kind = getattr(call.function, "kind", None)
         if kind is None or not self.used.isdisjoint(call.outputs):
             return None
-        steering = [_identity(source) for _, source in _steering(call)]
-        return kind, call.device, call.node.types["T"] if call.node else None, tuple(steering)
+        hyper = [_identity(source) for _, source in _hyper(call)]
+        return kind, call.device, call.node.types["T"] if call.node else None, tuple(hyper)
 
 
 class _Group:

@@ -6,9 +6,12 @@ updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)                 what batch_
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from situs._src.base.export import export
+from situs._src.base.tensor import Tensor
+from situs._src.base.typing import AnyTensor, ArrayLike, InitializerLike, IntsLike, ShapeLike
 from situs._src.v1.layers.base import Layer
 from situs._src.v1.layers.convolution import Conv1D, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, SeparableConv2D
 from situs._src.v1.layers.core import Dense, Dropout, Flatten
@@ -27,21 +30,21 @@ from situs._src.variables.initializers import Zeros as _Zeros
 
 @export(v1="layers.dense", as_is=True)
 def dense(
-    inputs: Any,
+    inputs: ArrayLike,
     units: int,
-    activation: Any = None,
+    activation: Callable[..., Any] | None = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _Zeros(),  # noqa: B008 - it has no state
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: InitializerLike | None = None,
+    bias_initializer: InitializerLike | None = _Zeros(),  # noqa: B008 - it has no state
+    kernel_regularizer: Callable[[Any], Any] | None = None,
+    bias_regularizer: Callable[[Any], Any] | None = None,
+    activity_regularizer: Callable[[Any], Any] | None = None,
+    kernel_constraint: Callable[[Any], Any] | None = None,
+    bias_constraint: Callable[[Any], Any] | None = None,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
-) -> Any:
+    reuse: bool | None = None,
+) -> Tensor:
     """Multiplies the last dimension with a matrix, adds a bias, and applies a function.
 
     Args:
@@ -63,60 +66,61 @@ def dense(
     return _apply(Dense, dict(locals()))
 
 
-def _apply(kind: type[Layer], given: dict[str, Any], **call: Any) -> Any:
+def _apply(kind: type[Layer], given: dict[str, Any], **call: Any) -> Tensor:
     """Makes a layer of the arguments of a function, and calls it."""
     inputs, name, reuse = given.pop("inputs"), given.pop("name"), given.pop("reuse", None)
-    return kind(name=name, _scope=name, _reuse=reuse, **given)(inputs, **call)
+    outputs: Tensor = kind(name=name, _scope=name, _reuse=reuse, **given)(inputs, **call)
+    return outputs
 
 
 @export(v1="layers.conv1d", as_is=True)
 def conv1d(
-    inputs: Any,
+    inputs: ArrayLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = 1,
+    kernel_size: IntsLike,
+    strides: IntsLike = 1,
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = 1,
-    activation: Any = None,
+    dilation_rate: IntsLike = 1,
+    activation: Callable[..., Any] | None = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _Zeros(),  # noqa: B008
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: InitializerLike | None = None,
+    bias_initializer: InitializerLike | None = _Zeros(),  # noqa: B008
+    kernel_regularizer: Callable[[Any], Any] | None = None,
+    bias_regularizer: Callable[[Any], Any] | None = None,
+    activity_regularizer: Callable[[Any], Any] | None = None,
+    kernel_constraint: Callable[[Any], Any] | None = None,
+    bias_constraint: Callable[[Any], Any] | None = None,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
-) -> Any:
+    reuse: bool | None = None,
+) -> Tensor:
     """Convolves sequences; the arguments are those of `conv2d`."""
     return _apply(Conv1D, dict(locals()))
 
 
 @export(v1="layers.conv2d", as_is=True)
 def conv2d(
-    inputs: Any,
+    inputs: ArrayLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1),
-    activation: Any = None,
+    dilation_rate: IntsLike = (1, 1),
+    activation: Callable[..., Any] | None = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _Zeros(),  # noqa: B008
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: InitializerLike | None = None,
+    bias_initializer: InitializerLike | None = _Zeros(),  # noqa: B008
+    kernel_regularizer: Callable[[Any], Any] | None = None,
+    bias_regularizer: Callable[[Any], Any] | None = None,
+    activity_regularizer: Callable[[Any], Any] | None = None,
+    kernel_constraint: Callable[[Any], Any] | None = None,
+    bias_constraint: Callable[[Any], Any] | None = None,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
-) -> Any:
+    reuse: bool | None = None,
+) -> Tensor:
     """Convolves images.
 
     Args:
@@ -145,106 +149,106 @@ def conv2d(
 
 @export(v1="layers.conv3d", as_is=True)
 def conv3d(
-    inputs: Any,
+    inputs: ArrayLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1, 1),
-    activation: Any = None,
+    dilation_rate: IntsLike = (1, 1, 1),
+    activation: Callable[..., Any] | None = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _Zeros(),  # noqa: B008
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: InitializerLike | None = None,
+    bias_initializer: InitializerLike | None = _Zeros(),  # noqa: B008
+    kernel_regularizer: Callable[[Any], Any] | None = None,
+    bias_regularizer: Callable[[Any], Any] | None = None,
+    activity_regularizer: Callable[[Any], Any] | None = None,
+    kernel_constraint: Callable[[Any], Any] | None = None,
+    bias_constraint: Callable[[Any], Any] | None = None,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
-) -> Any:
+    reuse: bool | None = None,
+) -> Tensor:
     """Convolves volumes; the arguments are those of `conv2d`."""
     return _apply(Conv3D, dict(locals()))
 
 
 @export(v1="layers.conv2d_transpose", as_is=True)
 def conv2d_transpose(
-    inputs: Any,
+    inputs: ArrayLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    activation: Any = None,
+    activation: Callable[..., Any] | None = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _Zeros(),  # noqa: B008
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: InitializerLike | None = None,
+    bias_initializer: InitializerLike | None = _Zeros(),  # noqa: B008
+    kernel_regularizer: Callable[[Any], Any] | None = None,
+    bias_regularizer: Callable[[Any], Any] | None = None,
+    activity_regularizer: Callable[[Any], Any] | None = None,
+    kernel_constraint: Callable[[Any], Any] | None = None,
+    bias_constraint: Callable[[Any], Any] | None = None,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
-) -> Any:
+    reuse: bool | None = None,
+) -> Tensor:
     """The way back of a convolution of images; the arguments are those of `conv2d`."""
     return _apply(Conv2DTranspose, dict(locals()))
 
 
 @export(v1="layers.conv3d_transpose", as_is=True)
 def conv3d_transpose(
-    inputs: Any,
+    inputs: ArrayLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    activation: Any = None,
+    activation: Callable[..., Any] | None = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _Zeros(),  # noqa: B008
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: InitializerLike | None = None,
+    bias_initializer: InitializerLike | None = _Zeros(),  # noqa: B008
+    kernel_regularizer: Callable[[Any], Any] | None = None,
+    bias_regularizer: Callable[[Any], Any] | None = None,
+    activity_regularizer: Callable[[Any], Any] | None = None,
+    kernel_constraint: Callable[[Any], Any] | None = None,
+    bias_constraint: Callable[[Any], Any] | None = None,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
-) -> Any:
+    reuse: bool | None = None,
+) -> Tensor:
     """The way back of a convolution of volumes; the arguments are those of `conv2d`."""
     return _apply(Conv3DTranspose, dict(locals()))
 
 
 @export(v1="layers.separable_conv2d", as_is=True)
 def separable_conv2d(
-    inputs: Any,
+    inputs: ArrayLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1),
+    dilation_rate: IntsLike = (1, 1),
     depth_multiplier: int = 1,
-    activation: Any = None,
+    activation: Callable[..., Any] | None = None,
     use_bias: bool = True,
-    depthwise_initializer: Any = None,
-    pointwise_initializer: Any = None,
-    bias_initializer: Any = _Zeros(),  # noqa: B008
-    depthwise_regularizer: Any = None,
-    pointwise_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    depthwise_constraint: Any = None,
-    pointwise_constraint: Any = None,
-    bias_constraint: Any = None,
+    depthwise_initializer: InitializerLike | None = None,
+    pointwise_initializer: InitializerLike | None = None,
+    bias_initializer: InitializerLike | None = _Zeros(),  # noqa: B008
+    depthwise_regularizer: Callable[[Any], Any] | None = None,
+    pointwise_regularizer: Callable[[Any], Any] | None = None,
+    bias_regularizer: Callable[[Any], Any] | None = None,
+    activity_regularizer: Callable[[Any], Any] | None = None,
+    depthwise_constraint: Callable[[Any], Any] | None = None,
+    pointwise_constraint: Callable[[Any], Any] | None = None,
+    bias_constraint: Callable[[Any], Any] | None = None,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
-) -> Any:
+    reuse: bool | None = None,
+) -> Tensor:
     """Convolves every channel of images by itself, then mixes them; the arguments are like those of `conv2d`."""
     return _apply(SeparableConv2D, dict(locals()))
 
@@ -254,97 +258,97 @@ def separable_conv2d(
 
 @export(v1="layers.max_pooling1d", as_is=True)
 def max_pooling1d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: ArrayLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The largest values of windows of sequences."""
     return _apply(MaxPooling1D, dict(locals()))
 
 
 @export(v1="layers.max_pooling2d", as_is=True)
 def max_pooling2d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: ArrayLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The largest values of windows of images."""
     return _apply(MaxPooling2D, dict(locals()))
 
 
 @export(v1="layers.max_pooling3d", as_is=True)
 def max_pooling3d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: ArrayLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The largest values of windows of volumes."""
     return _apply(MaxPooling3D, dict(locals()))
 
 
 @export(v1="layers.average_pooling1d", as_is=True)
 def average_pooling1d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: ArrayLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The means of windows of sequences."""
     return _apply(AveragePooling1D, dict(locals()))
 
 
 @export(v1="layers.average_pooling2d", as_is=True)
 def average_pooling2d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: ArrayLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The means of windows of images."""
     return _apply(AveragePooling2D, dict(locals()))
 
 
 @export(v1="layers.average_pooling3d", as_is=True)
 def average_pooling3d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: ArrayLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The means of windows of volumes."""
     return _apply(AveragePooling3D, dict(locals()))
 
 
 @export(v1="layers.flatten", as_is=True)
-def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:
+def flatten(inputs: ArrayLike, name: str | None = None, data_format: str = "channels_last") -> Tensor:
     """Makes one dimension of all but the batch's."""
     return _apply(Flatten, dict(locals()))
 
 
 @export(v1="layers.dropout", as_is=True)
 def dropout(
-    inputs: Any,
-    rate: Any = 0.5,
-    noise_shape: Any = None,
+    inputs: ArrayLike,
+    rate: ArrayLike = 0.5,
+    noise_shape: ShapeLike | None = None,
     seed: int | None = None,
-    training: Any = False,
+    training: bool | AnyTensor = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Sets elements to zero with probability `rate`, and divides the others by ``1 - rate``, if it is training.
 
     Args:
@@ -361,31 +365,31 @@ def dropout(
 
 @export(v1="layers.batch_normalization", as_is=True)
 def batch_normalization(
-    inputs: Any,
+    inputs: ArrayLike,
     axis: int = -1,
     momentum: float = 0.99,
     epsilon: float = 1e-3,
     center: bool = True,
     scale: bool = True,
-    beta_initializer: Any = _Zeros(),  # noqa: B008
-    gamma_initializer: Any = _Ones(),  # noqa: B008
-    moving_mean_initializer: Any = _Zeros(),  # noqa: B008
-    moving_variance_initializer: Any = _Ones(),  # noqa: B008
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
+    beta_initializer: InitializerLike | None = _Zeros(),  # noqa: B008
+    gamma_initializer: InitializerLike | None = _Ones(),  # noqa: B008
+    moving_mean_initializer: InitializerLike | None = _Zeros(),  # noqa: B008
+    moving_variance_initializer: InitializerLike | None = _Ones(),  # noqa: B008
+    beta_regularizer: Callable[[Any], Any] | None = None,
+    gamma_regularizer: Callable[[Any], Any] | None = None,
+    beta_constraint: Callable[[Any], Any] | None = None,
+    gamma_constraint: Callable[[Any], Any] | None = None,
+    training: bool | AnyTensor = False,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
+    reuse: bool | None = None,
     renorm: bool = False,
     renorm_clipping: Any = None,
     renorm_momentum: float = 0.99,
     fused: bool | None = None,
     virtual_batch_size: int | None = None,
     adjustment: Any = None,
-) -> Any:
+) -> Tensor:
     """Normalises every channel by the moments of the batch while training, and by moving means of them otherwise.
 
     The operations that move them join ``UPDATE_OPS``: run them with the training step.

@@ -9,6 +9,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
+from situs._src.base.typing import ArrayLike, Collections
 from situs._src.ops.attribute import as_float
 from situs._src.ops.cast import cast
 from situs._src.ops.math import abs as absolute
@@ -28,16 +29,16 @@ Counts = Mapping[str, Any]
 
 @export(v1="metrics.auc")
 def auc(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     curve: str = "ROC",
     name: str | None = None,
     summation_method: str = "trapezoidal",
-    thresholds: Any = None,
+    thresholds: ArrayLike | None = None,
 ) -> Metric:
     """The area under a curve, approximated at thresholds.
 
@@ -88,13 +89,13 @@ def _areas(counts: Counts, curve: str, method: str) -> Tensor:
 
 @export(v1="metrics.sensitivity_at_specificity")
 def sensitivity_at_specificity(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     specificity: float,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of positives that are found, at the threshold where `specificity` is met best.
@@ -117,13 +118,13 @@ def sensitivity_at_specificity(
 
 @export(v1="metrics.specificity_at_sensitivity")
 def specificity_at_sensitivity(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     sensitivity: float,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of negatives that are rejected, at the highest threshold where `sensitivity` is met best.

@@ -7,6 +7,7 @@ from typing import Any
 from situs._src.base import dtype as dt
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, Collections
 from situs._src.ops.array import reshape, size
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import equal, greater, not_equal
@@ -23,12 +24,12 @@ from situs._src.variables.updates import scatter_add
 
 @export(v1="metrics.mean_iou")
 def mean_iou(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The mean over classes of intersection over union: what is of a class and predicted so, of what is either.
@@ -64,12 +65,12 @@ def _mean_of_overlap(matrix: Any) -> Tensor:
 
 @export(v1="metrics.mean_per_class_accuracy")
 def mean_per_class_accuracy(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The mean over classes of how often a label of the class is predicted.

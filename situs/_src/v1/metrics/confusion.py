@@ -14,6 +14,7 @@ from typing import Any
 from situs._src.base import dtype as dt
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, Collections
 from situs._src.ir.graph.context import control_dependencies
 from situs._src.ops.array import identity, rank
 from situs._src.ops.cast import cast
@@ -72,11 +73,11 @@ false_negatives = export(v1="metrics.false_negatives")(_counter("false_negatives
 
 @export(v1="metrics.precision")
 def precision(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of positive predictions that are right; the arguments are those of `tf.metrics.accuracy`."""
@@ -88,11 +89,11 @@ def precision(
 
 @export(v1="metrics.recall")
 def recall(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of positive labels that are found; the arguments are those of `tf.metrics.accuracy`."""

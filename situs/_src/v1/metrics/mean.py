@@ -10,6 +10,7 @@ from typing import Any
 from situs._src.base import dtype as dt
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, Collections
 from situs._src.ir.graph.context import control_dependencies
 from situs._src.ops.array import size
 from situs._src.ops.cast import cast
@@ -29,10 +30,10 @@ from situs._src.variables.scope import variable_scope
 
 @export(v1="metrics.mean")
 def mean(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    values: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The mean of all values.
@@ -59,10 +60,10 @@ def mean(
 
 @export(v1="metrics.mean_tensor")
 def mean_tensor(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    values: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The mean of each element of tensors of one shape; the arguments are those of `mean`."""
@@ -78,11 +79,11 @@ def mean_tensor(
 
 @export(v1="metrics.percentage_below")
 def percentage_below(
-    values: Any,
+    values: ArrayLike,
     threshold: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of values, from 0 to 1, that are less than `threshold`; the other arguments are those of `mean`."""
@@ -112,11 +113,11 @@ def _mean(total: Any, count: Any, values: Tensor, number: Tensor) -> Metric:
 
 @export(v1="metrics.accuracy")
 def accuracy(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """How often predictions equal labels, from 0 to 1.
@@ -144,11 +145,11 @@ def accuracy(
 
 @export(v1="metrics.mean_absolute_error")
 def mean_absolute_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The mean of absolute differences; the arguments are those of `accuracy`."""
@@ -160,11 +161,11 @@ def mean_absolute_error(
 
 @export(v1="metrics.mean_squared_error")
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The mean of squared differences; the arguments are those of `accuracy`."""
@@ -176,11 +177,11 @@ def mean_squared_error(
 
 @export(v1="metrics.root_mean_squared_error")
 def root_mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The root of the mean of squared differences; the arguments are those of `accuracy`."""
@@ -191,12 +192,12 @@ def root_mean_squared_error(
 
 @export(v1="metrics.mean_relative_error")
 def mean_relative_error(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     normalizer: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The mean of absolute differences divided by `normalizer`, 0 where that is 0.
@@ -214,12 +215,12 @@ def mean_relative_error(
 
 @export(v1="metrics.mean_cosine_distance")
 def mean_cosine_distance(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     dim: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """One less the mean inner product of labels and predictions along `dim`, which are taken to have length one.

@@ -15,6 +15,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
+from situs._src.base.typing import ArrayLike, Collections
 from situs._src.ir.graph.context import control_dependencies
 from situs._src.ops.array import identity, reshape
 from situs._src.ops.cast import cast
@@ -120,12 +121,12 @@ false_negatives_at_thresholds = export(v1="metrics.false_negatives_at_thresholds
 
 @export(v1="metrics.precision_at_thresholds")
 def precision_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    thresholds: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of positive predictions that are right, at each of `thresholds`.
@@ -142,12 +143,12 @@ def precision_at_thresholds(
 
 @export(v1="metrics.recall_at_thresholds")
 def recall_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    thresholds: ArrayLike,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of positive labels that are found, at each of `thresholds`.

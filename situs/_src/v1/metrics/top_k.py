@@ -16,6 +16,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.typing import ArrayLike, Collections
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops.array import expand_dims, shape, size
 from situs._src.ops.attribute import as_int
@@ -39,13 +40,13 @@ Kind = Literal["true_positive", "false_positive", "false_negative"]
 
 @export(v1="metrics.precision_at_k")
 def precision_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     k: int,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of the `k` classes with the highest scores that are right.
@@ -72,13 +73,13 @@ def precision_at_k(
 
 @export(v1="metrics.recall_at_k")
 def recall_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     k: int,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of right classes that are among the `k` with the highest scores.
@@ -94,13 +95,13 @@ def recall_at_k(
 
 @export(v1="metrics.precision_at_top_k")
 def precision_at_top_k(
-    labels: Any,
+    labels: ArrayLike,
     predictions_idx: Any,
     k: int | None = None,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of predicted classes that are right.
@@ -116,13 +117,13 @@ def precision_at_top_k(
 
 @export(v1="metrics.recall_at_top_k")
 def recall_at_top_k(
-    labels: Any,
+    labels: ArrayLike,
     predictions_idx: Any,
     k: int | None = None,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The part of right classes that are predicted; the arguments are those of `precision_at_top_k`."""
@@ -176,12 +177,12 @@ def _is_first(ids: Tensor) -> Tensor:
 
 @export(v1="metrics.average_precision_at_k")
 def average_precision_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     k: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The mean over rows of the mean precision at each place of the top `k` that is right.
@@ -200,12 +201,12 @@ def average_precision_at_k(
 
 @export(v1="metrics.sparse_average_precision_at_k")
 def sparse_average_precision_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     k: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The old name of `average_precision_at_k`."""
@@ -214,13 +215,13 @@ def sparse_average_precision_at_k(
 
 @export(v1="metrics.sparse_precision_at_k")
 def sparse_precision_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: ArrayLike,
+    predictions: ArrayLike,
     k: int,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: ArrayLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> Metric:
     """The old name of `precision_at_k`."""

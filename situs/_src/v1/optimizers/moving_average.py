@@ -100,8 +100,8 @@ class ExponentialMovingAverage:
     def _apply_eagerly(self, variables: list[Any]) -> None:
         for variable in variables:
             self._ensure(variable)
-        steering = {"rate": 1.0 - self._decay_now()}
-        make([self._update(variable, steering) for variable in variables])
+        hyper = {"rate": 1.0 - self._decay_now()}
+        make([self._update(variable, hyper) for variable in variables])
 
     def _apply_in_graph(self, variables: list[Any]) -> Any:
         with init_scope():
@@ -112,15 +112,15 @@ class ExponentialMovingAverage:
             updates = [self._added(variable, {"rate": rate}) for variable in variables]
             return group(*updates, name=scope)
 
-    def _update(self, variable: Any, steering: dict[str, Any]) -> Update:
-        return Update(apply_moving_average, (self._averages[variable.ref()],), read(variable), steering)
+    def _update(self, variable: Any, hyper: dict[str, Any]) -> Update:
+        return Update(apply_moving_average, (self._averages[variable.ref()],), read(variable), hyper)
 
-    def _added(self, variable: Any, steering: dict[str, Any]) -> Any:
+    def _added(self, variable: Any, hyper: dict[str, Any]) -> Any:
         average = self._averages[variable.ref()]
         with name_scope("AssignMovingAvg"):
             if variable.ref() in self._biased:
-                return _corrected(average, *self._biased[variable.ref()], read(variable), steering["rate"])
-            return add(self._update(variable, steering))
+                return _corrected(average, *self._biased[variable.ref()], read(variable), hyper["rate"])
+            return add(self._update(variable, hyper))
 
     def _decay_now(self) -> Any:
         """The decay, with regard to the number of updates."""

@@ -1,6 +1,6 @@
 """The optimizers of TensorFlow 1: ``tf.train.GradientDescentOptimizer`` and its kind.
 
-Each is a rule (`v1.optimizers.rule`): an op, the slots it changes besides the variable, and what steers it.
+Each is a rule (`v1.optimizers.rule`): an op, the slots it changes besides the variable, and its hyperparameters.
 A parameter may be a number, a tensor, or a function of nothing that gives one of these.
 """
 
@@ -48,10 +48,10 @@ class GradientDescentOptimizer(RuleOptimizer):
         self._learning_rate = learning_rate
 
     def _rule(self) -> Rule:
-        return Rule(ops.apply_gradient_descent, steering={"alpha": "_learning_rate_tensor"})
+        return Rule(ops.apply_gradient_descent, hyper={"alpha": "_learning_rate_tensor"})
 
     def _rows_rule(self) -> Rule:
-        return Rule(ops.sparse_apply_gradient_descent, steering={"alpha": "_learning_rate_tensor"})
+        return Rule(ops.sparse_apply_gradient_descent, hyper={"alpha": "_learning_rate_tensor"})
 
 
 @export("train.MomentumOptimizer")
@@ -92,8 +92,8 @@ class MomentumOptimizer(RuleOptimizer):
         return self._with(ops.sparse_apply_momentum)
 
     def _with(self, apply: ops.Apply) -> Rule:
-        steering = {"lr": "_learning_rate_tensor", "momentum": "_momentum_tensor"}
-        return Rule(apply, ("momentum",), steering, {"use_nesterov": self._use_nesterov})
+        hyper = {"lr": "_learning_rate_tensor", "momentum": "_momentum_tensor"}
+        return Rule(apply, ("momentum",), hyper, {"use_nesterov": self._use_nesterov})
 
 
 @export("train.AdagradOptimizer")
@@ -173,8 +173,8 @@ class AdadeltaOptimizer(RuleOptimizer):
         return self._with(ops.sparse_apply_adadelta)
 
     def _with(self, apply: ops.Apply) -> Rule:
-        steering = {"lr": "_lr_t", "rho": "_rho_t", "epsilon": "_epsilon_t"}
-        return Rule(apply, ("accum", "accum_update"), steering)
+        hyper = {"lr": "_lr_t", "rho": "_rho_t", "epsilon": "_epsilon_t"}
+        return Rule(apply, ("accum", "accum_update"), hyper)
 
 
 @export("train.RMSPropOptimizer")
@@ -230,13 +230,13 @@ class RMSPropOptimizer(RuleOptimizer):
 
     def _with(self, apply: ops.Apply) -> Rule:
         slots = ("mg", "rms", "momentum") if self._centered else ("rms", "momentum")
-        steering = {
+        hyper = {
             "lr": "_learning_rate_tensor",
             "rho": "_decay_tensor",
             "momentum": "_momentum_tensor",
             "epsilon": "_epsilon_tensor",
         }
-        return Rule(apply, slots, steering)
+        return Rule(apply, slots, hyper)
 
 
 @export("train.AdamOptimizer")
@@ -295,7 +295,7 @@ class AdamOptimizer(RuleOptimizer):
         return self._get_non_slot_variable("beta1_power", graph), self._get_non_slot_variable("beta2_power", graph)
 
     def _rule(self) -> Rule:
-        steering = {
+        hyper = {
             "beta1_power": "_beta1_power",
             "beta2_power": "_beta2_power",
             "lr": "_lr_t",
@@ -303,7 +303,7 @@ class AdamOptimizer(RuleOptimizer):
             "beta2": "_beta2_t",
             "epsilon": "_epsilon_t",
         }
-        return Rule(ops.apply_adam, ("m", "v"), steering)
+        return Rule(ops.apply_adam, ("m", "v"), hyper)
 
     def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
         pairs = zip(self._get_beta_accumulators(), ("_beta1_t", "_beta2_t"), strict=True)
@@ -408,16 +408,16 @@ class FtrlOptimizer(RuleOptimizer):
         return self._with(ops.sparse_apply_ftrl, ops.sparse_apply_ftrl_v2)
 
     def _with(self, plain: ops.Apply, shrinking: ops.Apply) -> Rule:
-        steering = {
+        hyper = {
             "lr": "_learning_rate_tensor",
             "l1": "_l1_regularization_strength_tensor",
             "l2": "_adjusted_l2_regularization_strength_tensor",
             "lr_power": "_learning_rate_power_tensor",
         }
         if self._l2_shrinkage_regularization_strength <= 0.0:
-            return Rule(plain, ("accum", "linear"), steering)
-        steering["l2_shrinkage"] = "_l2_shrinkage_regularization_strength_tensor"
-        return Rule(shrinking, ("accum", "linear"), steering)
+            return Rule(plain, ("accum", "linear"), hyper)
+        hyper["l2_shrinkage"] = "_l2_shrinkage_regularization_strength_tensor"
+        return Rule(shrinking, ("accum", "linear"), hyper)
 
 
 def _check_at_least_0(**values: float) -> None:

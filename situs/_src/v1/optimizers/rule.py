@@ -1,6 +1,6 @@
 """Optimizers of TensorFlow 1 that are one op: what it is called with says everything about them.
 
-    Rule(apply_momentum, slots=("momentum",), steering={"lr": "_learning_rate_tensor", ...})
+    Rule(apply_momentum, slots=("momentum",), hyper={"lr": "_learning_rate_tensor", ...})
 
 A `RuleOptimizer` has such a rule, and another one for gradients of some rows. In eager code all of its variables are
 changed together; a class that overrides one of the methods for single variables has that method called instead.
@@ -24,7 +24,7 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.slices import IndexedSlices
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.v1.optimizers.base import Optimizer
-from situs._src.variables.apply_ops import Apply, steering_dtype
+from situs._src.variables.apply_ops import Apply, hyper_dtype
 from situs._src.variables.apply_updates import Update, do_all, make
 
 
@@ -34,21 +34,21 @@ class Rule(NamedTuple):
     Attributes:
         apply: The op.
         slots: The names of its states after the variable.
-        steering: For its other inputs the attributes of the optimizer that hold them.
+        hyper: For its hyperparameters the attributes of the optimizer that hold them.
         attrs: The attributes of the op.
     """
 
     apply: Apply
     slots: tuple[str, ...] = ()
-    steering: Mapping[str, str] = {}
+    hyper: Mapping[str, str] = {}
     attrs: Mapping[str, Any] = {}
 
 
 class RuleOptimizer(Optimizer):
     """The base of optimizers that are one op.
 
-    A subclass lists in `_parameters` what steers it: the attribute for the tensor, the attribute with what the program
-    gave, and the name of the operation.
+    A subclass lists in `_parameters` its hyperparameters: the attribute for the tensor, the attribute with what the
+    program gave, and the name of the operation.
     """
 
     _parameters: ClassVar[tuple[tuple[str, str, str], ...]] = ()
@@ -65,7 +65,7 @@ class RuleOptimizer(Optimizer):
         for tensor, given, name in self._parameters:
             value = self._call_if_callable(getattr(self, given))
             setattr(self, tensor, value if here.graph is None else convert_to_tensor(value, name=name))
-        self._steering_known: dict[Any, dict[str, Any]] = {}
+        self._hyper_known: dict[Any, dict[str, Any]] = {}
 
     # One variable.
 
@@ -111,27 +111,27 @@ class RuleOptimizer(Optimizer):
 
     def _whole(self, grad: Any, variable: Any) -> Update:
         rule = self._rule()
-        return Update(rule.apply, self._states(rule, variable), grad, self._steering(rule, variable.dtype), rule.attrs)
+        return Update(rule.apply, self._states(rule, variable), grad, self._hyper(rule, variable.dtype), rule.attrs)
 
     def _rows(self, values: Any, variable: Any, indices: Any) -> Update:
         rule = self._rows_rule()
         if rule is None:
             return self._whole(find_op("UnsortedSegmentSum")(values, indices, _rows_of(variable)), variable)
-        states, steering = self._states(rule, variable), self._steering(rule, variable.dtype)
-        return Update(rule.apply, states, values, steering, rule.attrs, indices)
+        states, hyper = self._states(rule, variable), self._hyper(rule, variable.dtype)
+        return Update(rule.apply, states, values, hyper, rule.attrs, indices)
 
     def _states(self, rule: Rule, variable: Any) -> tuple[Any, ...]:
         return variable, *(self.get_slot(variable, name) for name in rule.slots)
 
-    def _steering(self, rule: Rule, dtype: DType) -> dict[str, Any]:
-        """What steers the op for variables of a dtype: the same object for all of them."""
-        dtype = steering_dtype(dtype)
+    def _hyper(self, rule: Rule, dtype: DType) -> dict[str, Any]:
+        """The hyperparameters of the op for variables of a dtype: the same object for all of them."""
+        dtype = hyper_dtype(dtype)
         key = rule.apply, dtype, here.graph
-        if key not in self._steering_known:
+        if key not in self._hyper_known:
             convert = _rounded if here.graph is None else _as_tensor
-            steering = {name: convert(getattr(self, attribute), dtype) for name, attribute in rule.steering.items()}
-            self._steering_known[key] = steering
-        return self._steering_known[key]
+            hyper = {name: convert(getattr(self, attribute), dtype) for name, attribute in rule.hyper.items()}
+            self._hyper_known[key] = hyper
+        return self._hyper_known[key]
 
 
 def _do(update: Update) -> Any:
@@ -150,7 +150,9 @@ def _rounded(value: Any, dtype: DType) -> Any:
     try:
         return torch.tensor(value, dtype=TORCH_DTYPE[dtype]).item()
     except (TypeError, ValueError, RuntimeError):
-        raise DTypeError(f"An optimizer is steered by numbers and scalar tensors, got {shown(value)}.") from None
+        raise DTypeError(
+            f"Hyperparameters of an optimizer are numbers and scalar tensors, got {shown(value)}."
+        ) from None
 
 
 def _rows_of(variable: Any) -> Any:

@@ -58,7 +58,7 @@ def limit_epochs(tensor: ArrayLike, num_epochs: int | None = None, name: str | N
 
 
 @export(v1="train.match_filenames_once")
-def match_filenames_once(pattern: Any, name: str | None = None) -> RefVariable:
+def match_filenames_once(pattern: ArrayLike, name: str | None = None) -> RefVariable:
     """A local variable of the names of files that fit a pattern, looked up when it is initialized.
 
     Args:
