@@ -1,11 +1,12 @@
 """What a batch of Keras' `fit` takes: Keras on Situs against Keras on TensorFlow and on PyTorch.
 
-    python -m benchmarks.keras [--tensorflow PYTHON] [--turns N] [--json]
+    python -m benchmarks.keras [--tensorflow PYTHON] [--turns N] [--batches N] [--json]
 
 PYTHON is an interpreter that can import TensorFlow and Keras; without one, TensorFlow is left out. One program
 (``benchmarks/peers/keras_fit.py``) runs in processes of their own, in turns, and the best figure of all turns counts;
-first losses must agree. A machine that does other work too slows all of them down: the seconds of the CPU are printed
-as well.
+first losses must agree. `fit` is compared with a step that is written out as a `tf.function`, too: that has its bar
+on a card, where it shows what Keras' loop adds. A machine that does other work too slows all of them down: the
+seconds of the CPU are printed as well.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from benchmarks.report import Bar, print_bars, print_machine
 
 ROOT = Path(__file__).parent.parent
@@ -26,15 +29,22 @@ MODELS = ("mlp", "cnn", "lstm")
 BAR = 1.0  # of the time of Keras on another backend
 TURNS = 3
 ALIKE = 1e-3  # how far losses of the same work may be apart
+BARE_BAR = 1.15  # of the time of a step that is written out, on a card
+_PATHS = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", ".", str(ROOT))]
 Figures = dict[str, dict[str, dict[str, Any]]]  # by model and backend
 
 
-def peer(backend: str, python: str, model: str) -> dict[str, Any] | None:
+def peer(backend: str, python: str, model: str, batches: int | None) -> dict[str, Any] | None:
     """What the program printed on a backend; None where that is not there."""
     command = [python, *(["-m", "situs", "run"] if backend == "situs" else []), str(PROGRAM), model]
-    env = {**os.environ, "KERAS_BACKEND": "torch" if backend == "torch" else "tensorflow", "PYTHONPATH": str(ROOT)}
-    if backend != "situs":
-        del env["PYTHONPATH"]
+    command += [] if batches is None else [str(batches)]
+    env = {
+        **os.environ,
+        "KERAS_BACKEND": "torch" if backend == "torch" else "tensorflow",
+        "PYTHONPATH": os.pathsep.join(_PATHS),
+    }
+    if backend == "situs":
+        env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *_PATHS])
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode != 0:
         if backend == "situs" or python != sys.executable:
@@ -44,16 +54,16 @@ def peer(backend: str, python: str, model: str) -> dict[str, Any] | None:
     return found
 
 
-def measure(tensorflow: str, turns: int, models: tuple[str, ...]) -> Figures:
+def measure(tensorflow: str, turns: int, models: tuple[str, ...], batches: int | None = None) -> Figures:
     """Everything, in turns."""
     figures: Figures = {}
     for _ in range(turns):
         for model in models:
             for backend, python in (("situs", sys.executable), ("torch", sys.executable), ("tensorflow", tensorflow)):
-                found = peer(backend, python, model)
+                found = peer(backend, python, model, batches)
                 if found is not None:
                     known = figures.setdefault(model, {}).setdefault(backend, found)
-                    for figure in ("seconds", "cpu"):
+                    for figure in {"seconds", "cpu", "bare"} & known.keys():
                         known[figure] = min(known[figure], found[figure])
     for model, columns in figures.items():
         for backend, found in columns.items():
@@ -75,6 +85,9 @@ def report(figures: Figures) -> None:
             print(f"  {backend:14}{found['seconds'] * 1e3:>14.2f}{found['cpu'] * 1e3:>14.2f}{ratio:>13.2f}x")
             if backend != "situs":
                 bars.append(Bar(f"fit of {model}, a batch", ratio, BAR, f"x Keras on {backend}"))
+        print(f"  {'a step alone':14}{ours['bare'] * 1e3:>14.2f}{'':>14}{ours['seconds'] / ours['bare']:>13.2f}x")
+        if torch.cuda.is_available():
+            bars.append(Bar(f"fit of {model}, a batch", ours["seconds"] / ours["bare"], BARE_BAR, "x a step alone"))
     print_bars(iter(bars))
 
 
@@ -83,10 +96,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tensorflow", default=sys.executable, help="an interpreter that can import TensorFlow")
     parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--batches", type=int, help="how many an epoch has; by default 10 to 40, by model")
     parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     given = parser.parse_args()
-    figures = measure(given.tensorflow, given.turns, tuple(given.models))
+    figures = measure(given.tensorflow, given.turns, tuple(given.models), given.batches)
     if given.json:
         print(json.dumps(figures))
     else:

@@ -3,7 +3,7 @@
     ds.map(decode).batch(32).prefetch(2)         two batches ahead, made by a thread of its own
 
 The thread begins with the first element that is asked for. It makes at most `buffer_size` elements ahead; with
-``AUTOTUNE`` a few, more if that helps (`data.parallel`).
+``AUTOTUNE`` none while elements are quick, then a few, and more if that helps (`data.parallel`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import AUTOTUNE, Binding, Node, Number, Stream, Transformation, as_number
-from situs._src.data.parallel import Limit, TunedLimit, prefetched
+from situs._src.data.parallel import Limit, TunedLimit, prefetched, prefetched_if_slow
 
 
 class Prefetching(DatasetV2):
@@ -50,7 +50,9 @@ class Prefetch(Transformation):
         """Begins an iteration behind the first elements."""
         size = checked_buffer(binding.number(self._size))
         items = self.input.start_after(binding, count).elements()
-        return Stream(items if size == 0 else prefetched(items, limit_for(size), binding.life))
+        if size == AUTOTUNE:
+            return Stream(prefetched_if_slow(items, binding.life))
+        return Stream(items if size == 0 else prefetched(items, Limit(size), binding.life))
 
     def at(self, binding: Binding, index: int) -> Element:
         """The same element."""

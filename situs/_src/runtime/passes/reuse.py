@@ -45,6 +45,8 @@ def overwrite(calls: Sequence[Call], outputs: Sequence[Source], placed: Placed) 
     """
     values = _Values(calls, outputs, placed)
     for number, call in enumerate(calls):
+        if call.overwrites is not None:
+            continue  # in the plan of a function that was called
         for place, slot in _inputs(call):
             function = overwriting(call, placed, place) if values.may_go(slot, number) else None
             if function is not None:

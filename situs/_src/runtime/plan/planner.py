@@ -31,6 +31,7 @@ from situs._src.runtime.eager.convert import to_tensor
 from situs._src.runtime.eager.tensor import EagerTensor, copy_to, to_numpy_value
 from situs._src.runtime.passes.fuse_updates import join
 from situs._src.runtime.passes.host_sizes import Sizes
+from situs._src.runtime.passes.inline_calls import inline_calls
 from situs._src.runtime.passes.reuse import overwrite
 from situs._src.runtime.plan.control_flow import prepare
 from situs._src.runtime.plan.kernels import function_of
@@ -43,10 +44,16 @@ PlaceInner = Callable[[FunctionGraph, dict[Operation, Device]], Placed]
 
 
 class Planner:
-    """Makes plans for one set of devices; `place_inner` places the graphs of branches and loop bodies."""
+    """Makes plans for one set of devices.
 
-    def __init__(self, place_inner: PlaceInner) -> None:
+    Args:
+        place_inner: Places the graphs of branches, loop bodies and functions.
+        side_by_side: Whether the plans may run on several threads.
+    """
+
+    def __init__(self, place_inner: PlaceInner, side_by_side: bool = False) -> None:
         self.place_inner = place_inner
+        self.side_by_side = side_by_side
         self.constants: dict[tuple[Operation, Device], Literal] = {}  # shared by all plans
 
     def plan(
@@ -78,9 +85,12 @@ class Planner:
         used = {call.node: placed[call.node] for call in calls if call.node is not None}
         if builder.changes_state:
             calls = join(calls, outputs, builder.root)
-        if builder.may_fold:
-            overwrite(calls, outputs, placed)
-        return Plan(calls, builder.feeds, outputs, builder.slots, used, builder.changes_state, placed, builder.may_fold)
+        slots, changes = builder.slots, builder.changes_state
+        plan = Plan(calls, builder.feeds, outputs, slots, used, changes, placed, builder.may_fold)
+        plan = inline_calls(plan, self.side_by_side)
+        if plan.as_known:
+            overwrite(plan.calls, plan.outputs, plan.placed)
+        return plan
 
 
 class Builder:

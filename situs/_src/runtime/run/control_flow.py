@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import torch
 
@@ -27,6 +27,7 @@ from situs._src.runtime.run.state import Run
 
 Function = Callable[..., tuple[Any, ...]]
 Move = Callable[[Any], Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +101,12 @@ class FunctionCall(Held):
 
     def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
         """The results of the graph."""
+        return self._functions[0](run, *self.arguments_of(values))
+
+    def arguments_of(self, given: Sequence[T]) -> list[T]:
+        """What comes into the graph, of what is given to the operation."""
         count = len(self.node.args[0])
-        rest = [values[count + place] for place in self.parts[0].order]
-        return self._functions[0](run, *values[:count], *rest)
+        return [*given[:count], *(given[count + place] for place in self.parts[0].order)]
 
 
 class Loop(Held):

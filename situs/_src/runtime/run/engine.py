@@ -64,7 +64,7 @@ class Engine:
         self._requested: dict[Operation, str] = {}  # what was asked for when an operation was placed first
         self._placement: Placement | None = None
         self.version = -1  # how much of the graph has been placed
-        self._planner = Planner(self._place_inner)
+        self._planner = Planner(self._place_inner, side_by_side=self.pool is not None)
 
     @property
     def constants(self) -> Mapping[tuple[Operation, Device], Literal]:

@@ -1,0 +1,169 @@
+"""Calls of functions replaced by what the functions do: a plan of a function that calls others is one list of calls.
+
+    %1 = IteratorGetNext(%0)                          %1 = IteratorGetNext(%0)
+    %3 = PartitionedCall(%1 | %2)     becomes         %5 = MatMul(%1, %2)
+    %4 = OptionalFromValue(%3)                        %6 = Relu(%5)
+                                                      %4 = OptionalFromValue(%6)
+
+What comes after sees all of it: memory is reused across the border of a function, threads run its calls beside others,
+errors and traces name its operations, and on a card the training step of Keras' `fit`, which is a function called by a
+function, is captured with its variables.
+
+The calls of a function wait for what its call waited for, and what waited for the call waits for all of them. Where a
+plan may run on several threads, what a function does to variables and to the world keeps its order. A call stays as
+it is if an operation of its function is in the plan already with another kernel or device: a plan has one assignment
+for each operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from situs._src.base.devices.logical import Device
+from situs._src.placement.candidates import Assignment
+from situs._src.runtime.eager.binding import host_value
+from situs._src.runtime.eager.tensor import to_numpy_value
+from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
+from situs._src.runtime.run.control_flow import FunctionCall
+
+
+def inline_calls(plan: Plan, side_by_side: bool = False) -> Plan:
+    """The plan with the calls of functions replaced by the calls in them; the plan itself if it calls none.
+
+    Args:
+        plan: The plan.
+        side_by_side: Whether calls that do not wait for each other may run at the same time.
+    """
+    if not any(isinstance(call.function, FunctionCall) for call in plan.calls):
+        return plan
+    inliner = _Inliner(plan, side_by_side)
+    for call in plan.calls:
+        inner = call.function.parts[0].plan if isinstance(call.function, FunctionCall) else None
+        if inner is not None and inliner.may_join(inner):
+            inliner.join(call, inner)
+        else:
+            inliner.keep(call)
+    return inliner.made()
+
+
+class _Inliner:
+    """A plan, while it is made of another one and of those of functions that it calls."""
+
+    def __init__(self, plan: Plan, side_by_side: bool) -> None:
+        self._plan = plan
+        self._side_by_side = side_by_side
+        self._calls: list[Call] = []
+        self._slots = plan.slots
+        self._results: dict[int, Source] = {}  # of calls that are gone: what their slots are now
+        self._numbers: list[list[int]] = []  # for each call of the plan, the calls that stand for it now
+        self._copies: dict[tuple[int, Device], int] = {}  # a value that was brought to a device stays there
+        self._called = {call.node for call in plan.calls if isinstance(call.function, FunctionCall)}
+        self._assignments = {node: each for node, each in plan.assignments.items() if node not in self._called}
+        self._placed = dict(plan.placed)
+        self._changes_state, self._as_known = plan.changes_state, plan.as_known
+
+    def may_join(self, inner: Plan) -> bool:
+        """Whether no operation of a function is there with another assignment."""
+        known = self._assignments
+        return all(_are_alike(known.get(node, each), each) for node, each in inner.assignments.items())
+
+    def keep(self, call: Call) -> None:
+        """Adds a call of the plan itself."""
+        if call.node in self._called:
+            assert call.node is not None
+            self._assignments[call.node] = self._plan.assignments[call.node]
+        self._numbers.append([len(self._calls)])
+        inputs = [_with(source, self._results) for source in call.inputs]
+        self._calls.append(replace(call, inputs=inputs, after=self._now(call.after)))
+        if call.copies is not None:
+            self._copies.setdefault((_number(inputs[0]), call.device), call.outputs[0])
+
+    def join(self, call: Call, inner: Plan) -> None:
+        """Adds the calls of a function in the place of its call."""
+        assert isinstance(call.function, FunctionCall)
+        given = [_with(source, self._results) for source in call.inputs]
+        sources = dict(zip(inner.inputs, call.function.arguments_of(given), strict=True))
+        before = self._now(call.after)
+        order = _in_order(inner.calls) if self._side_by_side and inner.changes_state else {}
+        now: list[int] = []  # the numbers of the function's calls here
+        for number, each in enumerate(inner.calls):
+            inputs = [_with(source, sources) for source in each.inputs]
+            copied = None if each.copies is None else self._copies.get((_number(inputs[0]), each.device))
+            if copied is not None:
+                sources[each.outputs[0]] = Slot(copied)
+                now.append(self._maker(copied))
+                continue
+            outputs = [self._new_slot() for _ in each.outputs]
+            after = sorted({*before, *(now[other] for other in {*each.after, *order.get(number, ())})})
+            over = None if each.overwrites is None else _number(sources[each.overwrites])
+            now.append(len(self._calls))
+            self._calls.append(replace(each, inputs=inputs, outputs=outputs, after=after, overwrites=over))
+            sources.update(zip(each.outputs, map(Slot, outputs), strict=True))
+            if each.copies is not None:
+                self._copies[_number(inputs[0]), each.device] = outputs[0]
+        self._results.update(zip(call.outputs, [_with(source, sources) for source in inner.outputs], strict=True))
+        self._numbers.append(sorted({*now}) or before)
+        self._assignments.update(inner.assignments)
+        self._placed.update(inner.placed)
+        self._changes_state |= inner.changes_state
+        self._as_known &= inner.as_known
+
+    def made(self) -> Plan:
+        """The plan."""
+        return replace(
+            self._plan,
+            calls=self._calls,
+            outputs=[_with(source, self._results) for source in self._plan.outputs],
+            slots=self._slots,
+            assignments=self._assignments,
+            changes_state=self._changes_state,
+            placed=self._placed,
+            as_known=self._as_known,
+        )
+
+    def _now(self, numbers: Sequence[int]) -> list[int]:
+        return sorted({now for number in numbers for now in self._numbers[number]})
+
+    def _maker(self, slot: int) -> int:
+        return next(number for number, call in enumerate(self._calls) if slot in call.outputs)
+
+    def _new_slot(self) -> int:
+        self._slots += 1
+        return self._slots - 1
+
+
+def _in_order(calls: Sequence[Call]) -> dict[int, list[int]]:
+    """What calls wait for so that everything a function does happens in the order of its plan."""
+    found: dict[int, list[int]] = {}
+    last: list[int] = []  # the last call that did something, and those that read variables since
+    for number, call in enumerate(calls):
+        if call.node is not None and call.node.op_def.stateful:
+            found[number], last = last, [number]
+        elif call.reads is not None:
+            found[number] = last[:1]
+            last = [*last, number]
+    return found
+
+
+def _are_alike(one: Assignment, other: Assignment) -> bool:
+    return one is other or (one.device is other.device and one.kernel is other.kernel)
+
+
+def _with(source: Source, known: Mapping[int, Source]) -> Source:
+    """A source with some slots replaced by others, or by values that are known."""
+    if isinstance(source, Slot):
+        found = known.get(source.number, source)
+        if source.host and isinstance(found, Slot):
+            return Slot(found.number, host=True)
+        if source.host and isinstance(found, Literal):
+            return Literal(host_value(to_numpy_value(found.value)))
+        return found
+    if isinstance(source, Literal):
+        return source
+    return type(source)([_with(each, known) for each in source])
+
+
+def _number(source: Source) -> int:
+    assert isinstance(source, Slot)  # what is overwritten was made by a call
+    return source.number
