@@ -92,13 +92,15 @@ RunPython = Callable[..., str]
 def run_python(tmp_path: Path) -> RunPython:
     """Runs a program in a process of its own and returns what it printed."""
     path = tmp_path / "program.py"  # a file, because AutoGraph reads the source
+    packages = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))  # where nothing can be installed
+    packages = [str(Path(each).resolve()) for each in packages]
 
     def run(program: str, *, fails: bool = False, **env: str) -> str:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("SITUS_", "CUDA_"))}
         path.write_text(program)
         done = subprocess.run(
             [sys.executable, str(path)],
-            env={**clean, "PYTHONPATH": str(ROOT), **env},
+            env={**clean, "PYTHONPATH": os.pathsep.join([str(ROOT), *packages]), **env},
             capture_output=True,
             text=True,
             timeout=STUCK,
