@@ -10,6 +10,7 @@ runs every GPU kernel on it.
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -68,6 +69,15 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(execute, "_verify", False)
     yield
     scope.forget()
+
+
+@pytest.fixture(scope="module")
+def quick_collections() -> Iterator[None]:
+    """Leaves what there is by now, such as modules of libraries, out of collections of garbage: they are quick then."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

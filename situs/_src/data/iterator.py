@@ -11,6 +11,7 @@ made inside of the function begins anew with each call. A loop over a dataset in
 from __future__ import annotations
 
 import abc
+from collections.abc import Hashable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -35,6 +36,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.constant import constant
 from situs._src.runtime.eager.bridge import host, place
 from situs._src.runtime.eager.tensor import EagerTensor, wrap
+from situs._src.tracing.memo import OneTensor
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
@@ -97,7 +99,7 @@ class IteratorBase(Resumable, CompositeTensor):
         self._saved_state()
 
 
-class OwnedIterator(IteratorBase):
+class OwnedIterator(IteratorBase, OneTensor):
     """An iterator of eager code.
 
     Args:
@@ -173,7 +175,18 @@ class OwnedIterator(IteratorBase):
     def _as_tensor(self) -> Any:
         if here.graph is not None:
             return self._handle(here.graph)
-        return wrap(Lent(self, self._cursor), place(self._where or host(), dt.resource))
+        return wrap(self._value, place(self._where or host(), dt.resource))
+
+    @property
+    def _call_key(self) -> Hashable:
+        return self._spec, self._where
+
+    @property
+    def _value(self) -> Lent:
+        return Lent(self, self._cursor)
+
+    def _is_behind(self, value: object) -> bool:
+        return isinstance(value, Lent) and value.iterator is self
 
     def __repr__(self) -> str:
         return f"<OwnedIterator element_spec={self.element_spec!r}>"

@@ -2,14 +2,14 @@
 
     memo[scope, (place of x, shape of x), (int, 3), "flag"]   ->   program, and which of the arguments go into it
 
-Only tensors, numbers and words make a key, which costs about a microsecond; everything else is bound and looked up
-the whole way. A `Place` is a device and a dtype, so that two calls with the same key run the same program. When the
-rules of placement change, what was decided under the old ones is not used again.
+Only tensors, numbers, words and iterators of datasets make a key, which costs about a microsecond; everything else is
+bound and looked up the whole way. A `Place` is a device and a dtype, so that two calls with the same key run the same
+program. When the rules of placement change, what was decided under the old ones is not used again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from situs._src.base.devices.scope import generation, here
@@ -20,6 +20,26 @@ _MOST = 1000  # entries
 _PLAIN = frozenset({bool, int, str, type(None)})
 
 Ready = Callable[[list[Any]], Any]
+
+
+class OneTensor:
+    """The base of objects that a function takes as one tensor, such as an iterator of a dataset."""
+
+    __slots__ = ()
+
+    @property
+    def _call_key(self) -> Hashable:
+        """What calls with objects that are traced alike have in common."""
+        raise NotImplementedError
+
+    @property
+    def _value(self) -> Any:
+        """The value of the tensor, made for one call."""
+        raise NotImplementedError
+
+    def _is_behind(self, value: object) -> bool:
+        """Whether a value was made for this object."""
+        raise NotImplementedError
 
 
 class Memo:
@@ -82,19 +102,27 @@ def _part(value: Any) -> Any:
         return kind, repr(value)  # tells 0.0 from -0.0, and finds a NaN again
     if kind in _PLAIN:
         return kind, value
+    if issubclass(kind, OneTensor):
+        return kind, value._call_key
     raise TypeError
 
 
 def _positions(given: list[Any], tensors: Sequence[Any]) -> list[int] | None:
     """Where the tensors stand among the arguments; None if that cannot be told, or is not all that matters."""
     places = {id(value): number for number, value in enumerate(given) if type(value) is EagerTensor}
-    others = [value for value in given if type(value) is not EagerTensor]
+    objects = {number: value for number, value in enumerate(given) if isinstance(value, OneTensor)}
+    others = [value for value in given if type(value) is not EagerTensor and not isinstance(value, OneTensor)]
     if not all(type(value) is float or type(value) in _PLAIN for value in others):
         return None
-    if not len(places) == len(tensors) == len(given) - len(others):
+    if not len(places) + len(objects) == len(tensors) == len(given) - len(others):
         return None  # a tensor that stands there twice would hide which is which
-    found = [places.get(id(tensor), -1) for tensor in tensors]
+    found = [places.get(id(tensor), _place_behind(tensor, objects)) for tensor in tensors]
     return None if -1 in found else found
+
+
+def _place_behind(tensor: Any, objects: Mapping[int, OneTensor]) -> int:
+    value = tensor._value
+    return next((number for number, each in objects.items() if each._is_behind(value)), -1)
 
 
 def _with_room(entries: dict[Any, Any]) -> dict[Any, Any]:

@@ -33,7 +33,7 @@ AHEAD = [
 
 
 @pytest.fixture(autouse=True)
-def _no_collector() -> Iterator[None]:
+def _no_collector(quick_collections) -> Iterator[None]:
     """Threads must end without the garbage collector."""
     gc.collect()
     gc.disable()

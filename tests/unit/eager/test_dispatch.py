@@ -200,7 +200,7 @@ def test_a_dtype_that_depends_on_more_than_the_inputs_dtypes_is_found_out_in_eve
     wrong = declared("TestSometimes", "x: T -> y: T")
     wrong.kernel("CPU", "GPU")(lambda x: x if x.shape[0] < 3 else x.double())
     short, long = tf.constant([1.0]), tf.constant([1.0, 2.0, 3.0])
-    ways = {"apply": wrong, "unary": dispatch.unary(wrong), "steered": dispatch.with_host_inputs(wrong)}
+    ways = {"apply": wrong, "unary": dispatch.unary(wrong), "with_host_inputs": dispatch.with_host_inputs(wrong)}
     for way in ways.values():
         for tape in (False, True):
             for _ in range(2):
@@ -271,13 +271,13 @@ def noting(name, *, after):
 
 @pytest.mark.parametrize("taped", [False, True])
 @pytest.mark.parametrize("variable", [False, True])
-@pytest.mark.parametrize("way", ["apply", "unary", "binary", "steered"])
+@pytest.mark.parametrize("way", ["apply", "unary", "binary", "with_host_inputs"])
 @pytest.mark.parametrize("stateful", [False, True])
 def test_a_kernel_that_fails_runs_once(fast, declared, way, variable, taped, stateful):
-    signature = {"binary": "x: T, y: T -> z: T", "steered": "x: T, axis: host -> z: T"}.get(way, "x: T -> z: T")
+    signature = {"binary": "x: T, y: T -> z: T", "with_host_inputs": "x: T, axis: host -> z: T"}.get(way, "x: T -> z: T")
     failing = declared("TestFails", signature, stateful=stateful)
     failing.kernel("CPU", "GPU")(noting("ran", after=1))
-    rest = {"binary": (tf.constant([1.0]),), "steered": (0,)}.get(way, ())
+    rest = {"binary": (tf.constant([1.0]),), "with_host_inputs": (0,)}.get(way, ())
     call = failing if way == "apply" else getattr(dispatch, way)(failing)
     x = tf.Variable([1.0]) if variable else tf.constant([1.0])
     call(x, *rest)
