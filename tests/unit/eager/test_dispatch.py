@@ -274,7 +274,9 @@ def noting(name, *, after):
 @pytest.mark.parametrize("way", ["apply", "unary", "binary", "with_host_inputs"])
 @pytest.mark.parametrize("stateful", [False, True])
 def test_a_kernel_that_fails_runs_once(fast, declared, way, variable, taped, stateful):
-    signature = {"binary": "x: T, y: T -> z: T", "with_host_inputs": "x: T, axis: host -> z: T"}.get(way, "x: T -> z: T")
+    signature = {"binary": "x: T, y: T -> z: T", "with_host_inputs": "x: T, axis: host -> z: T"}.get(
+        way, "x: T -> z: T"
+    )
     failing = declared("TestFails", signature, stateful=stateful)
     failing.kernel("CPU", "GPU")(noting("ran", after=1))
     rest = {"binary": (tf.constant([1.0]),), "with_host_inputs": (0,)}.get(way, ())
