@@ -45,6 +45,7 @@ NAMESPACES = {
     "data.experimental": "bringing elements to devices, and names from before they were methods.",
     "debugging": "the placement log, and assertions about tensors.",
     "distribute": "one program over many devices.",
+    "distribute.cluster_resolver": "who the tasks of a program are, and which of them this process is.",
     "distribute.experimental": "strategies and values that may still change.",
     "dtypes": "what the elements of tensors are, and casting.",
     "dtypes.experimental": "numbers of eight bits, which are kept and cast but not computed with.",

@@ -9,7 +9,7 @@ model's gradients are few transfers.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs._src.base.devices.scope import device
@@ -152,11 +152,22 @@ def divided(value: Any, by: int) -> Any:
     return divide(value, cast(by, value.dtype)) if value.dtype.is_floating else value // by
 
 
-def reduced_within(op: ReduceOp, values: Sequence[Any], axis: Any) -> Any:
-    """The sum or the mean of values along an axis, and over replicas: of all elements alike."""
-    sums = [reduce_sum(convert_to_tensor(read(value)), axis) for value in values]
+def reduced_within(
+    op: ReduceOp, values: Sequence[Any], axis: Any, across: Callable[[Sequence[Any]], list[Any]] = list
+) -> Any:
+    """The sum or the mean of values along an axis, and over replicas: of all elements alike.
+
+    Args:
+        op: Which.
+        values: The values of this process's replicas. Scalars, which have no axis, are one element each.
+        axis: The axis.
+        across: From values to their sums over workers.
+    """
+    tensors = [convert_to_tensor(read(value)) for value in values]
+    sums = [tensor if tensor.shape.rank == 0 else reduce_sum(tensor, axis) for tensor in tensors]
     total = summed(sums)
     if op is ReduceOp.SUM:
-        return total
-    counts = [size(value) / size(each) for value, each in zip(values, sums, strict=True)]
-    return total / cast(summed(counts), total.dtype)
+        return across([total])[0]
+    counts = [cast(size(tensor), total.dtype) / cast(size(each), total.dtype) for tensor, each in zip(tensors, sums, strict=True)]
+    total, count = across([total, summed(counts)])
+    return total / count

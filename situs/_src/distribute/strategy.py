@@ -21,6 +21,8 @@ from situs._src.base.tensor import read
 from situs._src.base.tree import flatten, pack_like
 from situs._src.config.devices import get_soft_device_placement, list_logical_devices
 from situs._src.distribute import context, reduction
+from situs._src.distribute.cluster_resolver import ClusterResolver
+from situs._src.distribute.communication import CommunicationOptions
 from situs._src.distribute.input import InputContext, distributed, from_function
 from situs._src.distribute.reduction import CrossDeviceOps, ReduceOp, as_reduce_op
 from situs._src.distribute.replicas import Replica, run_replicas
@@ -106,12 +108,12 @@ class ReplicaContext:
         Args:
             reduce_op: ``SUM`` or ``MEAN``.
             value: A tensor, or a structure of them.
-            options: Accepted for TensorFlow's programs.
+            options: How values go between workers.
         """
         op = as_reduce_op(reduce_op)
         if self._strategy.num_replicas_in_sync == 1:
             return value
-        return self.merge_call(_reduce_all, args=(op, value))
+        return self.merge_call(partial(_reduce_all, options=options), args=(op, value))
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
         """The values of all replicas one after another along an axis, which every replica gets."""
@@ -120,17 +122,21 @@ class ReplicaContext:
         return self.merge_call(lambda strategy, each: _on_all(strategy, strategy.gather(each, axis)), args=(value,))
 
 
-def _reduce_all(strategy: Strategy, op: Any, value: Any) -> Any:
+def _reduce_all(strategy: Strategy, op: Any, value: Any, options: CommunicationOptions | None = None) -> Any:
     """What replicas get of the sums or means of structures that they gave."""
     op = op.values[0] if isinstance(op, DistributedValues) else op
     rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
-    return _on_all(strategy, pack_like(select(value, 0), strategy.extended.reduce_rows(op, rows)))
+    rows = [[_as_value(each) for each in row] for row in rows]
+    return _on_all(strategy, pack_like(select(value, 0), strategy.extended.reduce_rows(op, rows, options)))
 
 
 def _on_all(strategy: Strategy, structure: Any) -> Any:
     """Values for every replica, each on its device; rows stay where they are."""
     each = []
-    for name in strategy.extended.worker_devices:
+    names = strategy.extended.worker_devices
+    if len(names) == 1:
+        return structure
+    for name in names:
         with device(name):
             values = [leaf if isinstance(leaf, IndexedSlices) else identity(leaf) for leaf in flatten(structure)]
             each.append(pack_like(structure, values))
@@ -180,8 +186,21 @@ class StrategyExtended:
         """How many replicas this process has."""
         return max(len(self._devices), 1)
 
+    @property
+    def workers(self) -> int:
+        """How many processes there are."""
+        return 1
+
+    @property
+    def worker_number(self) -> int:
+        """Which of them this is."""
+        return 0
+
     def _in_multi_worker_mode(self) -> bool:
         return False
+
+    def barrier(self) -> None:
+        """Waits until all workers are here."""
 
     # Variables.
 
@@ -209,9 +228,14 @@ class StrategyExtended:
                 made = next_creator(**given)
             if not isinstance(made, Variable):
                 return made  # of a session's graph
+            if not components:
+                self._first_component(made)
             components.append(made)
         kind = AggregatingVariable if is_central else kind_of(synchronization)
         return kind.made_of(self._strategy, components, aggregation)
+
+    def _first_component(self, made: Variable) -> None:
+        """What is to be done with the component of a new variable that the others are copied from."""
 
     @contextmanager
     def colocate_vars_with(self, colocate_with_variable: Any) -> Iterator[None]:
@@ -267,9 +291,25 @@ class StrategyExtended:
                 made.append(fn(component, *select(args, number), **select(kwargs, number)))
         return made[0] if group else regroup(made) if len(made) > 1 else made[0]
 
-    def reduce_rows(self, op: ReduceOp, rows: Sequence[Sequence[Any]]) -> list[Any]:
+    def reduce_rows(
+        self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
+    ) -> list[Any]:
         """For each place in lists of values, one list a replica, the sum or the mean, on the first device."""
         return self._reducer.reduced_all(op, rows, self.worker_devices[0])
+
+    # Between processes: here there is one.
+
+    def across(self, values: Sequence[Any], options: CommunicationOptions | None = None) -> list[Any]:
+        """The sums of values over workers."""
+        return list(values)
+
+    def from_first(self, value: Any) -> Any:
+        """What the first replica of all has, of the values of this process's replicas."""
+        return select(value, 0)
+
+    def joined(self, value: Any, axis: int) -> Any:
+        """The values of all workers, one after another along an axis."""
+        return value
 
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
         """The values of replicas as one, on the devices of a variable, or on one that is named."""
@@ -302,6 +342,7 @@ class Strategy:
 
     is_default = False
     first_replica = 0  # the number of this process's first replica among those of all processes
+    cluster_resolver: ClusterResolver | None = None
     can_update_apart = True  # whether replicas can change their variables without a meeting
 
     def __init__(self, extended: Any = None) -> None:
@@ -372,13 +413,14 @@ class Strategy:
 
     def _reduced(self, op: ReduceOp, value: Any, axis: Any) -> Any:
         values = self.experimental_local_results(value)
+        extended = self.extended
         if axis is not None:
-            with device(self.extended.worker_devices[0]) if len(values) > 1 else device(""):
-                return reduction.reduced_within(op, values, axis)
-        if isinstance(value, DistributedValues) or len(self.extended.worker_devices) == 1:
-            if len(values) == 1:
+            with device(extended.worker_devices[0]) if len(values) > 1 else device(""):
+                return reduction.reduced_within(op, values, axis, extended.across)
+        if isinstance(value, DistributedValues) or len(extended.worker_devices) == 1:
+            if self.num_replicas_in_sync == 1:
                 return values[0]
-            return self.extended.reduce_rows(op, [[_as_value(each)] for each in values])[0]
+            return extended.reduce_rows(op, [[_as_value(each)] for each in values])[0]
         if op is ReduceOp.MEAN or (isinstance(value, (int, float)) and value == 0):
             return value
         raise ArgumentError(
@@ -389,7 +431,8 @@ class Strategy:
         """The values of all replicas one after another along an axis."""
         values = self.experimental_local_results(value)
         with device(self.extended.worker_devices[0]) if self.extended.replicas_here > 1 else device(""):
-            return concat([convert_to_tensor(read(each)) for each in values], axis)
+            tensors = [convert_to_tensor(read(each)) for each in values]
+            return self.extended.joined(concat(tensors, axis) if len(tensors) > 1 else tensors[0], axis)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """The values of the replicas of this process."""
@@ -407,7 +450,8 @@ class Strategy:
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
         """A value for each replica, from a function of a context that has its number."""
-        contexts = [ValueContext(n, self.num_replicas_in_sync) for n in range(self.extended.replicas_here)]
+        numbers = range(self.first_replica, self.first_replica + self.extended.replicas_here)
+        contexts = [ValueContext(number, self.num_replicas_in_sync) for number in numbers]
         values = [value_fn(each) for each in contexts]
         return PerReplica(values) if len(values) > 1 else values[0]
 

@@ -83,7 +83,7 @@ def test_a_missing_device_with_soft_placement() -> None:
         tf.config.set_soft_device_placement(False)
 
 
-@pytest.mark.parametrize("kind", ["MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"])
+@pytest.mark.parametrize("kind", ["ParameterServerStrategy", "TPUStrategy"])
 def test_what_is_not_there_is_refused_in_words(kind: str) -> None:
     with pytest.raises(errors.UnimplementedError, match=kind):
         getattr(tf.distribute, kind)()
