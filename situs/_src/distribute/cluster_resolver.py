@@ -27,7 +27,7 @@ from situs._src.distribute.cluster_spec import ClusterSpec
 class ClusterResolver:
     """Who the tasks of a program are, and which of them this process is: what all resolvers have."""
 
-    environment = ""
+    environment: str | None = ""
     task_type: str | None = None
     task_id: int | None = None
     rpc_layer: str | None = None
@@ -130,7 +130,7 @@ class TFConfigClusterResolver(ClusterResolver):
         self.task_type = None if kind is None else str(kind)
         self.task_id = None if number is None else int(number)
         self.rpc_layer = config.get("rpc_layer") if rpc_layer is None else rpc_layer
-        self.environment = str(environment or config.get("environment", ""))
+        self.environment = environment
 
     def cluster_spec(self) -> ClusterSpec:
         """The tasks that ``TF_CONFIG`` names; none if it is not set."""

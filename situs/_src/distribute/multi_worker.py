@@ -1,12 +1,12 @@
 """``tf.distribute.MultiWorkerMirroredStrategy``: the replicas of several processes, kept the same.
 
-    every process                    runs the same program, with its part of the input
-    replicas of one process          as under MirroredStrategy: threads, or parts of one graph
-    between processes                `collectives`: sums of gradients, values to be reduced or gathered
+every process                    runs the same program, with its part of the input
+replicas of one process          as under MirroredStrategy: threads, or parts of one graph
+between processes                `collectives`: sums of gradients, values to be reduced or gathered
 
-    variables       the chief's first values; every process has components for its replicas
-    input           a batch is for all replicas: each process takes its part of it, or reads files of its own
-    checkpoints     are the chief's; reading variables that are added up where they are read takes all workers
+variables       the chief's first values; every process has components for its replicas
+input           a batch is for all replicas: each process takes its part of it, or reads files of its own
+checkpoints     are the chief's; reading variables that are added up where they are read takes all workers
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class MultiWorkerExtended(StrategyExtended):
         sums = list(rows[0]) if len(rows) == 1 else super().reduce_rows(ReduceOp.SUM, rows, options)
         with device(self.worker_devices[0]):
             sums = self.across(sums, options)
-            return [divided(each, self._strategy.num_replicas_in_sync) for each in sums] if op is ReduceOp.MEAN else sums
+            return (
+                [divided(each, self._strategy.num_replicas_in_sync) for each in sums] if op is ReduceOp.MEAN else sums
+            )
 
     def across(self, values: Sequence[Any], options: CommunicationOptions | None = None) -> list[Any]:
         """The sums of values over workers; rows of all of them are put one after another."""

@@ -168,6 +168,9 @@ def reduced_within(
     total = summed(sums)
     if op is ReduceOp.SUM:
         return across([total])[0]
-    counts = [cast(size(tensor), total.dtype) / cast(size(each), total.dtype) for tensor, each in zip(tensors, sums, strict=True)]
+    counts = [
+        cast(size(tensor), total.dtype) / cast(size(each), total.dtype)
+        for tensor, each in zip(tensors, sums, strict=True)
+    ]
     total, count = across([total, summed(counts)])
     return total / count

@@ -352,7 +352,9 @@ class Workers:
         if self._nccl is None:
             card = torch.cuda.get_device_properties(torch.cuda.current_device())
             self._store.set(f"card/{self.rank}", f"{socket.gethostname()} {getattr(card, 'uuid', self.rank)}")
-            self._store.wait([f"card/{number}" for number in range(self.size)], timedelta(seconds=settings.workers_wait()))
+            self._store.wait(
+                [f"card/{number}" for number in range(self.size)], timedelta(seconds=settings.workers_wait())
+            )
             cards = {bytes(self._store.get(f"card/{number}")) for number in range(self.size)}
             has_own = len(cards) == self.size and dist.is_nccl_available()
             if options.implementation is CommunicationImplementation.NCCL and not has_own:
@@ -456,9 +458,15 @@ class Workers:
         watch._changed.set()
         before = {number: sign.beat for number, sign in watch.signs.items()}
         limit = time.monotonic() + 10 * BEAT_SECONDS
-        while time.monotonic() < limit and watch.is_alive() and any(
-            not (sign.state or number in watch.gone or (sign.calls >= watch.calls and sign.beat > before[number] + 2))
-            for number, sign in watch.signs.items()
+        while (
+            time.monotonic() < limit
+            and watch.is_alive()
+            and any(
+                not (
+                    sign.state or number in watch.gone or (sign.calls >= watch.calls and sign.beat > before[number] + 2)
+                )
+                for number, sign in watch.signs.items()
+            )
         ):
             time.sleep(0.02)
         watch.end()

@@ -250,7 +250,9 @@ def test_keras_trains_as_one_device_does(start_workers: StartWorkers, tmp_path: 
     for each in said(workers):
         np.testing.assert_allclose(each["loss"], wanted["loss"][:2], rtol=1e-5)
         np.testing.assert_allclose(each["mae"], wanted["mae"], rtol=1e-5)
-        np.testing.assert_allclose(np.concatenate(each["weights"]), np.concatenate([w.ravel() for w in weights]), 1e-4, 1e-5)
+        np.testing.assert_allclose(
+            np.concatenate(each["weights"]), np.concatenate([w.ravel() for w in weights]), 1e-4, 1e-5
+        )
         np.testing.assert_allclose(each["predicted"], predicted, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(each["evaluated"], evaluated, rtol=1e-4)
         assert "best.keras" in each["saved"]
@@ -311,7 +313,7 @@ def test_a_worker_that_is_killed(start_workers: StartWorkers, victim: int) -> No
 def test_a_worker_that_is_frozen(start_workers: StartWorkers) -> None:
     workers = start_workers(STEPS, 2, SITUS_WORKERS_SILENT="1.5")
     workers[1].wait_for("stepping")
-    workers[1].process.send_signal(signal.SIGSTOP)
+    workers[1].send(signal.SIGSTOP)
     assert workers[0].wait() == 0
     message = failed(workers[0].printed())[1]
     assert "/job:worker/task:1 (" in message.partition("could not go on")[2]
@@ -329,7 +331,9 @@ def test_a_worker_that_ends_while_it_is_needed(start_workers: StartWorkers, how:
 
 def test_leaving_is_no_error(start_workers: StartWorkers) -> None:
     """Each worker ends at its own time: first the chief, then the other."""
-    program = BEGIN + "import time\nstrategy.reduce('SUM', tf.constant(1.0), axis=None)\ntime.sleep(1.5 * rank)\nsay(end=1)\n"
+    program = (
+        BEGIN + "import time\nstrategy.reduce('SUM', tf.constant(1.0), axis=None)\ntime.sleep(1.5 * rank)\nsay(end=1)\n"
+    )
     assert [each["end"] for each in said(start_workers(program, 2))] == [1, 1]
 
 
