@@ -162,7 +162,7 @@ def cache_folder() -> str:
 
 
 def tf_config() -> str | None:
-    """``TF_CONFIG``: the tasks of a distributed program, and which of them this process is, as JSON; None if not set."""
+    """``TF_CONFIG``: the tasks of a distributed program, and which of them this process is, as JSON."""
     return os.environ.get("TF_CONFIG", "").strip() or None
 
 

@@ -3,8 +3,8 @@
     situs launch -n 4 train.py --epochs 1       four workers for tf.distribute.MultiWorkerMirroredStrategy()
     situs launch -n 2 -m package.train
 
-torchrun (`torch.distributed.run`) starts and watches them: if one fails, the others are ended, and so is the command, with
-its status. Each process runs its program as ``situs run`` does, and has RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
+torchrun (`torch.distributed.run`) starts and watches them: if one fails, the others are ended, and so is the
+command, with its status. Each process runs its program as ``situs run`` does, and has RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
 as torchrun sets them, and a ``TF_CONFIG`` that says the same (`cli.worker`).
 """
 
@@ -53,7 +53,7 @@ def _launched(workers: int, given: list[str]) -> int:
     how = ["--nnodes=1", f"--nproc-per-node={workers}", "--max-restarts=0"]
     meeting = ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
     try:
-        torchrun.run(torchrun.parse_args([*how, *meeting, "-m", "situs._src.cli.worker", *given]))
+        torchrun.main([*how, *meeting, "-m", "situs._src.cli.worker", *given])
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         ended = "was ended by a signal" if failure.exitcode < 0 else f"failed with status {failure.exitcode}"

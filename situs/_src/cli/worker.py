@@ -2,8 +2,8 @@
 
     python -m situs._src.cli.worker PROGRAM ...
 
-All workers meet at torchrun's own address, which ``TF_CONFIG`` gives the first of them. The others' addresses are there to be
-counted: nothing listens at them.
+All workers meet at torchrun's own address, which ``TF_CONFIG`` gives the first of them. The others' addresses are
+there to be counted: nothing listens at them.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class ClusterSpec:
 
     def __init__(self, cluster: Any) -> None:
         if isinstance(cluster, ClusterSpec):
-            jobs: Mapping[str, Any] = cluster._jobs
+            jobs: Mapping[str, Any] = cluster.as_dict()
         elif isinstance(cluster, ClusterDef):
             jobs = {job.name: dict(job.tasks) for job in cluster.job}
         elif isinstance(cluster, Mapping):

@@ -76,7 +76,11 @@ def _all_reduce_gradient(
 ) -> list[Tensor]:
     like = next(grad.dtype for grad in grads if grad is not None)
     given = [zeros(shape, like) if grad is None else grad for grad, shape in zip(grads, inputs_shape, strict=True)]
-    how = {"bytes_per_pack": bytes_per_pack, "timeout_seconds": timeout_seconds, "implementation": implementation}
+    how: dict[str, Any] = {
+        "bytes_per_pack": bytes_per_pack,
+        "timeout_seconds": timeout_seconds,
+        "implementation": implementation,
+    }
     return _all_reduce.many(given, **how)
 
 

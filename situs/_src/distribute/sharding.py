@@ -29,14 +29,17 @@ def of_worker(dataset: Dataset, workers: int, worker: int) -> Dataset | None:
     Raises:
         ValueError: files are to be dealt out, and the dataset reads none, or fewer than there are workers.
     """
-    policy = getattr(dataset.options().experimental_distribute, "auto_shard_policy", None) or AutoShardPolicy.AUTO
+    policy = (
+        getattr(getattr(dataset.options(), "experimental_distribute", None), "auto_shard_policy", None)
+        or AutoShardPolicy.AUTO
+    )
     if policy is AutoShardPolicy.OFF:
         return dataset
     if policy is AutoShardPolicy.DATA:
         return None
     if policy is AutoShardPolicy.HINT:
         raise UnimplementedError(
-            "AutoShardPolicy.HINT is not there: shard the dataset itself, with strategy.distribute_datasets_from_function."
+            "AutoShardPolicy.HINT is not there: shard the dataset with strategy.distribute_datasets_from_function."
         )
     names = [_names(stage) for stage in stages_of(dataset._node) if isinstance(stage, (Files, FileReader))]
     counts = [node.cardinality(Binding()) for node in names if not node.symbols]

@@ -18,7 +18,7 @@ Invariants:
     - A call waits in slices, and looks between them at what the watch has found. So a call that cannot end is given up,
       and an interruption from the keyboard is heard.
     - After a call that failed the group is broken, and says so: sums of some workers only are never used.
-    - PyTorch's object of a group that waits for a gone worker is kept until the process ends, as its end would wait too.
+    - PyTorch's object of a group that waits for a gone worker is kept until the process ends: its end would wait too.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed import PrefixStore, Store, TCPStore  # type: ignore[attr-defined]  # they are there
 
 from situs._src.base import locks, settings
 from situs._src.base.errors import (
@@ -99,7 +100,7 @@ class Watch(threading.Thread):
         hosts_store: Whether the first worker holds the store, rather than a launcher.
     """
 
-    def __init__(self, store: dist.Store, members: Sequence[Member], rank: int, hosts_store: bool) -> None:
+    def __init__(self, store: Store, members: Sequence[Member], rank: int, hosts_store: bool) -> None:
         super().__init__(name="situs workers", daemon=True)
         self._store, self._members, self._rank, self._hosts_store = store, members, rank, hosts_store
         self._others = [number for number in range(len(members)) if number != rank]
@@ -224,7 +225,7 @@ class Workers:
     """
 
     def __init__(
-        self, members: Sequence[Member], rank: int, store: dist.Store, watch: Watch, is_local: bool = False
+        self, members: Sequence[Member], rank: int, store: Store, watch: Watch, is_local: bool = False
     ) -> None:
         self.members, self.rank = tuple(members), rank
         self._store, self._watch = store, watch
@@ -232,7 +233,7 @@ class Workers:
         self._lock = locks.lock()
         self.bytes_moved = 0  # by this worker's calls, of what it gave
         longest = timedelta(seconds=settings.workers_wait() + 3600.0)
-        self._gloo = gloo_group(dist.PrefixStore("gloo", store), rank, len(self.members), longest, is_local)
+        self._gloo = gloo_group(PrefixStore("gloo", store), rank, len(self.members), longest, is_local)
         self._nccl: Any = None
 
     @property
@@ -275,7 +276,7 @@ class Workers:
             self._wait(transfers, "all_reduce", limit(options))
         results: dict[int, torch.Tensor] = {}
         for members, buffer in found:
-            parts = buffer.split([plain[number].numel() for number in members])
+            parts = torch.split(buffer, [plain[number].numel() for number in members])
             for number, part in zip(members, parts, strict=True):
                 results[number] = _as_given(part.view(plain[number].shape), tensors[number])
         return [results[number] for number in range(len(tensors))]
@@ -362,7 +363,7 @@ class Workers:
                     f"NCCL was asked for, and {self.size} workers share {len(cards)} cards, or PyTorch has no NCCL. "
                     "CommunicationImplementation.RING goes through the hosts."
                 )
-            self._nccl = nccl_group(dist.PrefixStore("nccl", self._store), self.rank, self.size) if has_own else False
+            self._nccl = nccl_group(PrefixStore("nccl", self._store), self.rank, self.size) if has_own else False
         return bool(self._nccl)
 
     # Waiting.
@@ -533,7 +534,8 @@ def joined() -> Workers:
     """
     if _joined is None:
         raise StateError(
-            "This process is not a worker of a distributed program: tf.distribute.MultiWorkerMirroredStrategy() makes it one."
+            "This process is not a worker of a distributed program: tf.distribute.MultiWorkerMirroredStrategy() makes "
+            "it one."
         )
     return _joined
 
@@ -565,14 +567,14 @@ def join(members: Sequence[Member], rank: int) -> Workers:
         )
         prefix = f"situs/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
         is_local = _is_loopback(host)
-        store = dist.PrefixStore(prefix, _store(members, rank, host, port, rank == 0 and not by_launcher, is_local))
+        store = PrefixStore(prefix, _store(members, rank, host, port, rank == 0 and not by_launcher, is_local))
         if store.add(f"joined/{rank}", 1) > 1:
             raise AlreadyExistsError(
                 f"{members[rank]} has been in this cluster before. When one worker is started again, all have to be: "
                 "the others wait for the one that has gone."
             )
         _meet(store, members, limit)
-        beats = dist.PrefixStore(prefix, _connected(members[0], host, port, limit))
+        beats = PrefixStore(prefix, _connected(members[0], host, port, limit))
         watch = Watch(beats, members, rank, hosts_store=not by_launcher)
         watch.begin()
         _joined = Workers(members, rank, store, watch, is_local)
@@ -598,7 +600,7 @@ def _is_loopback(host: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def _store(members: Sequence[Member], rank: int, host: str, port: int, is_host: bool, is_local: bool) -> dist.Store:
+def _store(members: Sequence[Member], rank: int, host: str, port: int, is_host: bool, is_local: bool) -> Store:
     """The store at which workers meet: of the chief, where this is the chief; else a connection to it."""
     if not is_host:
         return _connected(members[0], host, port, time.monotonic() + settings.workers_start())
@@ -613,7 +615,7 @@ def _store(members: Sequence[Member], rank: int, host: str, port: int, is_host: 
             f"{members[rank]} cannot listen at its address, at which the workers meet: {error}. Another program may "
             "use the port, or the address is not of this machine."
         ) from None
-    return dist.TCPStore(
+    return TCPStore(
         host,
         port,
         is_master=True,
@@ -623,18 +625,19 @@ def _store(members: Sequence[Member], rank: int, host: str, port: int, is_host: 
     )
 
 
-def _connected(chief: Member, host: str, port: int, limit: float) -> dist.Store:
+def _connected(chief: Member, host: str, port: int, limit: float) -> Store:
     seconds = max(limit - time.monotonic(), 1.0)
     try:
-        return dist.TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=timedelta(seconds=seconds))
+        return TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=timedelta(seconds=seconds))
     except RuntimeError as error:
         first = str(error).partition("\n")[0]
         raise DeadlineExceededError(
-            f"{chief}, at which the workers meet, did not come within {seconds:.0f} seconds (SITUS_WORKERS_START). {first}"
+            f"{chief}, at which the workers meet, did not come within {seconds:.0f} seconds (SITUS_WORKERS_START). "
+            f"{first}"
         ) from None
 
 
-def _meet(store: dist.Store, members: Sequence[Member], limit: float) -> None:
+def _meet(store: Store, members: Sequence[Member], limit: float) -> None:
     """Waits until all workers have come."""
     while True:
         missing = [member for number, member in enumerate(members) if not store.check([f"joined/{number}"])]

@@ -114,7 +114,8 @@ lines = tf.data.TextLineDataset(sorted(tf.io.gfile.glob(os.environ["FOLDER"] + "
 listed = tf.data.Dataset.list_files(os.environ["FOLDER"] + "/*.txt", shuffle=False)
 listed = listed.interleave(tf.data.TextLineDataset, cycle_length=1).batch(4)
 by_numbers = [dataset.map(lambda x: tf.strings.to_number(x, tf.int32)) for dataset in (lines, listed)]
-say(files=parts(strategy.experimental_distribute_dataset(by_numbers[0])), listed=parts(with_policy("FILE", by_numbers[1])))
+say(files=parts(strategy.experimental_distribute_dataset(by_numbers[0])))
+say(listed=parts(with_policy("FILE", by_numbers[1])))
 try:
     with_policy("FILE", numbers)
 except ValueError as error:
@@ -334,7 +335,7 @@ def test_leaving_is_no_error(start_workers: StartWorkers) -> None:
     program = (
         BEGIN + "import time\nstrategy.reduce('SUM', tf.constant(1.0), axis=None)\ntime.sleep(1.5 * rank)\nsay(end=1)\n"
     )
-    assert [each["end"] for each in said(start_workers(program, 2))] == [1, 1]
+    assert [each["end"] for each in said(start_workers(program + "say(end=1)\n", 2))] == [1, 1]
 
 
 def test_workers_that_do_not_come(start_workers: StartWorkers) -> None:

@@ -118,6 +118,6 @@ def gloo_group(store: Any, rank: int, size: int, timeout: timedelta, is_local: b
 
 def nccl_group(store: Any, rank: int, size: int) -> Any:
     """PyTorch's group of processes that exchange values between their cards; only builds with CUDA have it."""
-    from torch.distributed import ProcessGroupNCCL  # type: ignore[attr-defined]
+    from torch.distributed import ProcessGroupNCCL
 
-    return ProcessGroupNCCL(store, rank, size)
+    return ProcessGroupNCCL(store, rank, size, ProcessGroupNCCL.Options())
