@@ -4,8 +4,8 @@
     situs launch -n 2 -m package.train
 
 torchrun (`torch.distributed.run`) starts and watches them: if one fails, the others are ended, and so is the
-command, with its status. Each process runs its program as ``situs run`` does, and has RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
-as torchrun sets them, and a ``TF_CONFIG`` that says the same (`cli.worker`).
+command, with its status. Each process runs its program as ``situs run`` does, and has RANK, WORLD_SIZE,
+MASTER_ADDR and MASTER_PORT as torchrun sets them, and a ``TF_CONFIG`` that says the same (`cli.worker`).
 """
 
 from __future__ import annotations

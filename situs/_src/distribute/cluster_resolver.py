@@ -1,9 +1,9 @@
 """``tf.distribute.cluster_resolver``: who the tasks of a program are, and which of them this process is.
 
-    TFConfigClusterResolver     TF_CONFIG={"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
-    SlurmClusterResolver        what Slurm says of its job step: SLURM_PROCID, SLURM_STEP_NODELIST ...
-    SimpleClusterResolver       what the program says itself
-    LaunchedClusterResolver     what torchrun and ``situs launch`` say: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
+    TFConfigClusterResolver    TF_CONFIG={"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
+    SlurmClusterResolver       what Slurm says of its job step: SLURM_PROCID, SLURM_STEP_NODELIST ...
+    SimpleClusterResolver      what the program says itself
+    LaunchedClusterResolver    what torchrun and ``situs launch`` say: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
 
 `resolve()` is what a strategy asks where the program names none: ``TF_CONFIG`` comes before ``RANK``.
 """

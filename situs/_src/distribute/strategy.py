@@ -8,10 +8,12 @@ CentralStorageStrategy     a replica on each device, and variables on one
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
+from weakref import WeakSet
 
 from situs._src.base.devices.scope import device, here
 from situs._src.base.devices.spec import parse_spec
@@ -170,6 +172,7 @@ class StrategyExtended:
         self._devices = devices
         self._reducer = cross_device_ops or CrossDeviceOps()
         self._central = central
+        self._called: WeakSet[Any] = WeakSet()  # the code of functions that replicas have called
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
@@ -209,8 +212,8 @@ class StrategyExtended:
         if not self._devices:
             return next_creator(**kwargs)
         replica = context.get_replica_context()
-        if replica is not None:
-            return replica.merge_call(lambda strategy, *given: self._made(next_creator, kwargs))
+        if replica is not None and replica.thread is not None:
+            return replica.thread.variable(self._strategy, partial(self._made, next_creator, kwargs))
         return self._made(next_creator, kwargs)
 
     def _made(self, next_creator: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
@@ -270,7 +273,11 @@ class StrategyExtended:
         if len(places) == 1:
             with places[0], device(places[0].device):
                 return functions[0]()
-        return run_replicas(self._strategy, places, functions)
+        code = getattr(inspect.unwrap(getattr(fn, "python_function", fn)), "__code__", type(fn))
+        is_first = code not in self._called
+        found = run_replicas(self._strategy, places, functions, one_by_one=is_first)
+        self._called.add(code)
+        return found
 
     def update(
         self,

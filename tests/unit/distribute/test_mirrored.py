@@ -196,14 +196,40 @@ def test_replicas_meet(strategy: Any, traced: bool) -> None:
 
 
 def test_replicas_run_side_by_side(strategy: Any) -> None:
-    """Each waits for the other, outside of the meetings of the strategy."""
+    """Each waits for the other, outside of the meetings of the strategy; the first time they run one by one."""
     barrier = threading.Barrier(2, timeout=30)
+    order = []
 
-    def inside() -> int:
-        barrier.wait()
+    def inside(wait: bool) -> int:
+        order.append(replica())
+        if wait:
+            barrier.wait()
         return replica()
 
-    assert strategy.run(inside).values == (0, 1)
+    assert strategy.run(inside, (False,)).values == (0, 1)
+    assert order == [0, 1]
+    assert strategy.run(inside, (True,)).values == (0, 1)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_what_the_first_replica_makes_is_there_for_the_second(strategy: Any, traced: bool) -> None:
+    """As with the variables of an optimizer, which says that it has them before it does."""
+    made: list[Any] = []
+
+    def inside() -> Any:
+        if not made:
+            made.append("begun")
+            made.append(tf.Variable(1.0))
+            made.append(tf.Variable(2.0))
+        total = tf.distribute.get_replica_context().all_reduce("SUM", tf.constant(1.0) + replica())
+        return made[1].assign_add(total * made[2])
+
+    def program() -> Any:
+        return strategy.run(inside)
+
+    with strategy.scope():
+        (tf.function(program) if traced else program)()
+    assert [float(each) for each in made[1].values] == [7.0, 7.0]
 
 
 @pytest.mark.parametrize("traced", [False, True])
