@@ -62,7 +62,9 @@ def load() -> ModuleType:
         importlib.import_module("keras.src.utils.module_utils").tensorflow.initialize()
     optimizers = importlib.import_module("keras.src.optimizers")
     optimizers.get = taking_older(optimizers.get, found)  # type: ignore[attr-defined]
-    found.metrics.Metric.reset_states = found.metrics.Metric.reset_state  # its name before Keras 3, in TensorFlow's guides
+    found.metrics.Metric.reset_states = (
+        found.metrics.Metric.reset_state
+    )  # its name before Keras 3, in TensorFlow's guides
     let_chief_write(importlib.import_module("keras.src.callbacks"))
     return found
 

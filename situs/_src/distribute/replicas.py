@@ -27,6 +27,7 @@ from situs._src.base.errors import StateError
 from situs._src.distribute import context
 from situs._src.distribute.values import regroup, select
 from situs._src.ir.graph import context as graph_context
+from situs._src.ir.graph.function import FunctionGraph
 from situs._src.summaries import recording
 from situs._src.tracing import hooks
 from situs._src.tracing.lock import tracing
@@ -177,6 +178,8 @@ def run_replicas(
         functions: What each calls.
         one_by_one: Whether one runs at a time, up to the next meeting; so it is while a graph is built.
     """
+    if isinstance(here.graph, FunctionGraph):
+        here.graph.side_by_side = True
     inherited, made = _Inherited(), _Made()
     pairs = enumerate(zip(places, functions, strict=True))
     replicas = [Replica(number, place, fn, inherited, made) for number, (place, fn) in pairs]

@@ -319,8 +319,10 @@ class ConcreteFunction:
         graph = self.graph
         feeds = list(zip(graph.arguments, where, strict=True))
         fixed = {tensor.op: device for tensor, device in feeds}
-        pool = None if self._traced.effects else shared_pool(threads.current.inter)  # effects happen in order
-        engine = Engine(graph, process.devices(), soft=soft, log=log, pool=pool, default=default, fixed=fixed)
+        ordered = bool(self._traced.effects)  # one after another, or with what keeps them in order
+        pool = shared_pool(threads.current.inter) if graph.side_by_side or not ordered else None
+        devices = process.devices()
+        engine = Engine(graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed, ordered=ordered)
         placement = engine.placement()
         assignments = [placement[tensor.op] for tensor in graph.results]
         homes = [home_of(assignment) for assignment in assignments]

@@ -48,6 +48,7 @@ class FunctionGraph(Graph):
         self.compares_elements = compares_elements
         self.captures: dict[SymbolicTensor, SymbolicTensor] = {}  # outside -> inside
         self.arguments: list[SymbolicTensor] = []
+        self.side_by_side = False  # whether it has replicas, which run at the same time
         # Whether operations with side effects run though no result needs them: in a tf.function, and in all inside it.
         self.runs_effects: bool = compares_elements or getattr(outer, "runs_effects", False)
         self.waits_for: dict[Operation, None] = {}  # operations further out
