@@ -145,6 +145,15 @@ def summed(values: Sequence[Any]) -> Any:
     return identity(tensors[0]) if len(tensors) == 1 else add_n(tensors)
 
 
+def bytes_of(value: Any) -> int | None:
+    """How many bytes a value has, as far as its shape is known."""
+    if isinstance(value, IndexedSlices):
+        parts = bytes_of(value.values), bytes_of(value.indices)
+        return None if None in parts else sum(parts)  # type: ignore[arg-type]
+    count = value.shape.num_elements()
+    return None if count is None else count * value.dtype.size
+
+
 def divided(value: Any, by: int) -> Any:
     """A sum divided by a number."""
     if isinstance(value, IndexedSlices):

@@ -6,8 +6,8 @@
                                                  for all of them
 
 Where ops run at once, replicas run side by side. While a graph is built, and when a function is called for the first
-time, one runs at a time, in their order, up to the next meeting. So graphs are the same every time; and what a program makes
-when it is first called, such as the variables of an optimizer, the first replica has made before the second looks.
+time, one runs at a time, in their order, up to the next meeting. So graphs are the same every time; and what a
+program makes when it is first called, such as the variables of an optimizer, the first replica has made before the second looks.
 
 The variables that replicas make are made by whoever comes first, for all: the n-th of one replica is the n-th of all.
 
@@ -28,6 +28,7 @@ from situs._src.distribute import context
 from situs._src.distribute.values import regroup, select
 from situs._src.ir.graph import context as graph_context
 from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.replicas import Replicas
 from situs._src.summaries import recording
 from situs._src.tracing import hooks
 from situs._src.tracing.lock import tracing
@@ -178,8 +179,8 @@ def run_replicas(
         functions: What each calls.
         one_by_one: Whether one runs at a time, up to the next meeting; so it is while a graph is built.
     """
-    if isinstance(here.graph, FunctionGraph):
-        here.graph.side_by_side = True
+    if isinstance(here.graph, FunctionGraph) and here.graph.replicas is None:
+        here.graph.replicas = Replicas()
     inherited, made = _Inherited(), _Made()
     pairs = enumerate(zip(places, functions, strict=True))
     replicas = [Replica(number, place, fn, inherited, made) for number, (place, fn) in pairs]
@@ -213,9 +214,13 @@ def _go_on(replicas: Sequence[Replica], one_by_one: bool) -> None:
         replica.request = None
         replica.resume()
         if one_by_one:
+            before = 0 if here.graph is None else here.graph.version
             replica.wait()
             if replica.error is not None:
                 return
+            if isinstance(here.graph, FunctionGraph) and here.graph.replicas is not None:
+                own = here.graph.operations[before:]
+                here.graph.replicas.of_node.update((node.name, replica.number) for node in own)
     for replica in alive:
         replica.wait()
         if replica.request is None:

@@ -30,10 +30,13 @@ from situs._src.distribute.reduction import CrossDeviceOps, ReduceOp, as_reduce_
 from situs._src.distribute.replicas import Replica, run_replicas
 from situs._src.distribute.values import DistributedValues, PerReplica, container_of, regroup, select
 from situs._src.distribute.variables import AggregatingVariable, DistributedVariable, kind_of
+from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.replicas import Reduction, Replicas
 from situs._src.ops.array import identity
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.join import concat
 from situs._src.ops.slices import IndexedSlices
+from situs._src.placement import options as options_of_placement
 from situs._src.variables.creators import variable_creator_scope
 from situs._src.variables.eager import Variable
 from situs._src.variables.replication import VariableSynchronization, settled
@@ -129,7 +132,40 @@ def _reduce_all(strategy: Strategy, op: Any, value: Any, options: CommunicationO
     op = op.values[0] if isinstance(op, DistributedValues) else op
     rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
     rows = [[_as_value(each) for each in row] for row in rows]
-    return _on_all(strategy, pack_like(select(value, 0), strategy.extended.reduce_rows(op, rows, options)))
+    sums = strategy.extended.reduce_rows(op, rows, options)
+    _note_reduction(strategy.extended, rows[0], sums, returned=True)
+    return _on_all(strategy, pack_like(select(value, 0), sums))
+
+
+def _note_reduction(extended: StrategyExtended, row: Sequence[Any], sums: Sequence[Any], returned: bool) -> None:
+    """Writes down what a reduction moves: in the graph that is being built, or in the log.
+
+    Args:
+        extended: The strategy's.
+        row: The values of one replica.
+        sums: What they became.
+        returned: Whether every replica gets the sums.
+    """
+    is_logged = here.graph is None and options_of_placement.current.log
+    if not sums or not (is_logged or isinstance(here.graph, FunctionGraph)):
+        return
+    sizes = [reduction.bytes_of(value) for value in row]
+    size = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
+    moves = (extended.replicas_here - 1) * (2 if returned else 1)
+    first = sums[0].values if isinstance(sums[0], IndexedSlices) else sums[0]
+    noted = Reduction(
+        "" if here.graph is None else first.op.name,
+        len(row),
+        extended.worker_devices[0],
+        0 if not moves else None if size is None else moves * size,
+        0 if extended.workers == 1 else size,
+    )
+    if not isinstance(here.graph, FunctionGraph):
+        print(noted, flush=True)
+        return
+    if here.graph.replicas is None:
+        here.graph.replicas = Replicas()
+    here.graph.replicas.reductions.append(noted)
 
 
 def _on_all(strategy: Strategy, structure: Any) -> Any:
@@ -427,7 +463,10 @@ class Strategy:
         if isinstance(value, DistributedValues) or len(extended.worker_devices) == 1:
             if self.num_replicas_in_sync == 1:
                 return values[0]
-            return extended.reduce_rows(op, [[_as_value(each)] for each in values])[0]
+            rows = [[_as_value(each)] for each in values]
+            sums = extended.reduce_rows(op, rows)
+            _note_reduction(extended, rows[0], sums, returned=False)
+            return sums[0]
         if op is ReduceOp.MEAN or (isinstance(value, (int, float)) and value == 0):
             return value
         raise ArgumentError(

@@ -511,3 +511,51 @@ def test_the_default_strategy() -> None:
     assert float(strategy.run(lambda x: v * x, (3.0,))) == 6.0
     assert float(strategy.reduce("MEAN", tf.constant([2.0, 4.0]), axis=0)) == 3.0
     assert tf.distribute.get_replica_context().all_reduce("SUM", 4.0) == 4.0
+
+
+# What is said of a step.
+
+
+def distributed_step(strategy: Any) -> Any:
+    """A function with two replicas, whose gradients are added up, and losses after that."""
+    with strategy.scope():
+        v = tf.Variable([1.0, 2.0])
+
+    def inside() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(v * v)
+        v.assign_sub(tf.distribute.get_replica_context().all_reduce("SUM", tape.gradient(loss, v)))
+        return loss
+
+    return tf.function(lambda: strategy.reduce("SUM", strategy.run(inside)))
+
+
+def test_a_step_is_explained(strategy: Any) -> None:
+    step = distributed_step(strategy)
+    outer = tf.function(lambda: step())
+    step()
+    outer()
+    for function in (step, outer):
+        found = tf.explain(function)
+        by_replica = {
+            number: {row["device"][-5:] for row in found.to_dicts() if row.get("replica") == number}
+            for number in ("0", "1")
+        }
+        assert by_replica == {"0": {"GPU:0"}, "1": {"GPU:1"}}
+        gradients, losses = found.reductions
+        assert (gradients.values, gradients.between_devices, gradients.between_workers) == (1, 16, 0)  # there and back
+        assert (losses.values, losses.between_devices) == (1, 4)
+        printed = str(found)
+        assert "replica 1: " in printed
+        assert "on GPU:1" in printed
+        assert "1 value reduced at AddN on GPU:0: 16 bytes between devices" in printed
+
+
+def test_the_placement_log_says_it_too(strategy: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    tf.debugging.set_log_device_placement(True)
+    distributed_step(strategy)()
+    printed = capsys.readouterr().out
+    assert "replica 1: " in printed
+    assert "16 bytes between devices" in printed
+    strategy.reduce("SUM", strategy.run(lambda: tf.constant([1.0, 2.0])))
+    assert "1 value reduced on GPU:0: 8 bytes between devices" in capsys.readouterr().out

@@ -167,7 +167,7 @@ class _Holder:
         roots: dict[SymbolicTensor, SymbolicTensor],
     ) -> Function | None:
         """The plan of a graph with replicas as a function that runs these at the same time, if that is worth while."""
-        if not graph.side_by_side:
+        if graph.replicas is None:
             return None
         pairs = zip(plan.inputs, inside, strict=True)
         states = {slot: id(roots[tensor]) for slot, (tensor, _) in pairs if tensor in roots}

@@ -6,7 +6,7 @@ could notice:
 
     a variable      what reads it comes after what changed it before; what changes it, after all that read it before
     other effects   one after another on each device: what is printed, what is drawn
-    what may do anything (calls Python, waits for another run or process)      after all effects before it, before all later
+    what may do anything (calls Python, waits for others)       after all effects before it, and before all later ones
 
     GPU:0   read v0 -> ... -> AssignSub v0 -.            the two devices have nothing to do with each other here
     GPU:1   read v1 -> ... -> AssignSub v1 -+-> barrier
