@@ -7,7 +7,8 @@
 
 Where ops run at once, replicas run side by side. While a graph is built, and when a function is called for the first
 time, one runs at a time, in their order, up to the next meeting. So graphs are the same every time; and what a
-program makes when it is first called, such as the variables of an optimizer, the first replica has made before the second looks.
+program makes when it is first called, such as the variables of an optimizer, the first replica has made before the
+second looks.
 
 The variables that replicas make are made by whoever comes first, for all: the n-th of one replica is the n-th of all.
 
