@@ -27,6 +27,7 @@ from situs._src.distribute.reduction import ReduceOp, divided
 from situs._src.distribute.strategy import Strategy, StrategyExtended, devices_of
 from situs._src.distribute.workers import Member, Workers
 from situs._src.ir.graph.context import init_scope
+from situs._src.ops.array import identity
 from situs._src.ops.slices import IndexedSlices
 from situs._src.variables.eager import Variable
 
@@ -96,6 +97,21 @@ class MultiWorkerExtended(StrategyExtended):
             return (
                 [divided(each, self._strategy.num_replicas_in_sync) for each in sums] if op is ReduceOp.MEAN else sums
             )
+
+    def reduce_to_all(
+        self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
+    ) -> list[list[Any]]:
+        """The same, on the device of each replica of this process."""
+        if self._group is None:
+            return super().reduce_to_all(op, rows, options)
+        sums = self.reduce_rows(op, rows, options)
+        if len(rows) == 1:
+            return [sums]
+        found = []
+        for name in self.worker_devices:
+            with device(name):
+                found.append([each if isinstance(each, IndexedSlices) else identity(each) for each in sums])
+        return found
 
     def across(self, values: Sequence[Any], options: CommunicationOptions | None = None) -> list[Any]:
         """The sums of values over workers; rows of all of them are put one after another."""

@@ -2,8 +2,8 @@
 
     sum_over([a on GPU:0, b on GPU:1], "GPU:0")     copied there, and added
 
-Lists of values are packed: those of one dtype go to the device that adds as one buffer for each replica, so that a
-model's gradients are few transfers.
+Lists of values are packed: those of one dtype go to the device that adds as one buffer for each replica, and back as
+one, so that a model's gradients are few transfers.
 """
 
 from __future__ import annotations
@@ -67,25 +67,51 @@ class CrossDeviceOps:
             total = summed(values)
             return divided(total, len(values)) if op is ReduceOp.MEAN else total
 
-    def reduced_all(self, op: ReduceOp, rows: Sequence[Sequence[Any]], to: str) -> list[Any]:
-        """For each place in lists of values, one list a replica, the sum or the mean."""
-        columns = list(zip(*rows, strict=True))
-        found: list[Any] = [None] * len(columns)
+    def reduced_all(self, op: ReduceOp, rows: Sequence[Sequence[Any]], sources: Sequence[str]) -> list[Any]:
+        """For each place in lists of values, one list a replica, the sum or the mean, on the first replica's device."""
+        return self.reduced_to(op, rows, sources, [self._device or sources[0]])[0]
+
+    def reduced_to(
+        self, op: ReduceOp, rows: Sequence[Sequence[Any]], sources: Sequence[str], devices: Sequence[str]
+    ) -> list[list[Any]]:
+        """The same, on each of several devices: what was packed goes there as it is, and is taken apart there.
+
+        Args:
+            op: The sum or the mean.
+            rows: The values, a list for each replica.
+            sources: The devices of the replicas, which pack there what they send. On the first one they are added.
+            devices: Where the results are wanted.
+        """
+        columns, to = list(zip(*rows, strict=True)), sources[0]
+        found: list[list[Any]] = [[None] * len(columns) for _ in devices]
         packs: dict[Any, list[int]] = {}
         for place, column in enumerate(columns):
             packs.setdefault(_pack_of(column, place), []).append(place)
         for places in packs.values():
-            if len(places) == 1:
-                found[places[0]] = self.reduced(op, columns[places[0]], to)
-                continue
-            buffers = [concat([reshape(row[place], [-1]) for place in places], 0) for row in rows]
-            total = self.reduced(op, buffers, to)
-            with device(self._device or to):
-                shapes = [rows[0][place].shape for place in places]
-                parts = split(total, [shape.num_elements() for shape in shapes])
-                for place, part, shape in zip(places, parts, shapes, strict=True):
-                    found[place] = reshape(part, shape)
+            is_packed = len(places) > 1
+            if is_packed:
+                total = self.reduced(op, [_packed(row, places, at) for row, at in zip(rows, sources, strict=True)], to)
+            else:
+                total = self.reduced(op, columns[places[0]], to)
+            for results, name in zip(found, devices, strict=True):
+                with device(name):
+                    here = total if isinstance(total, IndexedSlices) or len(devices) == 1 else identity(total)
+                    parts = _unpacked(here, [rows[0][place].shape for place in places]) if is_packed else [here]
+                for place, part in zip(places, parts, strict=True):
+                    results[place] = part
         return found
+
+
+def _packed(row: Sequence[Any], places: Sequence[int], at: str) -> Any:
+    """Some of the values of a replica as one buffer, on its device."""
+    with device(at):
+        return concat([reshape(row[place], [-1]) for place in places], 0)
+
+
+def _unpacked(buffer: Any, shapes: Sequence[Any]) -> list[Any]:
+    """The values that were packed into a buffer."""
+    parts = split(buffer, [shape.num_elements() for shape in shapes])
+    return [reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _pack_of(column: Sequence[Any], place: int) -> Any:

@@ -132,9 +132,9 @@ def _reduce_all(strategy: Strategy, op: Any, value: Any, options: CommunicationO
     op = op.values[0] if isinstance(op, DistributedValues) else op
     rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
     rows = [[_as_value(each) for each in row] for row in rows]
-    sums = strategy.extended.reduce_rows(op, rows, options)
-    _note_reduction(strategy.extended, rows[0], sums, returned=True)
-    return _on_all(strategy, pack_like(select(value, 0), sums))
+    each = strategy.extended.reduce_to_all(op, rows, options)
+    _note_reduction(strategy.extended, rows[0], each[0], returned=True)
+    return regroup([pack_like(select(value, 0), sums) for sums in each])
 
 
 def _note_reduction(extended: StrategyExtended, row: Sequence[Any], sums: Sequence[Any], returned: bool) -> None:
@@ -338,7 +338,13 @@ class StrategyExtended:
         self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
     ) -> list[Any]:
         """For each place in lists of values, one list a replica, the sum or the mean, on the first device."""
-        return self._reducer.reduced_all(op, rows, self.worker_devices[0])
+        return self._reducer.reduced_all(op, rows, self.worker_devices)
+
+    def reduce_to_all(
+        self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
+    ) -> list[list[Any]]:
+        """The same, on the device of each replica."""
+        return self._reducer.reduced_to(op, rows, self.worker_devices, self.worker_devices)
 
     # Between processes: here there is one.
 

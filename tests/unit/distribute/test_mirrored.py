@@ -548,7 +548,7 @@ def test_a_step_is_explained(strategy: Any) -> None:
         printed = str(found)
         assert "replica 1: " in printed
         assert "on GPU:1" in printed
-        assert "1 value reduced at AddN on GPU:0: 16 bytes between devices" in printed
+        assert "on GPU:0: 16 bytes between devices" in printed
 
 
 def test_the_placement_log_says_it_too(strategy: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -559,3 +559,23 @@ def test_the_placement_log_says_it_too(strategy: Any, capsys: pytest.CaptureFixt
     assert "16 bytes between devices" in printed
     strategy.reduce("SUM", strategy.run(lambda: tf.constant([1.0, 2.0])))
     assert "1 value reduced on GPU:0: 8 bytes between devices" in capsys.readouterr().out
+
+
+def test_gradients_go_there_and_back_in_one_piece(strategy: Any) -> None:
+    """Twenty values of two replicas are two transfers: one to the device that adds, and one from there."""
+    with strategy.scope():
+        variables = [tf.Variable(tf.ones([3, number + 1])) for number in range(20)]
+
+    def inside() -> Any:
+        values = [variable * (1.0 + replica()) for variable in variables]
+        return tf.distribute.get_replica_context().all_reduce("SUM", values)
+
+    function = tf.function(lambda: strategy.run(inside))
+    sums = function()
+    for number, each in enumerate(sums):
+        assert [value.device[-5:] for value in each.values] == ["GPU:0", "GPU:1"]
+        for value in each.values:
+            np.testing.assert_array_equal(value.numpy(), np.full([3, number + 1], 3.0))
+    (ready,) = function.get_concrete_function()._programs.values()
+    copies = [call for call in ready._program.plan.calls if call.copies is not None]
+    assert len(copies) == 2
