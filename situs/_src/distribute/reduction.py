@@ -95,7 +95,8 @@ class CrossDeviceOps:
                 total = self.reduced(op, columns[places[0]], to)
             for results, name in zip(found, devices, strict=True):
                 with device(name):
-                    here = total if isinstance(total, IndexedSlices) or len(devices) == 1 else identity(total)
+                    is_there = isinstance(total, IndexedSlices) or name == (self._device or to)
+                    here = total if is_there else identity(total)
                     parts = _unpacked(here, [rows[0][place].shape for place in places]) if is_packed else [here]
                 for place, part in zip(places, parts, strict=True):
                     results[place] = part
