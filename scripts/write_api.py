@@ -91,6 +91,7 @@ NAMESPACES = {
     "test": "questions that programs ask before they use a GPU, and what their tests are built from.",
     "types": "what values can be asked to be an instance of.",
     "types.experimental": "functions, their graphs, and what stands for a tensor.",
+    "types.experimental.distributed": "values of which every replica has one.",
     "train": "optimizers, learning rates and averages, checkpoints, examples in records, coordinators.",
 }
 IN_V1 = {

@@ -99,6 +99,8 @@ class DistributedDataset:
         dataset: The dataset underneath, whose elements are ``PerReplica`` values.
     """
 
+    __module__ = "tensorflow.python.distribute.input_lib"  # by which Keras knows it
+
     def __init__(self, strategy: Any, dataset: Dataset) -> None:
         self._strategy = strategy
         self.__dataset__ = dataset

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from situs._src.base.dtype import int64
 from situs._src.base.errors import ArgumentError, UnimplementedError
+from situs._src.data.batching import Batch
 from situs._src.data.dataset import Dataset
 from situs._src.data.node import Binding, Node, stages_of
 from situs._src.data.options import AutoShardPolicy
 from situs._src.data.selecting import Shard
 from situs._src.data.text import FileReader, Files
+from situs._src.ops.constant import constant
 
 
 def of_worker(dataset: Dataset, workers: int, worker: int) -> Dataset | None:
@@ -88,3 +91,15 @@ def _listed(node: Files, workers: int, worker: int) -> Node:
     if not shuffles:
         return own
     return Dataset._of(own).shuffle(max(node.cardinality(Binding()), 1), seed)._node
+
+
+def compute_batch_size(dataset: Any) -> Any:
+    """The size of a dataset's batches, as far as it is known before they are made; -1 if it is not."""
+    sizes = {leaf.shape[0] for leaf in dataset._node.spec.leaves if leaf.shape.rank}
+    stage = dataset._node
+    while sizes == {None} and len(stage.inputs) == 1:
+        if isinstance(stage, Batch):
+            sizes = {stage._size if isinstance(stage._size, int) else None}
+        stage = stage.inputs[0]
+    found = sizes.pop() if len(sizes) == 1 else None
+    return constant(-1 if found is None else found, int64)

@@ -18,6 +18,7 @@ from typing import Any
 
 from situs._src.base.devices.scope import device, generation, here
 from situs._src.base.errors import ArgumentError, StateError
+from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.distribute import context
 from situs._src.distribute.reduction import ReduceOp, divided, summed
@@ -151,8 +152,14 @@ class DistributedVariable(Variable, DistributedValues):
         return f"{type(self).__name__}:{{\n" + ",\n".join(parts) + "\n}"
 
 
+@export("types.experimental.distributed.Mirrored")
 class MirroredVariable(DistributedVariable):
     """Components that have the same value."""
+
+    @property
+    def synchronization(self) -> Synchronization:
+        """When components become the same: when they are changed."""
+        return Synchronization.ON_WRITE
 
 
 class SyncOnReadVariable(DistributedVariable):
