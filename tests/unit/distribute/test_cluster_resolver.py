@@ -15,6 +15,7 @@ from situs._src.distribute.cluster_resolver import (
     expand_tasks_per_node,
     resolve,
 )
+from situs._src.distribute.sharding import compute_batch_size
 
 resolvers = tf.distribute.cluster_resolver
 CLUSTER = {"worker": ["a:1", "b:2"], "ps": {1: "c:3"}}
@@ -185,3 +186,10 @@ def test_options_of_communication() -> None:
     for wrong in ({"bytes_per_pack": -1}, {"timeout_seconds": 0}, {"implementation": "MPI"}):
         with pytest.raises(ValueError, match=r"bytes_per_pack|timeout_seconds|implementation"):
             options(**wrong)
+
+
+def test_the_size_of_batches_is_known_before_they_are_made() -> None:
+    numbers = tf.data.Dataset.range(10)
+    assert int(compute_batch_size(numbers.batch(4).prefetch(2))) == 4
+    assert int(compute_batch_size(numbers.batch(4, drop_remainder=True))) == 4
+    assert int(compute_batch_size(numbers)) == -1
