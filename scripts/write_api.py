@@ -45,6 +45,7 @@ NAMESPACES = {
     "data.experimental": "bringing elements to devices, and names from before they were methods.",
     "debugging": "the placement log, and assertions about tensors.",
     "distribute": "one program over many devices.",
+    "distribute.cluster_resolver": "who the tasks of a program are, and which of them this process is.",
     "distribute.experimental": "strategies and values that may still change.",
     "dtypes": "what the elements of tensors are, and casting.",
     "dtypes.experimental": "numbers of eight bits, which are kept and cast but not computed with.",
@@ -90,6 +91,7 @@ NAMESPACES = {
     "test": "questions that programs ask before they use a GPU, and what their tests are built from.",
     "types": "what values can be asked to be an instance of.",
     "types.experimental": "functions, their graphs, and what stands for a tensor.",
+    "types.experimental.distributed": "values of which every replica has one.",
     "train": "optimizers, learning rates and averages, checkpoints, examples in records, coordinators.",
 }
 IN_V1 = {

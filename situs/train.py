@@ -21,6 +21,7 @@ from situs._src.checkpoints.options import CheckpointOptions as CheckpointOption
 from situs._src.checkpoints.state import get_checkpoint_state as get_checkpoint_state
 from situs._src.checkpoints.views import TrackableView as TrackableView
 from situs._src.checkpoints.waiting import checkpoints_iterator as checkpoints_iterator
+from situs._src.distribute.cluster_spec import ClusterSpec as ClusterSpec
 from situs._src.v1.optimizers.base import Optimizer as Optimizer
 from situs._src.v1.optimizers.decay import cosine_decay as cosine_decay
 from situs._src.v1.optimizers.decay import cosine_decay_restarts as cosine_decay_restarts

@@ -2,7 +2,6 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs._src.distribute.absent import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from situs._src.distribute.absent import ParameterServerStrategy as ParameterServerStrategy
 from situs._src.distribute.absent import TPUStrategy as TPUStrategy
 from situs._src.distribute.context import get_replica_context as get_replica_context
@@ -13,6 +12,7 @@ from situs._src.distribute.input import DistributedDataset as DistributedDataset
 from situs._src.distribute.input import DistributedIterator as DistributedIterator
 from situs._src.distribute.input import InputContext as InputContext
 from situs._src.distribute.input import InputOptions as InputOptions
+from situs._src.distribute.multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from situs._src.distribute.reduction import CrossDeviceOps as CrossDeviceOps
 from situs._src.distribute.reduction import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
 from situs._src.distribute.reduction import NcclAllReduce as NcclAllReduce
@@ -24,4 +24,5 @@ from situs._src.distribute.strategy import ReplicaContext as ReplicaContext
 from situs._src.distribute.strategy import Strategy as Strategy
 from situs._src.distribute.strategy import StrategyExtended as StrategyExtended
 from situs._src.distribute.values import DistributedValues as DistributedValues
+from situs.distribute import cluster_resolver as cluster_resolver
 from situs.distribute import experimental as experimental

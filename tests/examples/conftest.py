@@ -41,8 +41,9 @@ def run_example() -> RunExample:
 
 
 @pytest.fixture
-def load_example() -> LoadExample:
-    """Imports an example without running it."""
+def load_example(monkeypatch: pytest.MonkeyPatch) -> LoadExample:
+    """Imports an example without running it; it finds its neighbours."""
+    monkeypatch.syspath_prepend(EXAMPLES)
 
     def load(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(f"example_{name.removesuffix('.py')}", EXAMPLES / name)

@@ -11,6 +11,7 @@ dialect.py     whether a program is written for TensorFlow 1 or 2
 load_keras.py  ``tf.keras``: the package keras, imported with Situs beneath
 for_keras.py   what that package asks for besides
 fused_updates.py     steps of Keras' optimizers as one op
+chief_only.py        which process writes the files of Keras' callbacks
 older_optimizers.py  optimizers of TensorFlow 1 in ``model.compile``
 missing.py     what a program uses and Situs lacks, in words and as a list
 """

@@ -15,9 +15,11 @@ from types import ModuleType
 from typing import Any
 
 from situs._src.as_tensorflow import fused_updates, missing
-from situs._src.base.devices.scope import here
+from situs._src.base.devices.inventory import process
+from situs._src.base.devices.scope import forget, here
 from situs._src.base.errors import UnimplementedError, show_as
 from situs._src.distribute.context import get_strategy
+from situs._src.distribute.sharding import compute_batch_size
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ops import control
 
@@ -82,6 +84,12 @@ class Context:
 _context = Context()
 
 
+def _restart() -> None:
+    """Lets the devices be settled anew, for tests that want others than those before them."""
+    process.restart()
+    forget()
+
+
 def _internal() -> dict[str, Any]:
     from situs._src.runtime.eager.tensor import EagerTensor
     from situs._src.tracing.type_spec import CompositeTensor
@@ -132,9 +140,10 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "experimental.dtensor": dict,
     "python.data.experimental": dict,
     "python.data.experimental.ops": dict,
-    "python.data.experimental.ops.distribute": dict,
+    "python.data.experimental.ops.distribute": lambda: {"compute_batch_size": compute_batch_size},
     "python.eager.context": lambda: {
         "context": lambda: _context,
+        "_reset_context": _restart,
         "async_wait": lambda: None,
         "executing_eagerly": _context.executing_eagerly,
         "num_gpus": _context.num_gpus,

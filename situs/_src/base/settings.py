@@ -22,6 +22,9 @@ DEFAULT_VIRTUAL_GPU_BYTES = 4 * 2**30
 MAX_VIRTUAL_GPUS = 1024
 DEFAULT_KEPT_BYTES = 512 * 2**20
 DEFAULT_LONGEST_RECORD = 2**30
+DEFAULT_WORKERS_START = 120.0
+DEFAULT_WORKERS_WAIT = 600.0
+DEFAULT_WORKERS_SILENT = 5.0
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,37 @@ def cache_folder() -> str:
     """``XDG_CACHE_HOME``: where programs keep what they can find out again, ``~/.cache`` by default."""
     given = os.environ.get("XDG_CACHE_HOME", "").strip()
     return given or os.path.expanduser("~/.cache")  # noqa: PTH111 - Path's raises where the user has no home
+
+
+def tf_config() -> str | None:
+    """``TF_CONFIG``: the tasks of a distributed program, and which of them this process is, as JSON."""
+    return os.environ.get("TF_CONFIG", "").strip() or None
+
+
+def workers_start() -> float:
+    """``SITUS_WORKERS_START``: how many seconds workers wait for each other before the first step."""
+    return _seconds("SITUS_WORKERS_START", DEFAULT_WORKERS_START)
+
+
+def workers_wait() -> float:
+    """``SITUS_WORKERS_WAIT``: how many seconds a worker waits for the others in a step."""
+    return _seconds("SITUS_WORKERS_WAIT", DEFAULT_WORKERS_WAIT)
+
+
+def workers_silent() -> float:
+    """``SITUS_WORKERS_SILENT``: after how many seconds without a sign of life a worker counts as gone."""
+    return _seconds("SITUS_WORKERS_SILENT", DEFAULT_WORKERS_SILENT)
+
+
+def _seconds(name: str, default: float) -> float:
+    text = os.environ.get(name, "").strip()
+    try:
+        found = float(text) if text else default
+    except ValueError:
+        found = nan
+    if not 0 < found < inf:
+        raise ArgumentError(f"{name} is a number of seconds, more than 0, got {shown(text)}.")
+    return found
 
 
 def verify_kernels() -> bool:

@@ -3,6 +3,7 @@
 situs devices [--json]    the devices of this machine, without touching a card
 situs demo                a program placed on them, explained
 situs run PROGRAM         a TensorFlow program, as it is
+situs launch -n N PROGRAM a program in several processes, which train together
 situs memory PROGRAM      what filled the memory of the GPUs while a program ran
 situs --version
 """
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 
 import situs
 from situs._src.base.errors import SitusError
-from situs._src.cli import demo, devices, memory, run
+from situs._src.cli import demo, devices, launch, memory, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,5 +46,6 @@ def _parser() -> argparse.ArgumentParser:
     devices.add_command(commands)
     demo.add_command(commands)
     run.add_command(commands)
+    launch.add_command(commands)
     memory.add_command(commands)
     return parser

@@ -12,15 +12,13 @@ from situs._src.distribute.strategy import Strategy
 class _Absent(Strategy):
     """A strategy that cannot be made."""
 
-    _instead = "tf.distribute.MirroredStrategy replicates over the devices of one process"
+    _instead = (
+        "tf.distribute.MirroredStrategy replicates over the devices of one process, "
+        "tf.distribute.MultiWorkerMirroredStrategy over several"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise UnimplementedError(f"Situs has no tf.distribute.{type(self).__name__} yet: {self._instead}.")
-
-
-@export("distribute.MultiWorkerMirroredStrategy", "distribute.experimental.MultiWorkerMirroredStrategy")
-class MultiWorkerMirroredStrategy(_Absent):
-    """Replicas in several processes."""
 
 
 @export("distribute.ParameterServerStrategy", "distribute.experimental.ParameterServerStrategy")

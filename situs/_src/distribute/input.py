@@ -4,6 +4,14 @@
                                             [4, 5] | [6]
 
 Underneath is a dataset of ``PerReplica`` values, so it is iterated and passed to functions as any other.
+
+Over several workers a batch is for the replicas of all of them. What a worker takes is said by the option
+``experimental_distribute.auto_shard_policy`` of the dataset:
+
+    DATA    its part of every batch: all workers read everything, and together see what one process would
+    FILE    files of its own (`sharding`), and of what they hold batches of its share of the size
+    AUTO    FILE if the dataset reads files, and there are as many as workers; else DATA
+    OFF     everything, in batches of its share of the size
 """
 
 from __future__ import annotations
@@ -12,14 +20,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from situs._src.base.devices.scope import device
+from situs._src.base.dtype import int64
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.tree import flatten, pack_like
 from situs._src.data.dataset import Dataset
 from situs._src.data.iterator import IteratorBase
+from situs._src.distribute import sharding
 from situs._src.distribute.values import regroup
 from situs._src.ops.array import shape as shape_of
-from situs._src.ops.math import minimum
+from situs._src.ops.math import maximum, minimum
 
 
 @export("distribute.InputContext")
@@ -89,6 +99,8 @@ class DistributedDataset:
         dataset: The dataset underneath, whose elements are ``PerReplica`` values.
     """
 
+    __module__ = "tensorflow.python.distribute.input_lib"  # by which Keras knows it
+
     def __init__(self, strategy: Any, dataset: Dataset) -> None:
         self._strategy = strategy
         self.__dataset__ = dataset
@@ -123,13 +135,18 @@ def distributed(strategy: Any, dataset: Any) -> DistributedDataset:
         return dataset
     if not isinstance(dataset, Dataset):
         raise DTypeError(f"A strategy distributes a tf.data.Dataset, got {shown(dataset)}.")
-    replicas = strategy.extended.replicas_here
+    extended = strategy.extended
+    here, workers, worker = extended.replicas_here, extended.workers, extended.worker_number
     specs = flatten(dataset.element_spec)
     if any(getattr(spec, "shape", None) is not None and spec.shape.rank == 0 for spec in specs):
         raise ArgumentError(
             "The elements of a dataset that is distributed are batches, which are split among replicas; this one has "
             f"scalars: {dataset.element_spec}. Call batch() with the size of the global batch."
         )
+    if workers > 1 and (own := sharding.of_worker(dataset, workers, worker)) is not None:
+        with device(None):
+            dataset, workers, worker = _in_shares(own, workers), 1, 0
+    replicas = here * workers
     if replicas == 1:
         return DistributedDataset(strategy, dataset)
 
@@ -139,19 +156,37 @@ def distributed(strategy: Any, dataset: Any) -> DistributedDataset:
         count = shape_of(leaves[0])[0]
         each = (count + replicas - 1) // replicas
         parts = []
-        for number in range(replicas):
+        for number in range(worker, replicas, workers):
             begin, end = minimum(each * number, count), minimum(each * (number + 1), count)
             parts.append(pack_like(whole, [leaf[begin:end] for leaf in leaves]))
-        return regroup(parts)
+        return regroup(parts) if here > 1 else parts[0]
 
     with device(None):
         return DistributedDataset(strategy, dataset.map(split).prefetch(2))
 
 
+def _in_shares(dataset: Any, workers: int) -> Any:
+    """The batches of a dataset, each as several smaller ones: as many as there are workers."""
+
+    def shares(*element: Any) -> Any:
+        whole = element if len(element) != 1 else element[0]
+        leaves = flatten(whole)
+        count = shape_of(leaves[0], int64)[0]
+        each = (count + workers - 1) // workers
+
+        def share(number: Any) -> Any:
+            return pack_like(whole, [leaf[number * each : minimum((number + 1) * each, count)] for leaf in leaves])
+
+        return Dataset.range((count + each - 1) // maximum(each, 1)).map(share)
+
+    return dataset.flat_map(shares)
+
+
 def from_function(strategy: Any, dataset_fn: Callable[[InputContext], Any]) -> DistributedDataset:
     """A dataset of batches for replicas, each of which is an element of the dataset that a function makes."""
     replicas = strategy.extended.replicas_here
-    dataset = dataset_fn(InputContext(1, 0, strategy.num_replicas_in_sync))
+    extended = strategy.extended
+    dataset = dataset_fn(InputContext(extended.workers, extended.worker_number, strategy.num_replicas_in_sync))
     if not isinstance(dataset, Dataset):
         raise DTypeError(f"The function gives a tf.data.Dataset of a replica's batches, got {shown(dataset)}.")
     if replicas == 1:

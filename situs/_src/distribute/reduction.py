@@ -2,14 +2,14 @@
 
     sum_over([a on GPU:0, b on GPU:1], "GPU:0")     copied there, and added
 
-Lists of values are packed: those of one dtype go to the device that adds as one buffer for each replica, so that a
-model's gradients are few transfers.
+Lists of values are packed: those of one dtype go to the device that adds as one buffer for each replica, and back as
+one, so that a model's gradients are few transfers.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs._src.base.devices.scope import device
@@ -67,25 +67,52 @@ class CrossDeviceOps:
             total = summed(values)
             return divided(total, len(values)) if op is ReduceOp.MEAN else total
 
-    def reduced_all(self, op: ReduceOp, rows: Sequence[Sequence[Any]], to: str) -> list[Any]:
-        """For each place in lists of values, one list a replica, the sum or the mean."""
-        columns = list(zip(*rows, strict=True))
-        found: list[Any] = [None] * len(columns)
+    def reduced_all(self, op: ReduceOp, rows: Sequence[Sequence[Any]], sources: Sequence[str]) -> list[Any]:
+        """For each place in lists of values, one list a replica, the sum or the mean, on the first replica's device."""
+        return self.reduced_to(op, rows, sources, [self._device or sources[0]])[0]
+
+    def reduced_to(
+        self, op: ReduceOp, rows: Sequence[Sequence[Any]], sources: Sequence[str], devices: Sequence[str]
+    ) -> list[list[Any]]:
+        """The same, on each of several devices: what was packed goes there as it is, and is taken apart there.
+
+        Args:
+            op: The sum or the mean.
+            rows: The values, a list for each replica.
+            sources: The devices of the replicas, which pack there what they send. On the first one they are added.
+            devices: Where the results are wanted.
+        """
+        columns, to = list(zip(*rows, strict=True)), sources[0]
+        found: list[list[Any]] = [[None] * len(columns) for _ in devices]
         packs: dict[Any, list[int]] = {}
         for place, column in enumerate(columns):
             packs.setdefault(_pack_of(column, place), []).append(place)
         for places in packs.values():
-            if len(places) == 1:
-                found[places[0]] = self.reduced(op, columns[places[0]], to)
-                continue
-            buffers = [concat([reshape(row[place], [-1]) for place in places], 0) for row in rows]
-            total = self.reduced(op, buffers, to)
-            with device(self._device or to):
-                shapes = [rows[0][place].shape for place in places]
-                parts = split(total, [shape.num_elements() for shape in shapes])
-                for place, part, shape in zip(places, parts, shapes, strict=True):
-                    found[place] = reshape(part, shape)
+            is_packed = len(places) > 1
+            if is_packed:
+                total = self.reduced(op, [_packed(row, places, at) for row, at in zip(rows, sources, strict=True)], to)
+            else:
+                total = self.reduced(op, columns[places[0]], to)
+            for results, name in zip(found, devices, strict=True):
+                with device(name):
+                    is_there = isinstance(total, IndexedSlices) or name == (self._device or to)
+                    here = total if is_there else identity(total)
+                    parts = _unpacked(here, [rows[0][place].shape for place in places]) if is_packed else [here]
+                for place, part in zip(places, parts, strict=True):
+                    results[place] = part
         return found
+
+
+def _packed(row: Sequence[Any], places: Sequence[int], at: str) -> Any:
+    """Some of the values of a replica as one buffer, on its device."""
+    with device(at):
+        return concat([reshape(row[place], [-1]) for place in places], 0)
+
+
+def _unpacked(buffer: Any, shapes: Sequence[Any]) -> list[Any]:
+    """The values that were packed into a buffer."""
+    parts = split(buffer, [shape.num_elements() for shape in shapes])
+    return [reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _pack_of(column: Sequence[Any], place: int) -> Any:
@@ -145,6 +172,15 @@ def summed(values: Sequence[Any]) -> Any:
     return identity(tensors[0]) if len(tensors) == 1 else add_n(tensors)
 
 
+def bytes_of(value: Any) -> int | None:
+    """How many bytes a value has, as far as its shape is known."""
+    if isinstance(value, IndexedSlices):
+        parts = bytes_of(value.values), bytes_of(value.indices)
+        return None if None in parts else sum(parts)  # type: ignore[arg-type]
+    count = value.shape.num_elements()
+    return None if count is None else count * value.dtype.size
+
+
 def divided(value: Any, by: int) -> Any:
     """A sum divided by a number."""
     if isinstance(value, IndexedSlices):
@@ -152,11 +188,25 @@ def divided(value: Any, by: int) -> Any:
     return divide(value, cast(by, value.dtype)) if value.dtype.is_floating else value // by
 
 
-def reduced_within(op: ReduceOp, values: Sequence[Any], axis: Any) -> Any:
-    """The sum or the mean of values along an axis, and over replicas: of all elements alike."""
-    sums = [reduce_sum(convert_to_tensor(read(value)), axis) for value in values]
+def reduced_within(
+    op: ReduceOp, values: Sequence[Any], axis: Any, across: Callable[[Sequence[Any]], list[Any]] = list
+) -> Any:
+    """The sum or the mean of values along an axis, and over replicas: of all elements alike.
+
+    Args:
+        op: Which.
+        values: The values of this process's replicas. Scalars, which have no axis, are one element each.
+        axis: The axis.
+        across: From values to their sums over workers.
+    """
+    tensors = [convert_to_tensor(read(value)) for value in values]
+    sums = [tensor if tensor.shape.rank == 0 else reduce_sum(tensor, axis) for tensor in tensors]
     total = summed(sums)
     if op is ReduceOp.SUM:
-        return total
-    counts = [size(value) / size(each) for value, each in zip(values, sums, strict=True)]
-    return total / cast(summed(counts), total.dtype)
+        return across([total])[0]
+    counts = [
+        cast(size(tensor), total.dtype) / cast(size(each), total.dtype)
+        for tensor, each in zip(tensors, sums, strict=True)
+    ]
+    total, count = across([total, summed(counts)])
+    return total / count

@@ -5,8 +5,12 @@
       replica 1   fn(...)  --> merge_call ---+-- the function ---+--> goes on --> done
                                                  for all of them
 
-Where ops run at once, replicas run side by side. While a graph is built, one runs at a time, in their order, up to the
-next meeting: so graphs are the same every time, and the graph runs them side by side.
+Where ops run at once, replicas run side by side. While a graph is built, and when a function is called for the first
+time, one runs at a time, in their order, up to the next meeting. So graphs are the same every time; and what a
+program makes when it is first called, such as the variables of an optimizer, the first replica has made before the
+second looks.
+
+The variables that replicas make are made by whoever comes first, for all: the n-th of one replica is the n-th of all.
 
 A replica that fails ends the others at their next meeting. The error is its own, with a note of which replica it was.
 """
@@ -18,11 +22,14 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from situs._src.base import locks
 from situs._src.base.devices.scope import ROOT, build_into, device, here, record_on
 from situs._src.base.errors import StateError
 from situs._src.distribute import context
 from situs._src.distribute.values import regroup, select
 from situs._src.ir.graph import context as graph_context
+from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.replicas import Replicas
 from situs._src.summaries import recording
 from situs._src.tracing import hooks
 from situs._src.tracing.lock import tracing
@@ -64,6 +71,14 @@ def _copied(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value.copy() if type(value) in (list, dict, set) else value for name, value in values.items()}
 
 
+class _Made:
+    """The variables that replicas of one call have made, in order."""
+
+    def __init__(self) -> None:
+        self.variables: list[Any] = []
+        self.lock = locks.rlock()
+
+
 class Replica(threading.Thread):
     """One replica of a call.
 
@@ -72,9 +87,10 @@ class Replica(threading.Thread):
         place: Its context.
         fn: What it calls.
         inherited: What it has of the thread that started it.
+        made: The variables that replicas of this call make.
     """
 
-    def __init__(self, number: int, place: Any, fn: Callable[[], Any], inherited: _Inherited) -> None:
+    def __init__(self, number: int, place: Any, fn: Callable[[], Any], inherited: _Inherited, made: _Made) -> None:
         super().__init__(name=f"replica {number}", daemon=True)
         self.number, self.place = number, place
         self.result: Any = None
@@ -82,7 +98,8 @@ class Replica(threading.Thread):
         self.request: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
         self.answer: Any = None
         self.created = 0  # variables
-        self._fn, self._inherited = fn, inherited
+        self._fn, self._inherited, self._made = fn, inherited, made
+        self._variables = 0  # that it has asked for
         self._go, self._stopped = threading.Event(), threading.Event()
         self._cancelled = False
 
@@ -128,6 +145,19 @@ class Replica(threading.Thread):
                 around.enter_context(here.graph.name_scope(f"replica_{self.number}"))
             return self._fn()
 
+    def variable(self, strategy: Any, make: Callable[[], Any]) -> Any:
+        """The next variable of this replica: made now, for all replicas, if no other has asked for it before."""
+        with self._made.lock:
+            number, self._variables = self._variables, self._variables + 1
+            if number == len(self._made.variables):
+                before, replica = context.stack.entered, here.replica
+                context.stack.entered, here.replica = (*before, context.Entered(strategy, None)), None
+                try:
+                    self._made.variables.append(make())
+                finally:
+                    context.stack.entered, here.replica = before, replica
+            return self._made.variables[number]
+
     def meet(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Waits for the other replicas; what a function gave that was called for all. To be called by the replica."""
         self.request = fn, args, kwargs
@@ -139,22 +169,28 @@ class Replica(threading.Thread):
         return self.answer
 
 
-def run_replicas(strategy: Any, places: Sequence[Any], functions: Sequence[Callable[[], Any]]) -> Any:
+def run_replicas(
+    strategy: Any, places: Sequence[Any], functions: Sequence[Callable[[], Any]], one_by_one: bool = False
+) -> Any:
     """Calls a function for each replica, and returns what they gave, regrouped.
 
     Args:
         strategy: The strategy.
         places: The contexts of replicas.
         functions: What each calls.
+        one_by_one: Whether one runs at a time, up to the next meeting; so it is while a graph is built.
     """
-    inherited = _Inherited()
-    replicas = [Replica(n, place, fn, inherited) for n, (place, fn) in enumerate(zip(places, functions, strict=True))]
+    if isinstance(here.graph, FunctionGraph) and here.graph.replicas is None:
+        here.graph.replicas = Replicas()
+    inherited, made = _Inherited(), _Made()
+    pairs = enumerate(zip(places, functions, strict=True))
+    replicas = [Replica(number, place, fn, inherited, made) for number, (place, fn) in pairs]
     for replica in replicas:
         replica.place.thread = replica
         replica.start()
     try:
         while True:
-            _go_on(replicas, one_by_one=here.graph is not None)
+            _go_on(replicas, one_by_one or here.graph is not None)
             failed = next((replica for replica in replicas if replica.error is not None), None)
             if failed is not None:
                 raise _noted(failed)
@@ -179,9 +215,13 @@ def _go_on(replicas: Sequence[Replica], one_by_one: bool) -> None:
         replica.request = None
         replica.resume()
         if one_by_one:
+            before = 0 if here.graph is None else here.graph.version
             replica.wait()
             if replica.error is not None:
                 return
+            if isinstance(here.graph, FunctionGraph) and here.graph.replicas is not None:
+                own = here.graph.operations[before:]
+                here.graph.replicas.of_node.update((node.name, replica.number) for node in own)
     for replica in alive:
         replica.wait()
         if replica.request is None:

@@ -8,10 +8,12 @@ CentralStorageStrategy     a replica on each device, and variables on one
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
+from weakref import WeakSet
 
 from situs._src.base.devices.scope import device, here
 from situs._src.base.devices.spec import parse_spec
@@ -21,15 +23,20 @@ from situs._src.base.tensor import read
 from situs._src.base.tree import flatten, pack_like
 from situs._src.config.devices import get_soft_device_placement, list_logical_devices
 from situs._src.distribute import context, reduction
+from situs._src.distribute.cluster_resolver import ClusterResolver
+from situs._src.distribute.communication import CommunicationOptions
 from situs._src.distribute.input import InputContext, distributed, from_function
 from situs._src.distribute.reduction import CrossDeviceOps, ReduceOp, as_reduce_op
 from situs._src.distribute.replicas import Replica, run_replicas
 from situs._src.distribute.values import DistributedValues, PerReplica, container_of, regroup, select
 from situs._src.distribute.variables import AggregatingVariable, DistributedVariable, kind_of
+from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.replicas import Reduction, Replicas
 from situs._src.ops.array import identity
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.join import concat
 from situs._src.ops.slices import IndexedSlices
+from situs._src.placement import options as options_of_placement
 from situs._src.variables.creators import variable_creator_scope
 from situs._src.variables.eager import Variable
 from situs._src.variables.replication import VariableSynchronization, settled
@@ -106,12 +113,12 @@ class ReplicaContext:
         Args:
             reduce_op: ``SUM`` or ``MEAN``.
             value: A tensor, or a structure of them.
-            options: Accepted for TensorFlow's programs.
+            options: How values go between workers.
         """
         op = as_reduce_op(reduce_op)
         if self._strategy.num_replicas_in_sync == 1:
             return value
-        return self.merge_call(_reduce_all, args=(op, value))
+        return self.merge_call(partial(_reduce_all, options=options), args=(op, value))
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
         """The values of all replicas one after another along an axis, which every replica gets."""
@@ -120,17 +127,54 @@ class ReplicaContext:
         return self.merge_call(lambda strategy, each: _on_all(strategy, strategy.gather(each, axis)), args=(value,))
 
 
-def _reduce_all(strategy: Strategy, op: Any, value: Any) -> Any:
+def _reduce_all(strategy: Strategy, op: Any, value: Any, options: CommunicationOptions | None = None) -> Any:
     """What replicas get of the sums or means of structures that they gave."""
     op = op.values[0] if isinstance(op, DistributedValues) else op
     rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
-    return _on_all(strategy, pack_like(select(value, 0), strategy.extended.reduce_rows(op, rows)))
+    rows = [[_as_value(each) for each in row] for row in rows]
+    each = strategy.extended.reduce_to_all(op, rows, options)
+    _note_reduction(strategy.extended, rows[0], each[0], returned=True)
+    return regroup([pack_like(select(value, 0), sums) for sums in each])
+
+
+def _note_reduction(extended: StrategyExtended, row: Sequence[Any], sums: Sequence[Any], returned: bool) -> None:
+    """Writes down what a reduction moves: in the graph that is being built, or in the log.
+
+    Args:
+        extended: The strategy's.
+        row: The values of one replica.
+        sums: What they became.
+        returned: Whether every replica gets the sums.
+    """
+    is_logged = here.graph is None and options_of_placement.current.log
+    if not sums or not (is_logged or isinstance(here.graph, FunctionGraph)):
+        return
+    sizes = [reduction.bytes_of(value) for value in row]
+    size = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
+    moves = (extended.replicas_here - 1) * (2 if returned else 1)
+    first = sums[0].values if isinstance(sums[0], IndexedSlices) else sums[0]
+    noted = Reduction(
+        "" if here.graph is None else first.op.name,
+        len(row),
+        extended.worker_devices[0],
+        0 if not moves else None if size is None else moves * size,
+        0 if extended.workers == 1 else size,
+    )
+    if not isinstance(here.graph, FunctionGraph):
+        print(noted, flush=True)
+        return
+    if here.graph.replicas is None:
+        here.graph.replicas = Replicas()
+    here.graph.replicas.reductions.append(noted)
 
 
 def _on_all(strategy: Strategy, structure: Any) -> Any:
     """Values for every replica, each on its device; rows stay where they are."""
     each = []
-    for name in strategy.extended.worker_devices:
+    names = strategy.extended.worker_devices
+    if len(names) == 1:
+        return structure
+    for name in names:
         with device(name):
             values = [leaf if isinstance(leaf, IndexedSlices) else identity(leaf) for leaf in flatten(structure)]
             each.append(pack_like(structure, values))
@@ -164,6 +208,7 @@ class StrategyExtended:
         self._devices = devices
         self._reducer = cross_device_ops or CrossDeviceOps()
         self._central = central
+        self._called: WeakSet[Any] = WeakSet()  # the code of functions that replicas have called
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
@@ -180,8 +225,21 @@ class StrategyExtended:
         """How many replicas this process has."""
         return max(len(self._devices), 1)
 
+    @property
+    def workers(self) -> int:
+        """How many processes there are."""
+        return 1
+
+    @property
+    def worker_number(self) -> int:
+        """Which of them this is."""
+        return 0
+
     def _in_multi_worker_mode(self) -> bool:
         return False
+
+    def barrier(self) -> None:
+        """Waits until all workers are here."""
 
     # Variables.
 
@@ -190,8 +248,8 @@ class StrategyExtended:
         if not self._devices:
             return next_creator(**kwargs)
         replica = context.get_replica_context()
-        if replica is not None:
-            return replica.merge_call(lambda strategy, *given: self._made(next_creator, kwargs))
+        if replica is not None and replica.thread is not None:
+            return replica.thread.variable(self._strategy, partial(self._made, next_creator, kwargs))
         return self._made(next_creator, kwargs)
 
     def _made(self, next_creator: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
@@ -209,9 +267,14 @@ class StrategyExtended:
                 made = next_creator(**given)
             if not isinstance(made, Variable):
                 return made  # of a session's graph
+            if not components:
+                self._first_component(made)
             components.append(made)
         kind = AggregatingVariable if is_central else kind_of(synchronization)
         return kind.made_of(self._strategy, components, aggregation)
+
+    def _first_component(self, made: Variable) -> None:
+        """What is to be done with the component of a new variable that the others are copied from."""
 
     @contextmanager
     def colocate_vars_with(self, colocate_with_variable: Any) -> Iterator[None]:
@@ -246,7 +309,11 @@ class StrategyExtended:
         if len(places) == 1:
             with places[0], device(places[0].device):
                 return functions[0]()
-        return run_replicas(self._strategy, places, functions)
+        code = getattr(inspect.unwrap(getattr(fn, "python_function", fn)), "__code__", type(fn))
+        is_first = code not in self._called
+        found = run_replicas(self._strategy, places, functions, one_by_one=is_first)
+        self._called.add(code)
+        return found
 
     def update(
         self,
@@ -267,9 +334,31 @@ class StrategyExtended:
                 made.append(fn(component, *select(args, number), **select(kwargs, number)))
         return made[0] if group else regroup(made) if len(made) > 1 else made[0]
 
-    def reduce_rows(self, op: ReduceOp, rows: Sequence[Sequence[Any]]) -> list[Any]:
+    def reduce_rows(
+        self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
+    ) -> list[Any]:
         """For each place in lists of values, one list a replica, the sum or the mean, on the first device."""
-        return self._reducer.reduced_all(op, rows, self.worker_devices[0])
+        return self._reducer.reduced_all(op, rows, self.worker_devices)
+
+    def reduce_to_all(
+        self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
+    ) -> list[list[Any]]:
+        """The same, on the device of each replica."""
+        return self._reducer.reduced_to(op, rows, self.worker_devices, self.worker_devices)
+
+    # Between processes: here there is one.
+
+    def across(self, values: Sequence[Any], options: CommunicationOptions | None = None) -> list[Any]:
+        """The sums of values over workers."""
+        return list(values)
+
+    def from_first(self, value: Any) -> Any:
+        """What the first replica of all has, of the values of this process's replicas."""
+        return select(value, 0)
+
+    def joined(self, value: Any, axis: int) -> Any:
+        """The values of all workers, one after another along an axis."""
+        return value
 
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
         """The values of replicas as one, on the devices of a variable, or on one that is named."""
@@ -302,6 +391,7 @@ class Strategy:
 
     is_default = False
     first_replica = 0  # the number of this process's first replica among those of all processes
+    cluster_resolver: ClusterResolver | None = None
     can_update_apart = True  # whether replicas can change their variables without a meeting
 
     def __init__(self, extended: Any = None) -> None:
@@ -372,13 +462,17 @@ class Strategy:
 
     def _reduced(self, op: ReduceOp, value: Any, axis: Any) -> Any:
         values = self.experimental_local_results(value)
+        extended = self.extended
         if axis is not None:
-            with device(self.extended.worker_devices[0]) if len(values) > 1 else device(""):
-                return reduction.reduced_within(op, values, axis)
-        if isinstance(value, DistributedValues) or len(self.extended.worker_devices) == 1:
-            if len(values) == 1:
+            with device(extended.worker_devices[0]) if len(values) > 1 else device(""):
+                return reduction.reduced_within(op, values, axis, extended.across)
+        if isinstance(value, DistributedValues) or len(extended.worker_devices) == 1:
+            if self.num_replicas_in_sync == 1:
                 return values[0]
-            return self.extended.reduce_rows(op, [[_as_value(each)] for each in values])[0]
+            rows = [[_as_value(each)] for each in values]
+            sums = extended.reduce_rows(op, rows)
+            _note_reduction(extended, rows[0], sums, returned=False)
+            return sums[0]
         if op is ReduceOp.MEAN or (isinstance(value, (int, float)) and value == 0):
             return value
         raise ArgumentError(
@@ -389,7 +483,8 @@ class Strategy:
         """The values of all replicas one after another along an axis."""
         values = self.experimental_local_results(value)
         with device(self.extended.worker_devices[0]) if self.extended.replicas_here > 1 else device(""):
-            return concat([convert_to_tensor(read(each)) for each in values], axis)
+            tensors = [convert_to_tensor(read(each)) for each in values]
+            return self.extended.joined(concat(tensors, axis) if len(tensors) > 1 else tensors[0], axis)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """The values of the replicas of this process."""
@@ -407,7 +502,8 @@ class Strategy:
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
         """A value for each replica, from a function of a context that has its number."""
-        contexts = [ValueContext(n, self.num_replicas_in_sync) for n in range(self.extended.replicas_here)]
+        numbers = range(self.first_replica, self.first_replica + self.extended.replicas_here)
+        contexts = [ValueContext(number, self.num_replicas_in_sync) for number in numbers]
         values = [value_fn(each) for each in contexts]
         return PerReplica(values) if len(values) > 1 else values[0]
 

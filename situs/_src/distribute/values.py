@@ -38,6 +38,7 @@ class DistributedValues:
         return f"{type(self).__name__}:{{\n" + ",\n".join(parts) + "\n}"
 
 
+@export("types.experimental.distributed.PerReplica")
 class PerReplica(DistributedValues, CompositeTensor):
     """A value for each replica, which may differ."""
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from situs._src.base.devices.scope import device, generation, here
 from situs._src.base.errors import ArgumentError, StateError
+from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.distribute import context
 from situs._src.distribute.reduction import ReduceOp, divided, summed
@@ -139,7 +140,7 @@ class DistributedVariable(Variable, DistributedValues):
             return value * replicas if self._aggregation is Aggregation.SUM else value
         replica = context.get_replica_context()
         if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
-            return replica.merge_call(lambda strategy, each: select(each, 0), args=(read(value),))
+            return replica.merge_call(lambda strategy, each: strategy.extended.from_first(each), args=(read(value),))
         op = ReduceOp.SUM if self._aggregation is Aggregation.SUM else ReduceOp.MEAN
         return replica.all_reduce(op, read(value))
 
@@ -151,8 +152,14 @@ class DistributedVariable(Variable, DistributedValues):
         return f"{type(self).__name__}:{{\n" + ",\n".join(parts) + "\n}"
 
 
+@export("types.experimental.distributed.Mirrored")
 class MirroredVariable(DistributedVariable):
     """Components that have the same value."""
+
+    @property
+    def synchronization(self) -> Synchronization:
+        """When components become the same: when they are changed."""
+        return Synchronization.ON_WRITE
 
 
 class SyncOnReadVariable(DistributedVariable):
@@ -171,22 +178,23 @@ class SyncOnReadVariable(DistributedVariable):
                 "SyncOnReadVariable does not support `assign_add` or `assign_sub` in the cross-replica context when "
                 "aggregation is set to `tf.VariableAggregation.SUM`."
             )
-        return read(select(value, number)) / len(self._components)
+        return read(select(value, number)) / self._strategy.num_replicas_in_sync
 
     def __tensor__(self) -> Tensor:
-        if context.replica_number() is not None or len(self._components) == 1:
+        replicas = self._strategy.num_replicas_in_sync
+        if context.replica_number() is not None or replicas == 1:
             return self._component().__tensor__()
         if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
-            return self._components[0].__tensor__()
+            return self._strategy.extended.from_first(self._components[0].__tensor__())  # type: ignore[no-any-return]
         if self._aggregation is Aggregation.NONE:
             raise ArgumentError(
                 f"The variable '{self.name}' has a value for each replica and no aggregation, so it has none for all "
                 "of them. Read it in strategy.run(), or make it with an aggregation."
             )
         with device(self._primary.device):
-            total = summed([component.__tensor__() for component in self._components])
+            total = self._strategy.extended.across([summed([each.__tensor__() for each in self._components])])[0]
             is_mean = self._aggregation is Aggregation.MEAN
-            return divided(total, len(self._components)) if is_mean else identity(total)
+            return divided(total, replicas) if is_mean else identity(total)
 
 
 class AggregatingVariable(DistributedVariable):

@@ -47,7 +47,7 @@ def explain(what: Any = None) -> Explanation:
     if isinstance(what, BaseSession):
         return what.placement().explain()
     if isinstance(what, (Function, Method, ConcreteFunction)):
-        return Explanation(what.assignments())
+        return Explanation(what.assignments(), what.replicas())
     what = read(what)
     if isinstance(what, EagerTensor):
         return Explanation([] if what._made_by is None else [what._made_by])

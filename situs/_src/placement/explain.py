@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from situs._src.ir.graph.replicas import Reduction, Replicas
 from situs._src.placement.candidates import Assignment
 
 REMEMBERED = 1024
@@ -23,21 +24,36 @@ recent: deque[Assignment] = deque(maxlen=REMEMBERED)
 
 
 class Explanation(Sequence[Assignment]):
-    """The placement of some ops, oldest first: iterate, index, print, or take ``to_dicts()``."""
+    """The placement of some ops, oldest first: iterate, index, print, or take ``to_dicts()``.
 
-    def __init__(self, assignments: Sequence[Assignment]) -> None:
+    Args:
+        assignments: Where they went.
+        replicas: Whose they are, in a distributed step, and what its reductions move.
+    """
+
+    def __init__(self, assignments: Sequence[Assignment], replicas: Replicas | None = None) -> None:
         self._assignments = tuple(assignments)
+        self._replicas = replicas
+
+    @property
+    def reductions(self) -> list[Reduction]:
+        """Where the values of replicas become one, and how many bytes that moves."""
+        return [] if self._replicas is None else list(self._replicas.reductions)
 
     def to_dicts(self) -> list[dict[str, str]]:
         """One plain dictionary per op."""
-        return [_as_dict(assignment) for assignment in self._assignments]
+        found = [_as_dict(assignment) for assignment in self._assignments]
+        for each in found if self._replicas is not None else ():
+            if (number := self._replicas.of_node.get(each.get("node", ""))) is not None:  # type: ignore[union-attr]
+                each["replica"] = str(number)
+        return found
 
     def __len__(self) -> int:
         return len(self._assignments)
 
     def __getitem__(self, key: Any) -> Any:
         found = self._assignments[key]
-        return Explanation(found) if isinstance(key, slice) else found
+        return Explanation(found, self._replicas) if isinstance(key, slice) else found
 
     def __str__(self) -> str:
         from rich.console import Console  # loaded only when a table is printed
@@ -45,6 +61,8 @@ class Explanation(Sequence[Assignment]):
         console = Console(file=io.StringIO(), width=120, color_system=None)
         console.print(self._table())
         lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+        if self._replicas is not None:
+            lines += self._replicas.summary({each.node: each.device.short_name for each in self._assignments})
         return "\n".join(line.rstrip() for line in lines if line.strip())
 
     def __repr__(self) -> str:

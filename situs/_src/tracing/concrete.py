@@ -20,8 +20,9 @@ from situs._src.base.devices.scope import generation, here
 from situs._src.base.errors import DTypeError
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import LEAF, put_together
-from situs._src.ir.graph.function import FunctionGraph
+from situs._src.ir.graph.function import FunctionGraph, graphs_of
 from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.replicas import Replicas, together
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import seeds
 from situs._src.ops.call import partitioned_call
@@ -220,6 +221,14 @@ class ConcreteFunction:
         """Where its operations run, in the programs that have been made of it."""
         return [assignment for ready in list(self._programs.values()) for assignment in ready.assignments()]
 
+    def replicas(self) -> Replicas | None:
+        """What its graph, and those of the functions that it calls, know of replicas; None if there are none."""
+        graphs, found = [self.graph], []
+        for graph in graphs:  # which grows meanwhile
+            found += [] if graph.replicas is None else [graph.replicas]
+            graphs += [held for node in graph.operations for _, held in graphs_of(node)]
+        return together(found) if found else None
+
     # Calling it.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -319,13 +328,18 @@ class ConcreteFunction:
         graph = self.graph
         feeds = list(zip(graph.arguments, where, strict=True))
         fixed = {tensor.op: device for tensor, device in feeds}
-        pool = None if self._traced.effects else shared_pool(threads.current.inter)  # effects happen in order
-        engine = Engine(graph, process.devices(), soft=soft, log=log, pool=pool, default=default, fixed=fixed)
+        ordered = bool(self._traced.effects)  # one after another, or with what keeps them in order
+        pool = shared_pool(threads.current.inter) if graph.replicas is not None or not ordered else None
+        devices = process.devices()
+        engine = Engine(graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed, ordered=ordered)
         placement = engine.placement()
         assignments = [placement[tensor.op] for tensor in graph.results]
         homes = [home_of(assignment) for assignment in assignments]
         program = engine.program(feeds, list(zip(graph.results, homes, strict=True)), self._traced.effects)
-        for assignment in assignments_in(program.plan):
+        made = list(assignments_in(program.plan))
+        for assignment in made:
             note(assignment)
+        if log and (found := self.replicas()) is not None:
+            print(*found.summary({each.node: each.device.short_name for each in made}), sep="\n", flush=True)
         places = [place(home, tensor.dtype) for home, tensor in zip(homes, graph.results, strict=True)]
         return Ready(program, self._state, self._traced.form, places, assignments)

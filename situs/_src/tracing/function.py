@@ -25,6 +25,7 @@ from situs._src.base.export import export
 from situs._src.base.settings import switch
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.replicas import Replicas, together
 from situs._src.ops.inner import building, graph_for
 from situs._src.placement.candidates import Assignment
 from situs._src.tracing import hooks
@@ -155,6 +156,11 @@ class Function:
     def assignments(self) -> list[Assignment]:
         """Where the operations of its graphs run, as far as it has been called; ``tf.explain`` prints it."""
         return [assignment for graph in self._graphs for assignment in graph.assignments()]
+
+    def replicas(self) -> Replicas | None:
+        """What its graphs know of the replicas of a strategy; None if there are none."""
+        found = [replicas for graph in self._graphs if (replicas := graph.replicas()) is not None]
+        return together(found) if found else None
 
     def _in(self, graph: Graph, kind: Kind) -> ConcreteFunction:
         """The function's graph inside another one, whose device scope holds in it as well."""

@@ -132,3 +132,17 @@ def test_start_hooks_see_the_devices_before_anyone_else(inventory):
 def test_a_preview_does_not_fix_the_devices(inventory):
     assert len(inventory.preview()) == 3
     assert not inventory.initialized
+
+
+def test_devices_can_be_settled_anew_and_those_that_stay_are_the_same(inventory):
+    started = []
+    inventory.on_start(lambda devices: started.append([device.short_name for device in devices]))
+    before = inventory.devices()
+    inventory.restart()
+    (cpu,) = inventory.physical("CPU")
+    inventory.set_split(cpu, [Part(), Part()])
+    after = inventory.devices()
+    assert [device for device in after if device.short_name != "CPU:1"] == list(before)
+    assert started == [[device.short_name for device in before], ["CPU:1"]]
+    inventory.restart()
+    assert list(map(id, inventory.devices())) == list(map(id, before))

@@ -83,7 +83,7 @@ def test_a_missing_device_with_soft_placement() -> None:
         tf.config.set_soft_device_placement(False)
 
 
-@pytest.mark.parametrize("kind", ["MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"])
+@pytest.mark.parametrize("kind", ["ParameterServerStrategy", "TPUStrategy"])
 def test_what_is_not_there_is_refused_in_words(kind: str) -> None:
     with pytest.raises(errors.UnimplementedError, match=kind):
         getattr(tf.distribute, kind)()
@@ -196,14 +196,40 @@ def test_replicas_meet(strategy: Any, traced: bool) -> None:
 
 
 def test_replicas_run_side_by_side(strategy: Any) -> None:
-    """Each waits for the other, outside of the meetings of the strategy."""
+    """Each waits for the other, outside of the meetings of the strategy; the first time they run one by one."""
     barrier = threading.Barrier(2, timeout=30)
+    order = []
 
-    def inside() -> int:
-        barrier.wait()
+    def inside(wait: bool) -> int:
+        order.append(replica())
+        if wait:
+            barrier.wait()
         return replica()
 
-    assert strategy.run(inside).values == (0, 1)
+    assert strategy.run(inside, (False,)).values == (0, 1)
+    assert order == [0, 1]
+    assert strategy.run(inside, (True,)).values == (0, 1)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_what_the_first_replica_makes_is_there_for_the_second(strategy: Any, traced: bool) -> None:
+    """As with the variables of an optimizer, which says that it has them before it does."""
+    made: list[Any] = []
+
+    def inside() -> Any:
+        if not made:
+            made.append("begun")
+            made.append(tf.Variable(1.0))
+            made.append(tf.Variable(2.0))
+        total = tf.distribute.get_replica_context().all_reduce("SUM", tf.constant(1.0) + replica())
+        return made[1].assign_add(total * made[2])
+
+    def program() -> Any:
+        return strategy.run(inside)
+
+    with strategy.scope():
+        (tf.function(program) if traced else program)()
+    assert [float(each) for each in made[1].values] == [7.0, 7.0]
 
 
 @pytest.mark.parametrize("traced", [False, True])
@@ -485,3 +511,71 @@ def test_the_default_strategy() -> None:
     assert float(strategy.run(lambda x: v * x, (3.0,))) == 6.0
     assert float(strategy.reduce("MEAN", tf.constant([2.0, 4.0]), axis=0)) == 3.0
     assert tf.distribute.get_replica_context().all_reduce("SUM", 4.0) == 4.0
+
+
+# What is said of a step.
+
+
+def distributed_step(strategy: Any) -> Any:
+    """A function with two replicas, whose gradients are added up, and losses after that."""
+    with strategy.scope():
+        v = tf.Variable([1.0, 2.0])
+
+    def inside() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(v * v)
+        v.assign_sub(tf.distribute.get_replica_context().all_reduce("SUM", tape.gradient(loss, v)))
+        return loss
+
+    return tf.function(lambda: strategy.reduce("SUM", strategy.run(inside)))
+
+
+def test_a_step_is_explained(strategy: Any) -> None:
+    step = distributed_step(strategy)
+    outer = tf.function(lambda: step())
+    step()
+    outer()
+    for function in (step, outer):
+        found = tf.explain(function)
+        by_replica = {
+            number: {row["device"][-5:] for row in found.to_dicts() if row.get("replica") == number}
+            for number in ("0", "1")
+        }
+        assert by_replica == {"0": {"GPU:0"}, "1": {"GPU:1"}}
+        gradients, losses = found.reductions
+        assert (gradients.values, gradients.between_devices, gradients.between_workers) == (1, 16, 0)  # there and back
+        assert (losses.values, losses.between_devices) == (1, 4)
+        printed = str(found)
+        assert "replica 1: " in printed
+        assert "on GPU:1" in printed
+        assert "on GPU:0: 16 bytes between devices" in printed
+
+
+def test_the_placement_log_says_it_too(strategy: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    tf.debugging.set_log_device_placement(True)
+    distributed_step(strategy)()
+    printed = capsys.readouterr().out
+    assert "replica 1: " in printed
+    assert "16 bytes between devices" in printed
+    strategy.reduce("SUM", strategy.run(lambda: tf.constant([1.0, 2.0])))
+    assert "1 value reduced on GPU:0: 8 bytes between devices" in capsys.readouterr().out
+
+
+def test_gradients_go_there_and_back_in_one_piece(strategy: Any) -> None:
+    """Twenty values of two replicas are two transfers: one to the device that adds, and one from there."""
+    with strategy.scope():
+        variables = [tf.Variable(tf.ones([3, number + 1])) for number in range(20)]
+
+    def inside() -> Any:
+        values = [variable * (1.0 + replica()) for variable in variables]
+        return tf.distribute.get_replica_context().all_reduce("SUM", values)
+
+    function = tf.function(lambda: strategy.run(inside))
+    sums = function()
+    for number, each in enumerate(sums):
+        assert [value.device[-5:] for value in each.values] == ["GPU:0", "GPU:1"]
+        for value in each.values:
+            np.testing.assert_array_equal(value.numpy(), np.full([3, number + 1], 3.0))
+    (ready,) = function.get_concrete_function()._programs.values()
+    copies = [call for call in ready._program.plan.calls if call.copies is not None]
+    assert len(copies) == 2

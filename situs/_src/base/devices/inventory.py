@@ -37,6 +37,7 @@ class Inventory:
         self._visible: list[PhysicalDevice] | None = None
         self._split: dict[PhysicalDevice, Configurations] = {}
         self._devices: tuple[Device, ...] | None = None
+        self._before: tuple[Device, ...] = ()  # those that there were before a restart
         self._on_start: list[Callable[[tuple[Device, ...]], None]] = []
         self._on_split: list[Callable[[PhysicalDevice], None]] = []
 
@@ -180,11 +181,20 @@ class Inventory:
         if self._devices is None:
             with self._lock:
                 if self._devices is None:
-                    made = self._make_devices()
+                    known = {(d.type, d.index, d.physical, d.memory_limit): d for d in self._before}
+                    fresh = self._make_devices()
+                    made = tuple([known.get((d.type, d.index, d.physical, d.memory_limit), d) for d in fresh])
+                    new = tuple([d for d in made if d not in self._before])
                     for hook in self._on_start:
-                        hook(made)
+                        hook(new)
                     self._devices = made
         return self._devices
+
+    def restart(self) -> None:
+        """Lets the devices be settled anew, as tests of libraries do between programs; those that stay are the same."""
+        with self._lock:
+            self._before = (*self._before, *(d for d in self._devices or () if d not in self._before))
+            self._devices, self._visible, self._split = None, None, {}
 
     def preview(self) -> tuple[Device, ...]:
         """The logical devices as they are, or as they would be made now."""

@@ -18,6 +18,7 @@ from situs._src.base.dtype import ALL, DType, resource, variant
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.replicas import Replicas
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.kernel import CPU, GPU
 from situs._src.ir.registry.op import op
@@ -48,6 +49,7 @@ class FunctionGraph(Graph):
         self.compares_elements = compares_elements
         self.captures: dict[SymbolicTensor, SymbolicTensor] = {}  # outside -> inside
         self.arguments: list[SymbolicTensor] = []
+        self.replicas: Replicas | None = None  # which run at the same time
         # Whether operations with side effects run though no result needs them: in a tf.function, and in all inside it.
         self.runs_effects: bool = compares_elements or getattr(outer, "runs_effects", False)
         self.waits_for: dict[Operation, None] = {}  # operations further out

@@ -10,6 +10,7 @@ The names are torch's own objects, without a function around them: who imports o
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from operator import attrgetter
 from typing import Any
 
@@ -89,3 +90,34 @@ foreach_sub_ = torch._foreach_sub_
 fused_adam_: Callable[..., None] = torch._fused_adam_
 fused_adamw_: Callable[..., None] = torch._fused_adamw_
 fused_sgd_: Callable[..., None] = torch._fused_sgd_
+
+
+# Many processes.
+
+
+def gloo_group(store: Any, rank: int, size: int, timeout: timedelta, is_local: bool) -> Any:
+    """PyTorch's group of processes that exchange values through their hosts.
+
+    Args:
+        store: Where they find each other's addresses.
+        rank: The number of this process.
+        size: How many there are.
+        timeout: How long a transfer may take.
+        is_local: Whether they use the loopback device, rather than the one that ``GLOO_SOCKET_IFNAME`` or the name of
+            the host says. A torch without ``_Options`` decides by itself.
+    """
+    from torch.distributed import ProcessGroupGloo
+
+    if not is_local or not hasattr(ProcessGroupGloo, "_Options"):
+        return ProcessGroupGloo(store, rank, size, timeout)
+    options = ProcessGroupGloo._Options()
+    options._timeout = timeout
+    options._devices = [ProcessGroupGloo.create_device(hostname="127.0.0.1")]
+    return ProcessGroupGloo(store, rank, size, options)
+
+
+def nccl_group(store: Any, rank: int, size: int) -> Any:
+    """PyTorch's group of processes that exchange values between their cards; only builds with CUDA have it."""
+    from torch.distributed import ProcessGroupNCCL
+
+    return ProcessGroupNCCL(store, rank, size, ProcessGroupNCCL.Options())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from situs._src.base.devices import threads
 from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.node import Operation
@@ -23,7 +24,8 @@ from situs._src.runtime.passes.unpack import unpacked
 from situs._src.runtime.plan.plan import Plan, Source
 from situs._src.runtime.plan.transfer import transfer
 from situs._src.runtime.run.control_flow import Branch, FunctionCall, Held, Loop, Part
-from situs._src.runtime.run.emit import emit
+from situs._src.runtime.run.emit import Function, emit
+from situs._src.runtime.run.threads import schedule, shared_pool
 from situs._src.runtime.run.verify import checking
 
 if TYPE_CHECKING:
@@ -152,8 +154,25 @@ class _Holder:
         given = [*graph.results, *residuals]
         results = list(zip(given, [self.device] * len(given) if targets is None else targets, strict=True))
         plan = self._plan(graph, inside, results, roots, saved or ())
-        function = emit(plan, checking(plan) if verifying() else None).function
+        function = self._side_by_side(graph, plan, inside, roots)
+        if function is None:
+            function = emit(plan, checking(plan) if verifying() else None).function
         return Part(plan, function, order, None if saved is None else len(results))
+
+    def _side_by_side(
+        self,
+        graph: FunctionGraph,
+        plan: Plan,
+        inside: Sequence[tuple[SymbolicTensor, Device]],
+        roots: dict[SymbolicTensor, SymbolicTensor],
+    ) -> Function | None:
+        """The plan of a graph with replicas as a function that runs these at the same time, if that is worth while."""
+        if graph.replicas is None:
+            return None
+        pairs = zip(plan.inputs, inside, strict=True)
+        states = {slot: id(roots[tensor]) for slot, (tensor, _) in pairs if tensor in roots}
+        found = schedule(plan, shared_pool(threads.current.inter), ordered=True, states=states)
+        return None if found is None else lambda run, *values: found.run(run, values)
 
     def _plan(
         self,

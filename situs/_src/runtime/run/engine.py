@@ -34,6 +34,7 @@ class Engine:
         default: The device for operations that ask for none, if it can run them.
         pruned: Whether to place only what a run needs, rather than the whole graph.
         swaps: Whether runs may move values to the host that do not fit on a GPU.
+        ordered: Whether effects happen in the order of the program, also on a pool.
         fixed: Operations whose devices are given, such as the arguments of a function.
     """
 
@@ -48,6 +49,7 @@ class Engine:
         default: Device | None = None,
         pruned: bool = False,
         swaps: bool = False,
+        ordered: bool = False,
         fixed: Mapping[Operation, Device] | None = None,
     ) -> None:
         self.graph = graph
@@ -58,6 +60,7 @@ class Engine:
         self.default = default
         self.pruned = pruned
         self.swaps = swaps
+        self.ordered = ordered
         self._lock = locks.rlock()
         self._fixed = dict(fixed or {})
         self._placed: dict[Operation, Device] = {}
@@ -102,7 +105,8 @@ class Engine:
         targets = list(targets)
         with self._lock:
             placement = self.placement_for(feeds, fetches, targets)
-            return Program(self._planner.plan(placement, feeds, fetches, targets, roots), self.pool, self.swaps)
+            plan = self._planner.plan(placement, feeds, fetches, targets, roots)
+            return Program(plan, self.pool, self.swaps, self.ordered)
 
     def placement_for(
         self,

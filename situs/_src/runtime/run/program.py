@@ -39,12 +39,13 @@ class Program:
         plan: The plan.
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
         swaps: Whether values may be moved to the host if they do not fit on a GPU, though not all graphs may do so.
+        ordered: Whether effects happen in the order of the program, also on a pool.
     """
 
-    def __init__(self, plan: Plan, pool: threads.Pool | None, swaps: bool = False) -> None:
+    def __init__(self, plan: Plan, pool: threads.Pool | None, swaps: bool = False, ordered: bool = False) -> None:
         self.plan = plan
         self._swaps = swaps
-        self.schedule = None if pool is None else threads.schedule(plan, pool)
+        self.schedule = None if pool is None else threads.schedule(plan, pool, ordered)
         if not all(call.device.is_card for call in plan.calls):
             heap.keep()
         self._lock = locks.lock()

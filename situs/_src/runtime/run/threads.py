@@ -15,7 +15,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 from weakref import WeakSet
@@ -28,6 +28,7 @@ from situs._src.ir.graph.function import operations_in
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import BLOCKS, CALLS_PYTHON, PRODUCT
 from situs._src.runtime.eager.torch_private import below_autograd
+from situs._src.runtime.plan.effects import in_order
 from situs._src.runtime.plan.plan import Call, Plan, makers, slots_in, waits_for
 from situs._src.runtime.plan.ready import BLOCKING, CHEAP, SLOW, Ready, Work, rounds
 from situs._src.runtime.run.emit import value_of
@@ -91,14 +92,25 @@ def shared_pool(size: int = 0) -> Pool:
         return _shared
 
 
-def schedule(plan: Plan, pool: Pool) -> Schedule | None:
-    """How to run a plan on a pool; None if its calls may as well follow each other."""
+def schedule(
+    plan: Plan, pool: Pool, ordered: bool = False, states: Mapping[int, Hashable] | None = None
+) -> Schedule | None:
+    """How to run a plan on a pool; None if its calls may as well follow each other.
+
+    Args:
+        plan: The plan.
+        pool: The threads.
+        ordered: Whether effects happen in the order of the program, as in functions.
+        states: The variables that come in, by their slots.
+    """
     products = (call for call in plan.calls if call.node is not None and PRODUCT in call.node.op_def.traits)
     several = len({call.device for call in products}) > 1
     unknown = HEAVY + 1 if several else 0  # on one device, small products are the more likely ones
     kinds = [_kind(call, unknown) for call in plan.calls]
     maker = makers(plan.calls)
     dependencies = [waits_for(call, maker) for call in plan.calls]
+    if ordered:
+        dependencies = [before | effects for before, effects in zip(dependencies, in_order(plan, states), strict=True)]
     if not _overlap(kinds, dependencies):
         return None
     return Schedule(plan, pool, Ready(kinds, dependencies))

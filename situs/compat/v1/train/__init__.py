@@ -30,6 +30,7 @@ from situs._src.checkpoints.state import generate_checkpoint_state_proto as gene
 from situs._src.checkpoints.state import get_checkpoint_state as get_checkpoint_state
 from situs._src.checkpoints.state import update_checkpoint_state as update_checkpoint_state
 from situs._src.checkpoints.waiting import checkpoints_iterator as checkpoints_iterator
+from situs._src.distribute.cluster_spec import ClusterSpec as ClusterSpec
 from situs._src.files.graph_file import write_graph as write_graph
 from situs._src.placement.replicas import replica_device_setter as replica_device_setter
 from situs._src.summaries.file_writer import FileWriter as SummaryWriter

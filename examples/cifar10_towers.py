@@ -1,8 +1,9 @@
 """Small colour pictures and a convolutional network, trained by several GPUs at once, in TensorFlow 1's dialect.
 
-    python examples/cifar10_cnn.py --gpus 2               a tower on each GPU, variables on the CPU
-    python examples/cifar10_cnn.py --gpus 2 --home /gpu:0 variables, averaged gradients and updates on the first GPU
-    python examples/cifar10_cnn.py --data cifar-10/       the files of CIFAR-10 (binary version), *.bin
+    python examples/cifar10_towers.py --gpus 2               a tower on each GPU, variables on the CPU
+    python examples/cifar10_towers.py --gpus 2 --home /gpu:0 variables, averaged gradients and updates on the first GPU
+    python examples/cifar10_towers.py --data cifar-10/       the files of CIFAR-10 (binary version), *.bin
+    python examples/cifar10_towers.py --plain --gpus 1 --batch 64     the same losses as of two towers with 32 each
 
                         +-- tower 0 (GPU:0): its own batch, loss, gradients --+
     variables (home) ---+                                                     +--- averages, updates (home)
@@ -21,56 +22,21 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
+from cifar10_data import CLASSES, PIXELS, load
 
 import situs.compat.v1 as tf
 
-PIXELS, CROP, CLASSES = 32, 24, 10
+CROP = 24
 WEIGHT_DECAY, AVERAGE_DECAY = 0.004, 0.95
 
 
 # The data.
 
 
-def draw_shapes(count, seed):
-    """Pictures of circles, squares, rings, crosses and stripes, each kind in warm or in cold colours, with noise."""
-    random = np.random.default_rng(seed)
-    labels = random.integers(0, CLASSES, count)
-    y, x = np.mgrid[:PIXELS, :PIXELS]
-    images = random.uniform(0, 90, (count, PIXELS, PIXELS, 3))
-    for image, label in zip(images, labels, strict=True):
-        dy, dx = y - random.uniform(13, 19), x - random.uniform(13, 19)
-        size = random.uniform(6, 9)
-        square = np.maximum(abs(dy), abs(dx)) < size
-        circle = np.hypot(dy, dx) < size
-        ring = circle & (np.hypot(dy, dx) > size - 3)
-        cross = square & (np.minimum(abs(dy), abs(dx)) < 2)
-        stripes = square & (dy.astype(int) % 4 < 2)
-        bright, dark = random.uniform(130, 165), random.uniform(0, 60)
-        colour = [bright, dark, dark] if label < 5 else [dark, dark, bright]
-        image += (square, circle, ring, cross, stripes)[label % 5][..., None] * colour
-    return images.astype(np.uint8), labels.astype(np.int64)
-
-
-def read_batch(path):
-    """The pictures and labels of a binary file of CIFAR-10: a label and 3 x 32 x 32 bytes for each."""
-    content = np.fromfile(path, np.uint8)
-    if content.size == 0 or content.size % (1 + 3 * PIXELS**2):
-        raise SystemExit(f"{path} is not a binary batch of CIFAR-10: its {content.size} bytes are not n x 3073.")
-    records = content.reshape(-1, 1 + 3 * PIXELS**2)
-    planes = records[:, 1:].reshape(-1, 3, PIXELS, PIXELS)  # first all red, then all green, then all blue
-    return planes.transpose(0, 2, 3, 1), records[:, 0].astype(np.int64)
-
-
-def load(folder):
-    """Pictures and labels, for training and for testing."""
-    if not folder:
-        return draw_shapes(4000, seed=0), draw_shapes(500, seed=1)
-    files = sorted(Path(folder).glob("data_batch_*.bin"))
-    if not files:
-        raise SystemExit(f"There is no data_batch_1.bin in {folder}: the binary version of CIFAR-10 is meant.")
-    images, labels = zip(*map(read_batch, files), strict=True)
-    return (np.concatenate(images), np.concatenate(labels)), read_batch(Path(folder) / "test_batch.bin")
+def middle(images):
+    """The middle of pictures, as numbers around zero."""
+    edge = (PIXELS - CROP) // 2
+    return standardized(images[..., edge:-edge, edge:-edge, :])
 
 
 def distorted(image, label):
@@ -136,12 +102,12 @@ def average_gradients(towers):
 def train(args, data, devices, home):
     """Builds the towers and runs them; returns the checkpoint that it leaves."""
     with tf.device("/cpu:0"):
-        dataset = tf.data.Dataset.from_tensor_slices(data).shuffle(10_000, seed=0).repeat()
-        dataset = (
-            dataset.map(distorted, num_parallel_calls=tf.data.AUTOTUNE)
-            .batch(args.batch, drop_remainder=True)
-            .prefetch(4)
-        )
+        dataset = tf.data.Dataset.from_tensor_slices(data)
+        if args.plain:
+            dataset = dataset.map(lambda image, label: (middle(image), label)).repeat()
+        else:
+            dataset = dataset.shuffle(10_000, seed=0).repeat().map(distorted, num_parallel_calls=tf.data.AUTOTUNE)
+        dataset = dataset.batch(args.batch, drop_remainder=True).prefetch(4)
         iterator = tf.data.make_one_shot_iterator(dataset)
     with tf.device(home):
         step = tf.train.get_or_create_global_step()
@@ -169,7 +135,7 @@ def train(args, data, devices, home):
             _, value = session.run([train_op, loss])
             if number % 20 == 0 or number == args.steps:
                 taken = (time.perf_counter() - start) / (number - done)
-                print(f"step {number}: loss {value:.3f}, rate {session.run(rate):.4f}, {1000 * taken:.1f} ms a step")
+                print(f"step {number}: loss {value:.6f}, rate {session.run(rate):.4f}, {1000 * taken:.1f} ms a step")
                 done, start = number, time.perf_counter()
         used = Counter(assignment.device.short_name for assignment in session.placement().values())
         print("operations ran on", dict(used))
@@ -178,11 +144,9 @@ def train(args, data, devices, home):
 
 def test(checkpoint, images, labels, device):
     """The accuracy of the averaged variables, in a graph without towers."""
-    edge = (PIXELS - CROP) // 2
     with tf.Graph().as_default(), tf.device(device):
-        middle = standardized(images[:, edge:-edge, edge:-edge])
         with tf.variable_scope("cnn"):
-            right = tf.equal(tf.argmax(network(middle, device), axis=1), labels)
+            right = tf.equal(tf.argmax(network(middle(images), device), axis=1), labels)
         accuracy = tf.reduce_mean(tf.cast(right, tf.float32))
         averages = tf.train.ExponentialMovingAverage(AVERAGE_DECAY)
         with tf.Session() as session:
@@ -208,6 +172,7 @@ def main():
     parser.add_argument("--checkpoints", help="the folder to save to")
     parser.add_argument("--steps", type=int, default=80)
     parser.add_argument("--batch", type=int, default=32, help="pictures for each tower")
+    parser.add_argument("--plain", action="store_true", help="pictures in their order and as they are: towers add up")
     args = parser.parse_args()
 
     devices = use_gpus(args.gpus)

@@ -1,4 +1,4 @@
-"""``tf.types.experimental`` of TensorFlow 1: functions add to the default graph."""
+"""``tf.types.experimental``: functions, their graphs, and what stands for a tensor."""
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
@@ -7,6 +7,4 @@ from situs._src.tracing.types import ConcreteFunction as ConcreteFunction
 from situs._src.tracing.types import GenericFunction as GenericFunction
 from situs._src.tracing.types import GenericFunction as PolymorphicFunction
 from situs._src.tracing.types import TensorLike as TensorLike
-from situs._src.v1.frontend import build_graphs as _build_graphs
-
-_build_graphs(globals())
+from situs.types.experimental import distributed as distributed

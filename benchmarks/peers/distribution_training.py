@@ -1,0 +1,61 @@
+"""A training step under a strategy: DEVICES WIDTH [TURNS]. Prints how long its graph and a step take, and its losses.
+
+DEVICES is a number of virtual GPUs, 0 for the CPU without a strategy, or "workers" for processes told by TF_CONFIG.
+"""
+
+import json
+import os
+import sys
+import time
+
+import numpy as np
+
+import situs as tf
+
+given, width = sys.argv[1], int(sys.argv[2])
+turns = int(sys.argv[3]) if len(sys.argv) > 3 else 10
+os.environ["SITUS_VIRTUAL_GPUS"] = given if given.isdigit() else "0"
+BATCH = 512
+if given == "workers":
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+elif int(given):
+    strategy = tf.distribute.MirroredStrategy()
+else:
+    strategy = tf.distribute.get_strategy()
+with strategy.scope():
+    tf.keras.utils.set_random_seed(0)
+    layers = [tf.keras.layers.Dense(width, activation="relu") for _ in range(4)]
+    model = tf.keras.Sequential([tf.keras.Input((64,)), *layers, tf.keras.layers.Dense(10)])
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    optimizer.build(model.trainable_variables)
+
+
+def replica_step(x, y):
+    with tf.GradientTape() as tape:
+        each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=model(x, training=True))
+        loss = tf.nn.compute_average_loss(each, global_batch_size=BATCH)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+    return loss
+
+
+@tf.function
+def step(x, y):
+    return strategy.reduce("SUM", strategy.run(replica_step, (x, y)), axis=None)
+
+
+random = np.random.default_rng(0)
+data = random.normal(size=(BATCH, 64)).astype("float32"), random.integers(0, 10, BATCH)
+dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(data).batch(BATCH))
+(batch,) = list(dataset)
+start = time.perf_counter()
+step.get_concrete_function(*batch)
+traced = time.perf_counter() - start
+losses = [float(step(*batch)) for _ in range(3)]
+seconds = []
+for _ in range(turns):
+    start = time.perf_counter()
+    losses.append(float(step(*batch)))
+    seconds.append(time.perf_counter() - start)
+if strategy.extended.should_checkpoint:
+    print(json.dumps({"traced": traced, "seconds": min(seconds), "losses": losses[:8]}), flush=True)

@@ -1,0 +1,62 @@
+"""``situs launch -n 4 PROGRAM``: runs a program in several processes on this machine, which find each other.
+
+    situs launch -n 4 train.py --epochs 1       four workers for tf.distribute.MultiWorkerMirroredStrategy()
+    situs launch -n 2 -m package.train
+
+torchrun (`torch.distributed.run`) starts and watches them: if one fails, the others are ended, and so is the
+command, with its status. Each process runs its program as ``situs run`` does, and has RANK, WORLD_SIZE,
+MASTER_ADDR and MASTER_PORT as torchrun sets them, and a ``TF_CONFIG`` that says the same (`cli.worker`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from situs._src.base.errors import ArgumentError
+from situs._src.cli import program
+
+MOST = 1024
+
+
+def add_command(commands: Any) -> None:
+    """Adds ``launch`` to the command line."""
+    parser = commands.add_parser("launch", help="run a program in several processes that train together")
+    parser.add_argument("-n", "--workers", type=int, required=True, metavar="N", help="how many processes")
+    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
+    parser.add_argument(
+        "arguments", metavar="PROGRAM ...", nargs=argparse.REMAINDER, help="a file, and what it is given"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the program, and returns the status of the worker that failed first, or 0."""
+    given = list(arguments.arguments)
+    if not 1 <= arguments.workers <= MOST:
+        raise ArgumentError(f"situs launch -n takes a number of processes, 1 to {MOST}, got {arguments.workers}.")
+    if arguments.module is None and not given:
+        raise ArgumentError("situs launch needs a program: situs launch -n N PROGRAM, or situs launch -n N -m MODULE.")
+    program.find(arguments.module or given[0], is_module=arguments.module is not None)  # says if there is none
+    if arguments.module is not None:
+        given = ["-m", arguments.module, *given]
+    os.environ.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // arguments.workers, 1)))
+    return _launched(arguments.workers, given)
+
+
+def _launched(workers: int, given: list[str]) -> int:
+    from torch.distributed import run as torchrun  # here, because it loads PyTorch
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+    how = ["--nnodes=1", f"--nproc-per-node={workers}", "--max-restarts=0"]
+    meeting = ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
+    try:
+        torchrun.main([*how, *meeting, "-m", "situs._src.cli.worker", *given])
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        ended = "was ended by a signal" if failure.exitcode < 0 else f"failed with status {failure.exitcode}"
+        print(f"situs: worker {rank} of {workers} {ended}, and the others were ended.", file=sys.stderr)
+        return 128 - failure.exitcode if failure.exitcode < 0 else failure.exitcode
+    return 0

@@ -1,0 +1,105 @@
+"""Which part of a dataset a worker reads: the policies of ``tf.data.experimental.AutoShardPolicy``.
+
+    TFRecordDataset(files).shuffle(100).batch(32)
+        FILE, worker 1 of 2     TFRecordDataset(files.shard(2, 1)).shuffle(100).batch(32)
+
+A dataset is a tree of nodes that know what they were made with, so the tree is made again with other sources.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from situs._src.base.dtype import int64
+from situs._src.base.errors import ArgumentError, UnimplementedError
+from situs._src.data.batching import Batch
+from situs._src.data.dataset import Dataset
+from situs._src.data.node import Binding, Node, stages_of
+from situs._src.data.options import AutoShardPolicy
+from situs._src.data.selecting import Shard
+from situs._src.data.text import FileReader, Files
+from situs._src.ops.constant import constant
+
+
+def of_worker(dataset: Dataset, workers: int, worker: int) -> Dataset | None:
+    """The dataset of one worker, by the policy of the dataset; None if each worker takes its part of every batch.
+
+    Args:
+        dataset: The dataset, which all workers have.
+        workers: How many there are.
+        worker: Which of them reads.
+
+    Raises:
+        ValueError: files are to be dealt out, and the dataset reads none, or fewer than there are workers.
+    """
+    policy = (
+        getattr(getattr(dataset.options(), "experimental_distribute", None), "auto_shard_policy", None)
+        or AutoShardPolicy.AUTO
+    )
+    if policy is AutoShardPolicy.OFF:
+        return dataset
+    if policy is AutoShardPolicy.DATA:
+        return None
+    if policy is AutoShardPolicy.HINT:
+        raise UnimplementedError(
+            "AutoShardPolicy.HINT is not there: shard the dataset with strategy.distribute_datasets_from_function."
+        )
+    names = [_names(stage) for stage in stages_of(dataset._node) if isinstance(stage, (Files, FileReader))]
+    counts = [node.cardinality(Binding()) for node in names if not node.symbols]
+    if not counts or min(counts) < workers:
+        if policy is AutoShardPolicy.FILE:
+            raise ArgumentError(
+                f"AutoShardPolicy.FILE deals out the files of a dataset among {workers} workers, and this one reads "
+                f"{min(counts) if counts else 'no'} files. Use AutoShardPolicy.DATA, or write it in more files."
+            )
+        return None
+    return Dataset._of(_with_own_files(dataset._node, workers, worker, {}))
+
+
+def _names(stage: Node) -> Node:
+    """The node that gives the names of files: of those that a node lists, or reads."""
+    return stage if isinstance(stage, Files) else stage.inputs[0]
+
+
+def _with_own_files(node: Node, workers: int, worker: int, made: dict[int, Node]) -> Node:
+    """A node made again, with every n-th file only."""
+    if id(node) in made:
+        return made[id(node)]
+    if isinstance(node, Files):
+        found: Node = _listed(node, workers, worker)
+    else:
+        args, kwargs = node.made_with
+
+        def again(value: Any) -> Any:
+            if isinstance(value, Node):
+                return _with_own_files(value, workers, worker, made)
+            return type(value)(map(again, value)) if type(value) in (list, tuple) else value
+
+        given = [again(each) for each in args]
+        if isinstance(node, FileReader) and not any(isinstance(each, Files) for each in stages_of(node)):
+            given[0] = Shard(given[0], workers, worker)
+        found = type(node)(*given, **{name: again(value) for name, value in kwargs.items()})
+        found.where = node.where
+    made[id(node)] = found
+    return found
+
+
+def _listed(node: Files, workers: int, worker: int) -> Node:
+    """Files that fit a pattern: dealt out in the order of their names, and shuffled after that."""
+    patterns, shuffles, seed = node.made_with[0]
+    own = Shard(Files(patterns, False, None), workers, worker)
+    if not shuffles:
+        return own
+    return Dataset._of(own).shuffle(max(node.cardinality(Binding()), 1), seed)._node
+
+
+def compute_batch_size(dataset: Any) -> Any:
+    """The size of a dataset's batches, as far as it is known before they are made; -1 if it is not."""
+    sizes = {leaf.shape[0] for leaf in dataset._node.spec.leaves if leaf.shape.rank}
+    stage = dataset._node
+    while sizes == {None} and len(stage.inputs) == 1:
+        if isinstance(stage, Batch):
+            sizes = {stage._size if isinstance(stage._size, int) else None}
+        stage = stage.inputs[0]
+    found = sizes.pop() if len(sizes) == 1 else None
+    return constant(-1 if found is None else found, int64)
