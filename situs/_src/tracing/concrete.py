@@ -329,7 +329,7 @@ class ConcreteFunction:
         feeds = list(zip(graph.arguments, where, strict=True))
         fixed = {tensor.op: device for tensor, device in feeds}
         ordered = bool(self._traced.effects)  # one after another, or with what keeps them in order
-        pool = shared_pool(threads.current.inter) if graph.replicas is not None or not ordered else None
+        pool = shared_pool(threads.current.inter) if self.replicas() is not None or not ordered else None
         devices = process.devices()
         engine = Engine(graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed, ordered=ordered)
         placement = engine.placement()

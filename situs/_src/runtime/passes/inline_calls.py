@@ -24,6 +24,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.binding import host_value
 from situs._src.runtime.eager.tensor import to_numpy_value
+from situs._src.runtime.plan.effects import in_order
 from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
 from situs._src.runtime.run.control_flow import FunctionCall
 
@@ -85,7 +86,9 @@ class _Inliner:
         given = [_with(source, self._results) for source in call.inputs]
         sources = dict(zip(inner.inputs, call.function.arguments_of(given), strict=True))
         before = self._now(call.after)
-        order = _in_order(inner.calls) if self._side_by_side and inner.changes_state else {}
+        order: list[set[int]] = []
+        if self._side_by_side and inner.changes_state:
+            order = in_order(inner, {slot: slot for slot in inner.inputs})
         now: list[int] = []  # the numbers of the function's calls here
         for number, each in enumerate(inner.calls):
             inputs = [_with(source, sources) for source in each.inputs]
@@ -95,7 +98,7 @@ class _Inliner:
                 now.append(self._maker(copied))
                 continue
             outputs = [self._new_slot() for _ in each.outputs]
-            after = sorted({*before, *(now[other] for other in {*each.after, *order.get(number, ())})})
+            after = sorted({*before, *(now[other] for other in {*each.after, *(order[number] if order else ())})})
             over = None if each.overwrites is None else _number(sources[each.overwrites])
             now.append(len(self._calls))
             self._calls.append(replace(each, inputs=inputs, outputs=outputs, after=after, overwrites=over))
@@ -131,19 +134,6 @@ class _Inliner:
     def _new_slot(self) -> int:
         self._slots += 1
         return self._slots - 1
-
-
-def _in_order(calls: Sequence[Call]) -> dict[int, list[int]]:
-    """What calls wait for so that everything a function does happens in the order of its plan."""
-    found: dict[int, list[int]] = {}
-    last: list[int] = []  # the last call that did something, and those that read variables since
-    for number, call in enumerate(calls):
-        if call.node is not None and call.node.op_def.stateful:
-            found[number], last = last, [number]
-        elif call.reads is not None:
-            found[number] = last[:1]
-            last = [*last, number]
-    return found
 
 
 def _are_alike(one: Assignment, other: Assignment) -> bool:
