@@ -158,6 +158,11 @@ def cache_folder() -> str:
     return given or os.path.expanduser("~/.cache")  # noqa: PTH111 - Path's raises where the user has no home
 
 
+def no_compiler() -> bool:
+    """``SITUS_NO_COMPILER=1``: compile no C on first use, and take the slower ways to the same results."""
+    return os.environ.get("SITUS_NO_COMPILER", "") not in ("", "0")
+
+
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")
