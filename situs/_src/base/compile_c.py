@@ -30,7 +30,16 @@ from pathlib import Path
 
 from situs._src.base import locks, settings
 
-_FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-std=c11", "-shared", "-fPIC")
+_FLAGS = (
+    "-O3",
+    "-march=native",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-std=c11",
+    "-shared",
+    "-fPIC",
+)
 _SECONDS = 120  # for one compilation
 _lock = locks.lock()
 _loaded: dict[tuple[str, str], ctypes.CDLL | None] = {}
@@ -78,13 +87,13 @@ def _compiler() -> str | None:
 
 def _digest(source: str, flags: tuple[str, ...], compiler: str) -> str:
     """What the library depends on: ``-march=native`` makes instructions that another CPU may not have."""
-    known = os.stat(compiler)
+    known = Path(compiler).stat()
     parts = (source, *flags, compiler, str(known.st_size), str(known.st_mtime_ns), platform.machine(), _instructions())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 def _instructions() -> str:
-    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.startswith(("flags", "Features", "isa")):
                 return line

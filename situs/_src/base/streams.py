@@ -1,8 +1,8 @@
 """Streams of random numbers: where a draw begins, and how far it moves its stream.
 
-A counter-based generator has no state but a place: a key of 64 bits and a counter of 128. Block number n of four words of
-32 bits is a function of the key and of ``counter + n`` alone (`ops.philox`), so a draw needs to know a `Position` only,
-and who draws next begins further on:
+A counter-based generator has no state but a place: a key of 64 bits and a counter of 128. Block number n of four words
+of 32 bits is a function of the key and of ``counter + n`` alone (`ops.philox`), so a draw needs to know a `Position`
+only, and who draws next begins further on:
 
     op with seeds (seed, seed2)     key = seed, counter = seed2 * 2**64
     its first draw, m outputs       counter .................... counter + 256 m

@@ -278,7 +278,7 @@ class Binding:
             if chosen is None and begun and not again:
                 chosen = begun[-1]  # one order for all of it, also where it goes on after a restart
             if chosen is None:
-                epoch = self.memory(node).next_epoch() if again else 0
+                epoch = self.memory(node).next_epoch() if again else None
                 chosen = order_seed(self._drawn_for(node, drawn) if seed is None else seed, epoch)
             if self._outer is None:
                 self.draws.seeds.setdefault(id(node), []).append(chosen)

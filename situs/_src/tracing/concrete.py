@@ -18,6 +18,7 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.devices.scope import generation, here
 from situs._src.base.errors import DTypeError
+from situs._src.base.streams import Position, Stream
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import LEAF, put_together
 from situs._src.ir.graph.function import FunctionGraph
@@ -51,7 +52,7 @@ _idle = Run(_shared)  # for programs that ask nothing of a run
 
 
 class FunctionState(State):
-    """The state of one function: what it holds is shared, but its random operations count their draws for themselves.
+    """The state of one function: what it holds is shared, but its random operations have streams of their own.
 
     They begin anew when the seed is set.
     """
@@ -64,13 +65,13 @@ class FunctionState(State):
         """What functions hold under a name; made on first use."""
         return _shared.resource(name, make)
 
-    def next_draw(self, key: object) -> int:
-        """How often a random operation has drawn since the seed was set."""
+    def stream(self, key: object, begin: Position) -> Stream:
+        """The stream of a random operation since the seed was set."""
         restarts = seeds.eager.restarts
         if restarts != self._restarts:
             self._restarts = restarts
-            self._draws.clear()
-        return super().next_draw(key)
+            self._streams.clear()
+        return super().stream(key, begin)
 
 
 class Ready:

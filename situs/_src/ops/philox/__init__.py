@@ -1,7 +1,7 @@
 """Philox 4x32-10, and TensorFlow's distributions of it: same seed, same numbers.
 
-A block of four words of 32 bits is a function of a key and a counter (`base.streams`). What a distribution makes of blocks,
-and in which order it takes them, decides the numbers; the rules are TensorFlow's and stand beside each function:
+A block of four words of 32 bits is a function of a key and a counter (`base.streams`). What a distribution makes of
+blocks, and in which order it takes them, decides the numbers. The rules are TensorFlow's:
 
     words       blocks on any device                                by PyTorch's ops, C or Triton
     floats      words -> unit floats, logarithm, sine, Box-Muller   in float64 where float32 rounds differently

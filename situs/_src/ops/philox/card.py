@@ -1,4 +1,5 @@
 """Philox in Triton, for a card."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,8 +1,8 @@
 """Philox in C, for the CPU: the same numbers as by PyTorch's ops, to the bit, in a tenth of the time.
 
-The arithmetic is that of `words` and `floats`, whose constants it is given. It works on `LANES` blocks at a time, in loops
-without branches, which the compiler turns into vector instructions. It may not contract a product and a sum into one
-operation, which would round once where PyTorch's ops round twice.
+The arithmetic is that of `words` and `floats`, whose constants it is given. It works on `LANES` blocks at a time, in
+loops without branches, which the compiler turns into vector instructions. It may not contract a product and a sum into
+one operation, which would round once where PyTorch's ops round twice.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def bits(sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device: to
 
 
 def permutation(count: int, begin: Position) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The numbers below `count` in the order that a shuffle puts them: word i says which of the rest comes to place i."""
+    """The numbers below `count` in the order of a shuffle: word i says which of the rest comes to place i."""
     drawn = words(begin, -(-(count - 1) // PER_BLOCK), torch.device("cpu")).reshape(-1)[: count - 1].numpy()
     chosen = (drawn % (count - np.arange(count - 1)) + np.arange(count - 1)).tolist()
     order = list(range(count))

@@ -106,7 +106,9 @@ def sine_and_cosine32(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     square = rest * rest
     cube, fourth = square * rest, square * square
     sine = (rest + cube * SINES[0]) + (cube * square) * (SINES[1] + square * SINES[2])
-    cosine = ((1.0 + square * COSINES[0]) + fourth * COSINES[1]) + (fourth * square) * (COSINES[2] + square * COSINES[3])
+    cosine = ((1.0 + square * COSINES[0]) + fourth * COSINES[1]) + (fourth * square) * (
+        COSINES[2] + square * COSINES[3]
+    )
     sine, cosine = sine.to(torch.float32), cosine.to(torch.float32)
     number = quadrant.to(torch.int32)
     is_odd = (number & 1).to(torch.bool)
@@ -120,7 +122,9 @@ def sine_and_cosine32(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def box_muller32(first: torch.Tensor, second: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Two normal float32 of two words each."""
     logarithm = log32(unit32(first).clamp_min_(LEAST)).mul_(-2.0)
-    radius = logarithm.to(torch.float64).sqrt_().to(torch.float32)  # PyTorch's root of float32 is not always the nearest
+    radius = (
+        logarithm.to(torch.float64).sqrt_().to(torch.float32)
+    )  # PyTorch's root of float32 is not always the nearest
     angle = unit32(second).to(torch.float64).mul_(TURN).to(torch.float32)
     sine, cosine = sine_and_cosine32(angle)
     return sine.mul_(radius), cosine.mul_(radius)

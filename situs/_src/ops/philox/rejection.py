@@ -1,7 +1,7 @@
 """Distributions that reject: gamma, Poisson, binomial; and categories, which search.
 
-How many numbers an output takes is not known before it is made, so each output has blocks of its own: output i begins 256
-blocks behind output i - 1. It takes a block of uniform numbers when it needs one, another of normal numbers when it
+How many numbers an output takes is not known before it is made, so each output has blocks of its own: output i begins
+256 blocks behind output i - 1. It takes a block of uniform numbers when it needs one, another of normal numbers when it
 needs one of those, and the numbers of a block from its last to its first. All outputs are made side by side:
 
     open outputs   0 1 2 3 4 5 6 7     attempt 1

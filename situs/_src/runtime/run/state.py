@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from situs._src.base import locks
 from situs._src.base.errors import CancelledError, DeadlineExceededError
+from situs._src.base.streams import Position, Stream
 from situs._src.runtime.eager.cell import Cell
 
 
@@ -23,7 +24,7 @@ class State:
         self._cells: dict[str, Cell] = {}
         self._resources: dict[str, Any] = {}
         self._counts: Counter[str] = Counter()
-        self._draws: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # by operation
+        self._streams: WeakKeyDictionary[Any, Stream] = WeakKeyDictionary()  # by operation
         self.closed = locks.event()
 
     def cell(self, name: str, make: Callable[[], Cell]) -> Cell:
@@ -56,12 +57,13 @@ class State:
             self._counts[name] += 1
             return self._counts[name] - 1
 
-    def next_draw(self, key: object) -> int:
-        """How often a random operation has drawn before, counted from now on with this draw."""
+    def stream(self, key: object, begin: Position) -> Stream:
+        """The stream of random numbers of an operation, which begins with its first draw."""
         with self._lock:
-            drawn = self._draws.get(key, 0)
-            self._draws[key] = drawn + 1
-            return drawn
+            found = self._streams.get(key)
+            if found is None:
+                found = self._streams[key] = Stream(begin)
+            return found
 
 
 class Run:

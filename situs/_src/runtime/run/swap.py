@@ -26,8 +26,9 @@ import torch
 from situs._src.base import locks
 from situs._src.base.budget.ledger import LimitReached
 from situs._src.base.devices.logical import Device
+from situs._src.base.streams import Again, Position
 from situs._src.ir.graph.function import graphs_of, operations_in
-from situs._src.ir.registry.traits import BLOCKS
+from situs._src.ir.registry.traits import BLOCKS, DRAWS
 from situs._src.runtime.eager.bridge import home_of
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.execute import verifying
@@ -196,7 +197,7 @@ class _Swapping:
             function = checking(frame.plan)(frame.number, replace(call, function=function))
         if not call.takes_run:
             return function
-        draws = call.node is not None and "seed" in call.node.attrs
+        draws = call.node is not None and DRAWS in call.node.op_def.traits
         run: Any = _Repeatable(self.run) if draws else self.run
         return lambda *values: function(run, *values)
 
@@ -302,18 +303,18 @@ class _Repeatable:
 
     def __init__(self, run: Run) -> None:
         self._state = run.state
-        self._drawn: dict[Any, int] = {}
+        self._streams: dict[Any, Again] = {}
 
     @property
     def state(self) -> _Repeatable:
         """What the call asks for its draw."""
         return self
 
-    def next_draw(self, key: object) -> int:
-        """How often a random operation has drawn before; the same however often it is asked."""
-        if key not in self._drawn:
-            self._drawn[key] = self._state.next_draw(key)
-        return self._drawn[key]
+    def stream(self, key: object, begin: Position) -> Again:
+        """The stream of a random operation, at the same position however often it is asked."""
+        if key not in self._streams:
+            self._streams[key] = Again(self._state.stream(key, begin))
+        return self._streams[key]
 
 
 def _may_repeat(call: Call) -> bool:
