@@ -21,6 +21,8 @@ from situs._src.ops.image_color import per_image_standardization as per_image_st
 from situs._src.ops.image_color import random_brightness as random_brightness
 from situs._src.ops.image_color import random_contrast as random_contrast
 from situs._src.ops.image_color import rgb_to_grayscale as rgb_to_grayscale
+from situs._src.ops.image_color import stateless_random_brightness as stateless_random_brightness
+from situs._src.ops.image_color import stateless_random_contrast as stateless_random_contrast
 from situs._src.ops.image_crop import central_crop as central_crop
 from situs._src.ops.image_crop import crop_to_bounding_box as crop_to_bounding_box
 from situs._src.ops.image_crop import pad_to_bounding_box as pad_to_bounding_box
@@ -30,6 +32,8 @@ from situs._src.ops.image_flip import flip_up_down as flip_up_down
 from situs._src.ops.image_flip import random_flip_left_right as random_flip_left_right
 from situs._src.ops.image_flip import random_flip_up_down as random_flip_up_down
 from situs._src.ops.image_flip import rot90 as rot90
+from situs._src.ops.image_flip import stateless_random_flip_left_right as stateless_random_flip_left_right
+from situs._src.ops.image_flip import stateless_random_flip_up_down as stateless_random_flip_up_down
 from situs._src.ops.image_flip import transpose_image as transpose
 from situs._src.ops.image_hsv import adjust_gamma as adjust_gamma
 from situs._src.ops.image_hsv import adjust_hue as adjust_hue
@@ -40,6 +44,8 @@ from situs._src.ops.image_hsv import random_saturation as random_saturation
 from situs._src.ops.image_hsv import rgb_to_hsv as rgb_to_hsv
 from situs._src.ops.image_hsv import rgb_to_yiq as rgb_to_yiq
 from situs._src.ops.image_hsv import rgb_to_yuv as rgb_to_yuv
+from situs._src.ops.image_hsv import stateless_random_hue as stateless_random_hue
+from situs._src.ops.image_hsv import stateless_random_saturation as stateless_random_saturation
 from situs._src.ops.image_hsv import yiq_to_rgb as yiq_to_rgb
 from situs._src.ops.image_hsv import yuv_to_rgb as yuv_to_rgb
 from situs._src.ops.image_measure import image_gradients as image_gradients
@@ -55,3 +61,4 @@ from situs._src.ops.image_window import extract_patches as extract_patches
 from situs._src.ops.image_window import non_max_suppression as non_max_suppression
 from situs._src.ops.image_window import resize_with_pad as resize_with_pad
 from situs._src.ops.random import random_crop as random_crop
+from situs._src.ops.stateless import stateless_random_crop as stateless_random_crop

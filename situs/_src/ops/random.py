@@ -397,6 +397,11 @@ def uniform(
         return spread_over(drawn, minval, maxval, last)
 
 
+def unseeded_uniform(shape: ShapeLike) -> Tensor:
+    """Numbers of [0, 1) in float32 that no seed steers, the global one neither."""
+    return _uniform(shape, dtype=dt.float32)
+
+
 def spread_over(drawn: Tensor, minval: ArrayLike, maxval: ArrayLike, name: str | None = None) -> Tensor:
     """Samples over [0, 1) brought to [minval, maxval)."""
     if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)):
@@ -457,8 +462,11 @@ def shuffle(value: ArrayLike, seed: int | None = None, name: str | None = None) 
 _crop = op("RandomCrop", "image: T, size: host -> output: T", traits={VIEW, DRAWS}, T=FIXED, **SEEDED)
 
 
-@_crop.shape
-def _crop_shape(image: TensorShape, size: HostValue, *, seed: int, seed2: int) -> TensorShape:
+_crop.shape(lambda image, size, *, seed, seed2: crop_shape(image, size))
+
+
+def crop_shape(image: TensorShape, size: HostValue) -> TensorShape:
+    """The shape rule of ops that cut a block out of an image."""
     if size is None:
         return UNKNOWN if image.rank is None else TensorShape([None] * image.rank)
     sizes = partly(checked_sizes, size)
@@ -473,7 +481,7 @@ def _crop_shape(image: TensorShape, size: HostValue, *, seed: int, seed2: int) -
 
 @_crop.kernel(CPU, GPU)
 def _crop_kernel(image: torch.Tensor, size: tuple[int, ...], *, seed: Seed, seed2: int) -> torch.Tensor:
-    _crop_shape(TensorShape(image.shape), size, seed=0, seed2=0)
+    crop_shape(TensorShape(image.shape), size)
     host = torch.device("cpu")  # where the offsets are needed
     begin = _begin(seed, seed2, image.ndim, "RandomUniformInt", dt.int32, host)
     drawn = draw_uniform_int((image.ndim,), 0, dt.int32.max, dt.int32, host, begin).tolist()

@@ -16,16 +16,17 @@ import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
-from situs._src.base.dtype import FLOATING, INDEX, DType, as_dtype
+from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.streams import WORD, Position
 from situs._src.base.tensor import Tensor
-from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, IntsLike, ShapeLike
 from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.traits import VIEW
 from situs._src.ops import random
-from situs._src.ops.array import partly
+from situs._src.ops.array import also_by_bits, partly
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, GPU, op
@@ -516,6 +517,64 @@ def stateless_binomial(
     with Composed(name, "stateless_random_binomial", "StatelessRandomBinomial") as last:
         prob = convert_to_tensor(probs, dtype_hint=dt.float32)
         return _binomial(shape, seed, cast(counts, prob.dtype), prob, dtype=chosen, name=last)
+
+
+# Shuffle and crop.
+
+_shuffle = op("StatelessShuffle", "value: T, seed: host -> output: T")
+_shuffle.shape(lambda value, seed: value)
+_shuffle.stops_gradients()
+
+
+@also_by_bits(_shuffle, CPU, GPU)
+@_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
+def _shuffle_kernel(value: torch.Tensor, seed: HostValue) -> torch.Tensor:
+    begin = _begin(seed)
+    return value if len(value) < 2 else value.index_select(0, random.draw_order(len(value), value.device, begin))
+
+
+@_shuffle.kernel(CPU, T=STRING)
+def _shuffle_strings(value: np.ndarray[Any, Any], seed: HostValue) -> np.ndarray[Any, Any]:
+    begin = _begin(seed)
+    return value if len(value) < 2 else np.take(value, philox.permutation(len(value), begin), axis=0)
+
+
+@export("random.experimental.stateless_shuffle", v1=())
+def stateless_shuffle(
+    value: ArrayLike, seed: ArrayLike, alg: str | IntLike = "auto_select", name: str | None = None
+) -> Tensor:
+    """Puts the slices of `value` along its first dimension in the random order of a seed, two integers."""
+    check_algorithm(alg)
+    tensor = convert_to_tensor(value)
+    if tensor.shape.rank == 0:
+        raise ArgumentError("value must have at least one dimension to be shuffled along, got a scalar.")
+    return _shuffle(tensor, seed, name=name)
+
+
+@export("image.stateless_random_crop", v1=())
+def stateless_random_crop(
+    value: ArrayLike, size: IntsLike, seed: ArrayLike, name: str | None = "stateless_random_crop"
+) -> Tensor:
+    """Cuts a block of shape `size` out of `value`, at the random place of a seed.
+
+    Args:
+        value: A tensor.
+        size: The shape of the block, one size for each dimension of `value`.
+        seed: Two integers.
+        name: A name for the op.
+    """
+    return _crop(value, size, seed, name=name)
+
+
+_crop = op("StatelessRandomCrop", "image: T, size: host, seed: host -> output: T", traits={VIEW}, T=FIXED)
+_crop.shape(lambda image, size, seed: random.crop_shape(image, size))
+
+
+@_crop.kernel(CPU, GPU)
+def _crop_kernel(image: torch.Tensor, size: tuple[int, ...], seed: HostValue) -> torch.Tensor:
+    random.crop_shape(TensorShape(image.shape), size)
+    drawn = philox.integers((image.ndim,), 0, dt.int32.max, torch.int32, _begin(seed), torch.device("cpu"))
+    return random.cropped_at(image, drawn.tolist(), size)
 
 
 # Seeds from seeds.

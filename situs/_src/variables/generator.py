@@ -43,7 +43,6 @@ from situs._src.ops.reduce import reduce_prod
 from situs._src.ops.seeds import as_seed
 from situs._src.runtime.eager import determinism
 from situs._src.runtime.eager.cell import Cell
-from situs._src.runtime.symbolic.fold import constant_value
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.eager import Variable
 from situs._src.variables.symbolic import here_or
@@ -251,10 +250,10 @@ def _skip_kernel(ref: Cell, alg: Any, delta: Any) -> torch.Tensor:
 def _elements(shape: ShapeLike) -> IntLike:
     """How many elements a tensor of a shape has, which may be known when the graph runs only."""
     given = read(shape)
-    if isinstance(given, SymbolicTensor):
-        return reduce_prod(given)
-    known = constant_value(convert_to_tensor(given, dt.int64))
-    return reduce_prod(convert_to_tensor(given)) if known is None else math.prod(known.tolist())
+    sizes = given if isinstance(given, (list, tuple)) else (given,)
+    if any(isinstance(read(size), SymbolicTensor) for size in sizes):
+        return reduce_prod(convert_to_tensor(given))
+    return math.prod(checked_sizes(plain(given, "shape")))
 
 
 # The generator of the program.

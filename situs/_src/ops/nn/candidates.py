@@ -6,12 +6,12 @@
     all_candidate_sampler               all classes, each once
 
 A sampler also says how often each class is to be expected in a sample, which the losses make up for: ``number x p``
-where a class may come twice, else ``1 - (1 - p) ** tries`` of the tries that it took.
+where a class may come twice, or none did, else ``1 - (1 - p) ** tries`` of the tries that it took.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def _sample(
 
     def expected(classes: Array) -> torch.Tensor:
         p = odds(classes)
-        counts = -np.expm1(tries * np.log1p(-p)) if unique else p * count
+        counts = p * count if tries == count else -np.expm1(tries * np.log1p(-p))
         return torch.from_numpy(counts.astype(np.float32))
 
     return torch.from_numpy(drawn), expected(true.numpy()), expected(drawn)
@@ -101,8 +101,8 @@ _HOST = torch.device("cpu")
 class _Numbers:
     """Draws numbers for a sample of so many classes, from a stream or at random."""
 
-    def __init__(self, seed: Seed, seed2: int, count: int, op: str) -> None:
-        self._begin = reserve(seed, seed2, _RESERVED_WORDS * count // 4, op)
+    def __init__(self, seed: Seed, seed2: int, count: int, *drawn: Hashable) -> None:
+        self._begin = reserve(seed, seed2, _RESERVED_WORDS * count // 4, count, *drawn)
         self._taken = 0
 
     def units(self, count: int) -> Array:
@@ -135,7 +135,7 @@ def _log_uniform_kernel(
     true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: Seed, seed2: int, range_max: int
 ) -> tuple[torch.Tensor, ...]:
     width = np.log1p(range_max)
-    random = _Numbers(seed, seed2, num_sampled, "LogUniformCandidateSampler")
+    random = _Numbers(seed, seed2, num_sampled, "LogUniformCandidateSampler", num_true, unique, range_max)
 
     def draw(count: int) -> Array:
         drawn: Array = (np.exp(random.units(count) * width).astype(np.int64) - 1) % range_max
@@ -148,7 +148,7 @@ def _log_uniform_kernel(
 def _uniform_kernel(
     true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: Seed, seed2: int, range_max: int
 ) -> tuple[torch.Tensor, ...]:
-    random = _Numbers(seed, seed2, num_sampled, "UniformCandidateSampler")
+    random = _Numbers(seed, seed2, num_sampled, "UniformCandidateSampler", num_true, unique, range_max)
 
     def draw(count: int) -> Array:
         return random.integers(range_max, count)
@@ -193,7 +193,7 @@ def _fixed_kernel(
     weights: tuple[float, ...],
 ) -> tuple[torch.Tensor, ...]:
     odds = np.asarray(weights) / np.sum(weights)
-    words = _Numbers(seed, seed2, num_sampled, "FixedUnigramCandidateSampler").words()
+    words = _Numbers(seed, seed2, num_sampled, "FixedUnigramCandidateSampler", num_true, unique, weights).words()
     keeps, others = _alias_table(odds)
 
     def draw(count: int) -> Array:

@@ -89,7 +89,7 @@ def gamma(sizes: tuple[int, ...], alpha: torch.Tensor, begin: Position) -> torch
         ones = (concentration == 1.0).nonzero().squeeze(1)
         made[ones] = -torch.log1p(-numbers.uniform(ones))
         is_small = concentration < 1.0
-        shift = concentration + torch.where(is_small, 2.0 / 3.0, -1.0 / 3.0)
+        shift = torch.where(is_small, concentration + 2.0 / 3.0, concentration - 1.0 / 3.0)
         spread = (1.0 / 3.0) / torch.sqrt(shift)
         rows = ((concentration != 1.0) & (concentration >= 0.0) & concentration.isfinite()).nonzero().squeeze(1)
         while rows.numel():
