@@ -80,7 +80,7 @@ class Shuffle(Transformation):
             )
         if self._order is None or len(self._order) != there:
             given = self._seed_in(binding)
-            seed = order_seed(self._drawn if given is None else given, 0)
+            seed = order_seed(self._drawn if given is None else given, 0 if self._again else None)
             self._order = list(shuffled(iter(range(there)), _checked(binding.number(self._size)), words_of(seed).below))
         return self.input.at(binding, self._order[index])
 

@@ -216,7 +216,8 @@ class Generator:
 
     def make_seeds(self, count: IntLike = 1) -> Tensor:
         """Makes seeds for stateless ops: a tensor of shape [2, count], a seed in each column."""
-        keys = self.uniform_full_int([count], dt.int64)
+        number = count if isinstance(read(count), SymbolicTensor) else as_attribute(count, "The number of seeds")
+        keys = self.uniform_full_int([number], dt.int64)
         return stack([keys, zeros_like(keys)])
 
     def split(self, count: int = 1) -> list[Generator]:

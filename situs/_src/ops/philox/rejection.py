@@ -131,7 +131,7 @@ def poisson(sizes: tuple[int, ...], rate: torch.Tensor, begin: Position) -> torc
 
 def _count_events(rate: torch.Tensor, made: torch.Tensor, numbers: _Numbers) -> None:
     """Small rates: how many uniform numbers can be multiplied before the product is below exp(-rate)."""
-    rows = ((rate >= 0.0) & (rate < _SMALL_MEAN)).nonzero().squeeze(1)
+    rows = (rate < _SMALL_MEAN).nonzero().squeeze(1)
     product, count, least = torch.ones_like(rate), torch.zeros_like(rate), torch.exp(-rate)
     while rows.numel():
         product[rows] *= numbers.uniform(rows)
