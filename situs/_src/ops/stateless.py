@@ -278,6 +278,11 @@ def draws_at(position: Callable[[ShapeLike], tuple[Any, Any]], alg: int) -> Draw
     return Draws(of(_normal_at), of(_truncated_normal_at), of(_uniform_at), of(_uniform_int_at), of(_full_int_at))
 
 
+def key_of_replica(key: Tensor, replica: int) -> Tensor:
+    """The key that a replica draws with: the first word of 64 bits of a stream at its number."""
+    return _full_int_at([1], key, [replica, 0], 1, dtype=dt.uint64)
+
+
 def normal_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
     """Normal numbers with a mean and a deviation."""
     own = name if random.is_standard(stddev, mean) else None

@@ -25,7 +25,7 @@ from situs._src.base.errors import ArgumentError, FailedPreconditionError
 from situs._src.base.export import export
 from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import TensorShape
-from situs._src.base.streams import BLOCKS_PER_OUTPUT, COUNTERS, WORD
+from situs._src.base.streams import BLOCKS_PER_OUTPUT, COUNTERS, WORD, Position
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, IntLike, ShapeLike
 from situs._src.ir.graph.context import init_scope
@@ -38,6 +38,7 @@ from situs._src.ops.constant import constant, convert_to_tensor, zeros, zeros_li
 from situs._src.ops.define import CPU, op
 from situs._src.ops.join import concat, stack
 from situs._src.ops.naming import Composed
+from situs._src.ops.philox.words import block
 from situs._src.ops.random import checked_sizes
 from situs._src.ops.reduce import reduce_prod
 from situs._src.ops.seeds import as_seed
@@ -45,6 +46,7 @@ from situs._src.runtime.eager import determinism
 from situs._src.runtime.eager.cell import Cell
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.eager import Variable
+from situs._src.variables.replication import strategies
 from situs._src.variables.symbolic import here_or
 
 
@@ -62,7 +64,8 @@ class Generator:
     """Draws random tensors, each call the next ones of its own sequence. Safe for many threads.
 
     Made with ``from_seed`` or ``from_non_deterministic_state``. Its state is a variable: a ``tf.function`` may make it
-    only where it may make variables, and a checkpoint saves it.
+    only where it may make variables, and a checkpoint saves it. Made in the scope of a strategy, it draws other numbers
+    in each replica, with a key of its own.
 
     Example:
         >>> g = Generator.from_seed(1)
@@ -76,6 +79,7 @@ class Generator:
                 f"A Generator is made of another one or of a state, got copy_from={copy_from!r} and state={state!r}. "
                 "To make one of a number, use tf.random.Generator.from_seed."
             )
+        self._is_replicated = strategies.has_strategy()
         self._algorithm: int = _algorithm_number(alg) if copy_from is None else copy_from._algorithm
         first = _as_state(state) if copy_from is None else copy_from._state_var.read_value()
         with device("/cpu:0"):
@@ -158,12 +162,17 @@ class Generator:
 
     def _position(self, shape: ShapeLike) -> tuple[Any, Any]:
         """The key and the counter that a draw of this shape begins with."""
+        replica = strategies.replica_number() if self._is_replicated else None
         if self._symbolic:
             before = self.skip(_elements(shape))
-            return before[2:3], before[0:2]
+            key = before[2:3] if replica is None else stateless.key_of_replica(before[2:3], replica)
+            return key, before[0:2]
         sizes = checked_sizes(plain(shape, "shape"))
-        low, high, key = _advance(self._state_var._cell, math.prod(sizes))
-        return (key,), (low, high)
+        low, high, word = _advance(self._state_var._cell, math.prod(sizes))
+        if replica is not None:
+            first, second, *_ = block(Position(word % WORD, replica))
+            word = first + (second << 32)
+        return (word,), (low, high)
 
     @property
     def _draws(self) -> stateless.Draws:
