@@ -43,7 +43,7 @@ def _index_shuffle_shape(index: TensorShape, seed: HostValue, max_index: HostVal
 
 
 @_index_shuffle.kernel(CPU)
-def _index_shuffle_kernel(index: torch.Tensor, seed: HostValue, max_index: Any, *, rounds: int) -> torch.Tensor:
+def _index_shuffle_kernel(index: torch.Tensor, seed: Any, max_index: Any, *, rounds: int) -> torch.Tensor:
     if not isinstance(seed, tuple) or len(seed) != 3:
         raise ArgumentError(f"Seed must be a vector of size [3], got {seed!r}.")
     given = index.reshape(-1).to(torch.int64).numpy()
@@ -83,7 +83,8 @@ def _encrypted(block: Array, keys: list[int], width: int) -> Array:
 
     def mixed(x: Array) -> Array:
         one, eight, two = ((x << np.uint64(by) | x >> np.uint64(width - by)) & mask for by in (1, 8, 2))
-        return (one & eight) ^ two
+        mixture: Array = (one & eight) ^ two
+        return mixture
 
     for first, second in zip(keys[::2], keys[1::2], strict=True):
         left = left ^ mixed(right) ^ np.uint64(first)

@@ -405,8 +405,8 @@ def unseeded_uniform(shape: ShapeLike) -> Tensor:
 def spread_over(drawn: Tensor, minval: ArrayLike, maxval: ArrayLike, name: str | None = None) -> Tensor:
     """Samples over [0, 1) brought to [minval, maxval)."""
     if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)):
-        low, high = (in_dtype(bound, drawn.dtype) for bound in (minval, maxval))
-        return shifted(drawn, high - low, low, name)
+        least, most = in_dtype(minval, drawn.dtype), in_dtype(maxval, drawn.dtype)
+        return shifted(drawn, most - least, least, name)
     low = convert_to_tensor(minval, drawn.dtype)
     return shifted(drawn, subtract(convert_to_tensor(maxval, drawn.dtype), low), low, name)
 

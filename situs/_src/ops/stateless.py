@@ -271,7 +271,7 @@ def draws_at(position: Callable[[ShapeLike], tuple[Any, Any]], alg: int) -> Draw
 
     def of(drawn: Op) -> Draw:
         def draw(shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None = None) -> Tensor:
-            return drawn(shape, *position(shape), alg, *bounds, dtype=dtype, name=name)  # type: ignore[no-any-return]
+            return drawn(shape, *position(shape), alg, *bounds, dtype=dtype, name=name)
 
         return draw
 

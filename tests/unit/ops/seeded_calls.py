@@ -1,8 +1,8 @@
 """Programs that draw random numbers with seeds, by name: `test_seeded.py` compares them with TensorFlow 2.21's numbers.
 
 Each takes the module ``tf`` and returns tensors or lists of numbers. ``python -m tests.unit.ops.seeded_calls`` writes
-what ``import tensorflow`` draws to ``tests/data/seeded_figures.json``: of each result its dtype, its shape, the SHA-256 of
-its bytes, and its first numbers.
+what ``import tensorflow`` draws to ``tests/data/seeded_figures.json``: of each result its dtype, its shape, the SHA-256
+of its bytes, and its first numbers.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def _alias_table(odds: Array) -> tuple[list[float], list[int]]:
         (rare if share[giver] < 1.0 else common).append(giver)
     for number in rare + common:
         share[number] = 1.0  # but for rounding
-    return np.float32(share).tolist(), others
+    return [float(np.float32(each)) for each in share], others
 
 
 def _alias_sample(words: Words, keeps: list[float], others: list[int]) -> int:

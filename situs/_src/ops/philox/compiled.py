@@ -8,7 +8,8 @@ one operation, which would round once where PyTorch's ops round twice.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -215,9 +216,9 @@ class Functions:
         return made
 
 
-def _declared(function: ctypes._CFuncPtr, *types: type) -> ctypes._CFuncPtr:
+def _declared(function: Any, *types: type) -> Callable[..., None]:
     function.argtypes, function.restype = types, None
-    return function
+    return function  # type: ignore[no-any-return]
 
 
 def functions() -> Functions | None:
@@ -237,7 +238,7 @@ _found: object = _UNASKED
 
 def source() -> str:
     """The text of the source, with the constants of `floats`, all of them to the last bit."""
-    named = {
+    named: dict[str, float | Sequence[float]] = {
         "inverses": floats.LOG_INVERSES,
         "centres": floats.LOG_CENTRES,
         "log2": floats.LOG_2,

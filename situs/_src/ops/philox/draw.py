@@ -22,6 +22,7 @@ from situs._src.ops.philox.words import PER_BLOCK, words, words_at
 
 _RESERVED_WORDS = 256  # of each output of a truncated normal
 _EDGE = 2.0
+_MOST_AT_ONCE = 2**33  # outputs that C and Triton count
 _PRODUCTS_FIT = 2**31  # what a remainder times 2**32 may be below to fit into int64
 
 
@@ -111,7 +112,7 @@ def _quick(
     what: str, sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device: torch.device
 ) -> torch.Tensor | None:
     """The draw by C on the CPU, or by Triton on a card; None where PyTorch's ops have to make it."""
-    if dtype is not torch.float32:
+    if dtype is not torch.float32 or math.prod(sizes) >= _MOST_AT_ONCE:
         return None
     quick = compiled.functions() if device.type == "cpu" else card.functions() if device.type == "cuda" else None
     return None if quick is None else quick.fill(what, begin, sizes, device)

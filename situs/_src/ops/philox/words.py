@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 
 from situs._src.base.streams import WORD, Position
-from situs._src.ops.philox import compiled
+from situs._src.ops.philox import card, compiled
 
 PER_BLOCK = 4
 _MASK = 2**32 - 1
@@ -27,15 +27,16 @@ def words(begin: Position, count: int, device: torch.device) -> torch.Tensor:
     quick = compiled.functions() if device.type == "cpu" else None
     if quick is not None:
         return unsigned(quick.words(begin, count))
-    return _blocks(begin, torch.arange(count, device=device))
+    return words_at(begin, torch.arange(count, device=device))
 
 
 def words_at(begin: Position, offsets: torch.Tensor) -> torch.Tensor:
     """The blocks so far behind a position, each alone: the shape of `offsets`, and 4."""
-    quick = compiled.functions() if offsets.device.type == "cpu" else None
-    if quick is not None:
-        return unsigned(quick.words_at(begin, offsets.contiguous()))
-    return _blocks(begin, offsets)
+    if offsets.device.type == "cpu":
+        quick = compiled.functions()
+        return _blocks(begin, offsets) if quick is None else unsigned(quick.words_at(begin, offsets.contiguous()))
+    kernels = card.functions() if offsets.device.type == "cuda" else None
+    return _blocks(begin, offsets) if kernels is None else kernels.words_at(begin, offsets)
 
 
 def unsigned(bits: torch.Tensor) -> torch.Tensor:
