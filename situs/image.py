@@ -27,6 +27,7 @@ from situs._src.ops.image_crop import central_crop as central_crop
 from situs._src.ops.image_crop import crop_to_bounding_box as crop_to_bounding_box
 from situs._src.ops.image_crop import pad_to_bounding_box as pad_to_bounding_box
 from situs._src.ops.image_crop import resize_with_crop_or_pad as resize_with_crop_or_pad
+from situs._src.ops.image_crop import stateless_random_crop as stateless_random_crop
 from situs._src.ops.image_flip import flip_left_right as flip_left_right
 from situs._src.ops.image_flip import flip_up_down as flip_up_down
 from situs._src.ops.image_flip import random_flip_left_right as random_flip_left_right
@@ -61,4 +62,3 @@ from situs._src.ops.image_window import extract_patches as extract_patches
 from situs._src.ops.image_window import non_max_suppression as non_max_suppression
 from situs._src.ops.image_window import resize_with_pad as resize_with_pad
 from situs._src.ops.random import random_crop as random_crop
-from situs._src.ops.stateless import stateless_random_crop as stateless_random_crop

@@ -22,9 +22,8 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.streams import WORD, Position
 from situs._src.base.tensor import Tensor
-from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, IntsLike, ShapeLike
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
 from situs._src.ir.registry.op import Op
-from situs._src.ir.registry.traits import VIEW
 from situs._src.ops import random
 from situs._src.ops.array import also_by_bits, partly
 from situs._src.ops.cast import cast
@@ -524,7 +523,7 @@ def stateless_binomial(
         return _binomial(shape, seed, cast(counts, prob.dtype), prob, dtype=chosen, name=last)
 
 
-# Shuffle and crop.
+# Shuffle.
 
 _shuffle = op("StatelessShuffle", "value: T, seed: host -> output: T")
 _shuffle.shape(lambda value, seed: value)
@@ -554,32 +553,6 @@ def stateless_shuffle(
     if tensor.shape.rank == 0:
         raise ArgumentError("value must have at least one dimension to be shuffled along, got a scalar.")
     return _shuffle(tensor, seed, name=name)
-
-
-@export("image.stateless_random_crop", v1=())
-def stateless_random_crop(
-    value: ArrayLike, size: IntsLike, seed: ArrayLike, name: str | None = "stateless_random_crop"
-) -> Tensor:
-    """Cuts a block of shape `size` out of `value`, at the random place of a seed.
-
-    Args:
-        value: A tensor.
-        size: The shape of the block, one size for each dimension of `value`.
-        seed: Two integers.
-        name: A name for the op.
-    """
-    return _crop(value, size, seed, name=name)
-
-
-_crop = op("StatelessRandomCrop", "image: T, size: host, seed: host -> output: T", traits={VIEW}, T=FIXED)
-_crop.shape(lambda image, size, seed: random.crop_shape(image, size))
-
-
-@_crop.kernel(CPU, GPU)
-def _crop_kernel(image: torch.Tensor, size: tuple[int, ...], seed: HostValue) -> torch.Tensor:
-    random.crop_shape(TensorShape(image.shape), size)
-    drawn = philox.integers((image.ndim,), 0, dt.int32.max, torch.int32, _begin(seed), torch.device("cpu"))
-    return random.cropped_at(image, drawn.tolist(), size)
 
 
 # Seeds from seeds.
