@@ -60,11 +60,23 @@ def permuted(index: Array, key: tuple[int, ...], highest: int, rounds: int = _RO
     bits = (highest - 1).bit_length()  # of the next power of two
     width = max(bits + bits % 2, _LEAST_BLOCK) // 2
     keys = _round_keys(key, width, rounds)
+    if width == _LEAST_BLOCK // 2:
+        return _walked(index, _encrypted(np.arange(2**_LEAST_BLOCK, dtype=np.uint64), keys, width).tolist(), highest)
     made, walking = index.copy(), np.arange(index.size)
-    while walking.size:
+    while walking.size:  # at most three of four blocks are left out
         made[walking] = _encrypted(made[walking], keys, width)
         walking = walking[made[walking] > highest]
     return made
+
+
+def _walked(index: Array, cipher: list[int], highest: int) -> Array:
+    """The same with all blocks encrypted beforehand: where they are small, most may be left out on the way."""
+    made = []
+    for place in index.tolist():
+        while (place := cipher[place]) > highest:
+            pass
+        made.append(place)
+    return np.array(made, np.uint64)
 
 
 def _round_keys(key: tuple[int, ...], width: int, rounds: int) -> list[int]:

@@ -152,7 +152,8 @@ def fill(what: str, begin: Position, sizes: Sequence[int], device: torch.device)
     if count:
         grid = (triton.cdiv(count, 4 * LANES),)
         arguments = (made, count | _ABOVE, *_words_of(begin), _table(device))
-        _fill[grid](*arguments, kind=_KINDS[what], lanes=LANES, enable_fp_fusion=False)
+        with torch.cuda.device_of(made):  # Triton launches on the device that is current
+            _fill[grid](*arguments, kind=_KINDS[what], lanes=LANES, enable_fp_fusion=False)
     return made
 
 
@@ -163,5 +164,6 @@ def words_at(begin: Position, offsets: torch.Tensor) -> torch.Tensor:
     if count:
         grid = (triton.cdiv(count, LANES),)
         arguments = (made, offsets.contiguous(), count | _ABOVE, *_words_of(begin))
-        _fill_words[grid](*arguments, lanes=LANES, enable_fp_fusion=False)
+        with torch.cuda.device_of(made):
+            _fill_words[grid](*arguments, lanes=LANES, enable_fp_fusion=False)
     return made
