@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from ctypes import c_float
 from typing import Any
 
 import numpy as np
@@ -306,6 +307,8 @@ def _operand(value: Any, dtype: DType) -> float | Tensor:
 
 def in_dtype(value: float, dtype: DType) -> float:
     """A number as the dtype holds it: what is computed with it is then rounded as if it were a tensor."""
+    if dtype is dt.float32:
+        return c_float(value).value
     return float(value) if dtype is dt.float64 else torch.tensor(float(value), dtype=TORCH_DTYPE[dtype]).item()
 
 
