@@ -193,6 +193,10 @@ class Concatenate(Node):
     def __init__(self, first: Node, second: Node) -> None:
         super().__init__(_common_spec([first, second]), (first, second))
 
+    def pass_over(self, binding: Binding) -> None:
+        """Leaves out an iteration of the first: the others would begin later."""
+        self.inputs[0].pass_over(binding)
+
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of the first; that of the second begins at its end."""
         return Stream(self._all(binding))

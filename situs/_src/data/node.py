@@ -335,6 +335,11 @@ class Node:
         """Begins an iteration."""
         raise NotImplementedError
 
+    def pass_over(self, binding: Binding) -> None:
+        """Leaves out an iteration, of what would begin with it: those that count theirs are one further on."""
+        for node in self.inputs:
+            node.pass_over(binding)
+
     def start_after(self, binding: Binding, count: int) -> Stream:
         """Begins an iteration behind the first `count` elements, none of which is an error."""
         stream = self.start(binding)

@@ -63,6 +63,11 @@ class Shuffle(Transformation):
         words = words_of(binding.order(self, self._seed_in(binding), self._again, self._drawn))
         return Stream(shuffled(stream.items, size, words.below), stream.table)
 
+    def pass_over(self, binding: Binding) -> None:
+        """Leaves out an order; what is shuffled would not have begun yet."""
+        if self._again:
+            binding.memory(self).next_epoch()
+
     def _seed_in(self, binding: Binding) -> int | None:
         """The seed, with the value that it has in an iteration."""
         if isinstance(self._seed, LateSeed):

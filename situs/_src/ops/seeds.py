@@ -34,7 +34,7 @@ from situs._src.base.errors import DTypeError, StateError
 from situs._src.base.export import export
 from situs._src.base.mixing import unpredictable
 from situs._src.base.streams import Again, Position, Stream, of_seeds
-from situs._src.ir.graph.context import get_default_graph
+from situs._src.ir.graph.context import get_default_graph, process_graph
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
 from situs._src.runtime.eager import determinism
@@ -127,8 +127,8 @@ def known_seeds(op_seed: int | None = None) -> tuple[int, int] | None:
 def _graph_seeds(graph: Graph, op_seed: int | None) -> tuple[int, int] | None:
     """The seeds of an operation. A graph has a seed of its own; the graph of a ``tf.function`` has the eager one.
 
-    What has no op seed is counted: in each graph of a ``tf.function``, of its branches and loops, from 0; in a graph of
-    TensorFlow 1 and all inside it together, whose branches and loops are parts of it there.
+    What has no op seed is counted, in each graph of a function, a branch or a loop from 0; but where branches and loops
+    are parts of the graph, as in TensorFlow 1, with it.
     """
     whole = outermost(graph)
     seed = eager.seed if whole.compares_elements else whole.seed
@@ -136,10 +136,29 @@ def _graph_seeds(graph: Graph, op_seed: int | None) -> tuple[int, int] | None:
         return both_seeds(seed, op_seed)
     if seed is None:
         return None
-    counting = graph if whole.compares_elements else whole
+    counting = graph
+    if not _counts_apart(graph, whole):
+        counting = whole
     number = counting.seeds_used
     counting.seeds_used += 1
     return both_seeds(seed, number)
+
+
+def _counts_apart(graph: Graph, whole: Graph) -> bool:
+    """Whether a graph counts its own random operations: not if it is a branch or a loop that is part of another one."""
+    while graph is not whole and not graph.is_function:
+        assert graph.outer is not None
+        graph = graph.outer
+    return graph.is_function or (control_flow.is_apart and whole is not process_graph())
+
+
+class ControlFlow:
+    """Whether branches and loops of graphs are graphs of their own, as programs have said (``disable_v2_behavior``)."""
+
+    is_apart = True
+
+
+control_flow = ControlFlow()
 
 
 @export(v1=("set_random_seed", "random.set_random_seed"))

@@ -18,7 +18,6 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.devices.scope import generation, here
 from situs._src.base.errors import DTypeError
-from situs._src.base.streams import Position, Stream
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import LEAF, put_together
 from situs._src.ir.graph.function import FunctionGraph
@@ -35,7 +34,7 @@ from situs._src.runtime.eager.tensor import EagerTensor, wrap_checked
 from situs._src.runtime.plan.control_flow import assignments_in
 from situs._src.runtime.run.engine import Engine
 from situs._src.runtime.run.program import Program
-from situs._src.runtime.run.state import Run, State
+from situs._src.runtime.run.state import Run, State, Streams
 from situs._src.runtime.run.threads import shared_pool
 from situs._src.runtime.symbolic.reinfer import shapes_for
 from situs._src.tracing.kind import Kind
@@ -65,13 +64,13 @@ class FunctionState(State):
         """What functions hold under a name; made on first use."""
         return _shared.resource(name, make)
 
-    def stream(self, key: object, begin: Position) -> Stream:
-        """The stream of a random operation since the seed was set."""
+    @property
+    def streams(self) -> Streams:
+        """The streams of its random operations since the seed was set."""
         restarts = seeds.eager.restarts
         if restarts != self._restarts:
-            self._restarts = restarts
-            self._streams.clear()
-        return super().stream(key, begin)
+            self._restarts, self._streams = restarts, Streams()
+        return self._streams
 
 
 class Ready:

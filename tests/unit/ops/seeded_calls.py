@@ -303,6 +303,22 @@ def _control_flow(tf: Any) -> Any:
     return [loop(tf.constant(3)), loop(tf.constant(2)), loop(tf.constant(3))]
 
 
+def _called_twice(tf: Any) -> Any:
+    """Each call of a function in another one draws for itself, from the same seeds."""
+    tf.random.set_seed(9)
+
+    @tf.function
+    def inner(x: Any) -> Any:
+        return x + tf.random.uniform([2])
+
+    @tf.function
+    def outer(x: Any) -> Any:
+        return inner(x), inner(x) + tf.random.normal([2])
+
+    return [*outer(tf.zeros([2])), *outer(tf.zeros([2])), inner(tf.zeros([2])), *outer(tf.zeros([2]))]
+
+
+_add("functions called twice", _called_twice)
 _add("functions", _functions)
 _add("functions anew", _functions_anew)
 _add("functions control flow", _control_flow)
@@ -361,6 +377,38 @@ for _seed in (1, 1234, None):
 _add("graph op seeds alone", _graph(lambda v1: [v1.random_normal([3], seed=5), v1.random_uniform([3], seed=6)], None))
 
 
+def _branches_and_loops(v1: Any) -> Any:
+    """They count their random operations for themselves."""
+    a, p = v1.random_normal([3]), v1.random_uniform([]) * 0 + 1
+    b = v1.cond(p > 0, lambda: v1.random_uniform([2]), lambda: v1.random_normal([2]))
+    step = lambda i, s: (i + 1, s + v1.random_uniform([2]))  # noqa: E731
+    c = v1.while_loop(lambda i, _: i < 3, step, [v1.constant(0), v1.zeros([2])])[1]
+    return [a, b, c, v1.random_uniform([2])]
+
+
+def _iterators(v1: Any) -> Any:
+    data = v1.data.Dataset.range(20)
+    one = v1.data.make_one_shot_iterator(data.shuffle(8).repeat(2).batch(5)).get_next()
+    drawn = v1.data.make_one_shot_iterator(data.map(lambda _: v1.random_uniform([])).batch(4)).get_next()
+    return [one, drawn, v1.random_uniform([2])]
+
+
+def _accidental_hits(tf: Any) -> Any:
+    """Looking for them is counted as drawing."""
+    tf.random.set_seed(3)
+    weights, x = np.arange(200, dtype=np.float32).reshape(50, 4) / 99, np.ones([3, 4], np.float32)
+    labels = tf.constant([[1], [3], [7]], tf.int64)
+    tf.nn.sampled_softmax_loss(weights, tf.zeros([50]), labels, x, 5, 50)
+    first = tf.random.normal([2])
+    tf.nn.nce_loss(weights, tf.zeros([50]), labels, x, 5, 50)
+    return [first, tf.random.normal([2])]
+
+
+_add("accidental hits", _accidental_hits)
+_add("graph branches and loops", _graph(_branches_and_loops, 7))
+_add("graph iterators", _graph(_iterators, 7))
+
+
 def _shuffling_queue(tf: Any) -> Any:
     v1 = tf.compat.v1
     with tf.Graph().as_default():
@@ -399,7 +447,26 @@ def _datasets(tf: Any) -> Any:
     return [*made, tf.random.normal([2])]
 
 
+def _rounds(tf: Any) -> Any:
+    """Repeating begins a round more than it goes through, but not directly behind a shuffle."""
+    tf.random.set_seed(6)
+    data, made = tf.data.Dataset.range(12), []
+    for dataset in (
+        data.shuffle(6).take(4).repeat(2),
+        data.shuffle(6).batch(3).repeat(2),
+        data.shuffle(6).map(lambda x: x + 1).repeat(2).map(lambda x: x * 2).repeat(2),
+        data.shuffle(3).cache().repeat(2),
+        data.concatenate(data.shuffle(5)).repeat(2),
+        tf.data.Dataset.zip((data.shuffle(5), data.shuffle(4))).map(lambda x, y: x + 100 * y).repeat(2),
+        data.shuffle(4).shuffle(3).repeat(2),
+        data.batch(4).flat_map(lambda x: tf.data.Dataset.from_tensor_slices(x).shuffle(4)).repeat(2),
+    ):
+        made += _numbers(dataset, 3)
+    return made
+
+
 _add("datasets", _datasets)
+_add("datasets in rounds", _rounds)
 
 
 # Images.

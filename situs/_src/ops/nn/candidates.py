@@ -36,7 +36,7 @@ from situs._src.ops.define import CPU, op
 from situs._src.ops.gather import where
 from situs._src.ops.naming import Composed
 from situs._src.ops.philox.sequence import Words, doubles, pairs
-from situs._src.ops.seeds import Seed, generator, next_seeds, reserve
+from situs._src.ops.seeds import Seed, generator, known_seeds, next_seeds, reserve
 
 Array = np.ndarray[Any, Any]
 
@@ -358,12 +358,13 @@ def compute_accidental_hits(
         true_classes: A matrix of classes, a row for each example.
         sampled_candidates: The sample.
         num_true: The number of columns of `true_classes`.
-        seed: Accepted for TensorFlow's programs.
+        seed: A seed: nothing is drawn, but it is counted, as TensorFlow does.
         name: A name for the ops.
 
     Returns:
         For each hit the number of the example, the place in the sample, and the least number of float32.
     """
+    known_seeds(seed)
     with Composed(name, "compute_accidental_hits"):
         true = cast(convert_to_tensor(true_classes), dt.int64)
         if not true.shape.is_compatible_with([None, as_int(num_true, "num_true")]):

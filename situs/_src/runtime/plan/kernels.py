@@ -121,7 +121,7 @@ def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Func
         return lambda run, *values: function(*values, **bound)
     begin = of_seeds(seed, seed2)
     del bound["seed"]
-    return lambda run, *values: function(*values, seed=run.state.stream(node, begin), **bound)
+    return lambda run, *values: function(*values, seed=run.streams.of(node, begin), **bound)
 
 
 def _updating(function: Function, node: Operation) -> Function:

@@ -202,7 +202,14 @@ class _Swapping:
         return lambda *values: function(run, *values)
 
     def _inner(self, plan: Plan) -> Callable[..., tuple[Any, ...]]:
-        return lambda run, *values: self.play(plan, values)
+        def run_inside(run: Run, *values: Any) -> tuple[Any, ...]:
+            around, self.run = self.run, run
+            try:
+                return self.play(plan, values)
+            finally:
+                self.run = around
+
+        return run_inside
 
     def _roomy(self, frame: _Frame, copy: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return lambda value: self._with_room(frame, lambda: copy(value))
@@ -302,19 +309,19 @@ class _Repeatable:
     """A run for a call that may be made again: it draws the same random numbers."""
 
     def __init__(self, run: Run) -> None:
-        self._state = run.state
-        self._streams: dict[Any, Again] = {}
+        self._streams = run.streams
+        self._drawn: dict[Any, Again] = {}
 
     @property
-    def state(self) -> _Repeatable:
+    def streams(self) -> _Repeatable:
         """What the call asks for its draw."""
         return self
 
-    def stream(self, key: object, begin: Position) -> Again:
+    def of(self, node: object, begin: Position) -> Again:
         """The stream of a random operation, at the same position however often it is asked."""
-        if key not in self._streams:
-            self._streams[key] = Again(self._state.stream(key, begin))
-        return self._streams[key]
+        if node not in self._drawn:
+            self._drawn[node] = Again(self._streams.of(node, begin))
+        return self._drawn[node]
 
 
 def _may_repeat(call: Call) -> bool:
