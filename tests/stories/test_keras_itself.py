@@ -73,6 +73,15 @@ def test_a_seed_gives_tensorflows_weights_dropout_and_shuffles(gpus):
             np.testing.assert_allclose(values, wanted[figure], rtol=1e-5, atol=2e-6, err_msg=f"{name}: {figure}")
 
 
+@pytest.mark.parametrize("gpus", ["0", "1"])
+def test_a_program_of_tensorflow_1_with_a_seed_prints_what_tensorflow_prints(gpus):
+    program, recorded = (
+        PROGRAMS.parent / "graph_programs" / "seeded.py",
+        PROGRAMS.parents[1] / "data" / "seeded_graph.txt",
+    )
+    assert ran(program, SITUS_VIRTUAL_GPUS=gpus) == recorded.read_text()
+
+
 def test_models_are_saved_and_loaded(run_keras, tmp_path):
     out = run_keras(
         MODEL + "model.fit(x, y, epochs=2, verbose=0)\n"

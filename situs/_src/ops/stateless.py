@@ -17,7 +17,7 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.streams import WORD, Position
@@ -91,7 +91,7 @@ def stateless_normal(
         name: A name for the op.
         alg: ``"philox"``, or ``"auto_select"``, which chooses it.
     """
-    check_algorithm(alg)
+    check_supported(alg)
     with Composed(name, "stateless_random_normal") as last:
         return normal_of(draws_of_seed(seed), shape, mean, stddev, dtype, last)
 
@@ -119,7 +119,7 @@ def stateless_truncated_normal(
 
     The arguments are those of `stateless_normal`.
     """
-    check_algorithm(alg)
+    check_supported(alg)
     with Composed(name, "stateless_truncated_normal") as last:
         return truncated_of(draws_of_seed(seed), shape, mean, stddev, dtype, last)
 
@@ -325,7 +325,7 @@ def stateless_uniform(
         name: A name for the op.
         alg: ``"philox"``, or ``"auto_select"``, which chooses it.
     """
-    check_algorithm(alg)
+    check_supported(alg)
     with Composed(name, "stateless_random_uniform") as last:
         return uniform_of(draws_of_seed(seed), shape, minval, maxval, dtype, last)
 
@@ -548,7 +548,7 @@ def stateless_shuffle(
     value: ArrayLike, seed: ArrayLike, alg: str | IntLike = "auto_select", name: str | None = None
 ) -> Tensor:
     """Puts the slices of `value` along its first dimension in the random order of a seed, two integers."""
-    check_algorithm(alg)
+    check_supported(alg)
     tensor = convert_to_tensor(value)
     if tensor.shape.rank == 0:
         raise ArgumentError("value must have at least one dimension to be shuffled along, got a scalar.")
@@ -582,3 +582,17 @@ def check_algorithm(alg: str | IntLike) -> None:
         raise ArgumentError(
             f"Argument `alg` got unsupported value {alg!r}. Supported values are {', '.join(_ALGORITHMS)}."
         )
+
+
+def check_supported(alg: str | IntLike) -> None:
+    """Raises unless numbers can be drawn by an algorithm.
+
+    Raises:
+        UnimplementedError: it is ThreeFry.
+    """
+    check_algorithm(alg)
+    if getattr(alg, "value", alg) in ("threefry", THREEFRY):
+        raise UnimplementedError("Non-XLA devices don't support the ThreeFry algorithm. Use alg='philox'.")
+
+
+THREEFRY = 2

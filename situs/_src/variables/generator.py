@@ -162,6 +162,7 @@ class Generator:
 
     def _position(self, shape: ShapeLike) -> tuple[Any, Any]:
         """The key and the counter that a draw of this shape begins with."""
+        stateless.check_supported(self._algorithm)
         replica = strategies.replica_number() if self._is_replicated else None
         if self._symbolic:
             before = self.skip(_elements(shape))

@@ -451,11 +451,27 @@ def test_binomials_at_the_ends():
         (lambda: stateless.stateless_binomial([3], SEED, [1.0, 2.0], 0.5), "Shape passed in must end with broadcasted"),
         (lambda: stateless.stateless_normal([2], SEED, alg="dice"), "`alg` got unsupported value 'dice'"),
         (lambda: stateless.stateless_normal([-2], SEED), "Dimension -2 must be >= 0"),
+        (lambda: stateless.stateless_shuffle(3, SEED), "at least one dimension"),
+        (lambda: tf.random.experimental.index_shuffle(5, [1, 2], 4), "must be between 0 and max_index=4"),
+        (lambda: tf.random.experimental.index_shuffle(5, [1, 2, 3], 9), r"seed must have shape \\[2\\]"),
+        (lambda: tf.random.experimental.index_shuffle([[5]], [1, 2], 9), "scalar or vector"),
     ],
 )
 def test_stateless_ops_refuse(call, message):
     with pytest.raises(InvalidArgumentError, match=message):
         call()
+
+
+@pytest.mark.parametrize("alg", ["threefry", 2, Algorithm.THREEFRY])
+def test_threefry_is_refused_as_it_is_without_xla(alg):
+    for draw in (
+        lambda: stateless.stateless_normal([2], SEED, alg=alg),
+        lambda: stateless.split(SEED, alg=alg),
+        lambda: stateless.stateless_shuffle([1, 2], SEED, alg=alg),
+        lambda: Generator.from_seed(1, alg).normal([2]),
+    ):
+        with pytest.raises(tf.errors.UnimplementedError, match="ThreeFry"):
+            draw()
 
 
 def test_split_and_fold_in_make_new_seeds():
