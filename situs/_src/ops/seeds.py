@@ -45,6 +45,12 @@ MOST = 2**31 - 1  # seeds are taken modulo this
 Seed = int | Stream | Again  # what a kernel is given: eager code's first seed, or the stream of an operation
 
 
+class Drawn(int):
+    """A seed that was drawn for one call: no other has it, so its stream need not be kept."""
+
+    __slots__ = ()
+
+
 class Seeds(TypedDict):
     """The two seeds of an op, as attributes."""
 
@@ -74,7 +80,8 @@ class SeedSource:
             return both_seeds(self.seed, as_seed(op_seed))
         with self._lock:
             if self.seed is not None:
-                return both_seeds(self.seed, self._op_seeds.randint(0, MOST))
+                seed, op_seed = both_seeds(self.seed, self._op_seeds.randint(0, MOST))
+                return seed, Drawn(op_seed)
         return None
 
     def stream(self, begin: Position, *drawn: Hashable) -> Stream:
@@ -198,7 +205,8 @@ def reserve(seed: Seed, seed2: int, blocks: int, *drawn: Hashable) -> Position |
         return seed.reserve(blocks)
     if not seed and not seed2:
         return None
-    return eager.stream(of_seeds(seed, seed2), *drawn).reserve(blocks)
+    begin = of_seeds(seed, seed2)
+    return begin if type(seed2) is Drawn else eager.stream(begin, *drawn).reserve(blocks)
 
 
 class _Generators(threading.local):

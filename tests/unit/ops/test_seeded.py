@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import situs as tf
+from situs._src.ops import seeds
 from situs._src.ops.philox import compiled, draw
 from tests.unit.ops.seeded_calls import CALLS, FILE, KEPT, arrays, figures
 
@@ -86,6 +87,17 @@ def test_eager_code_keeps_a_stream_for_each_op_dtype_and_seed():
     tf.random.set_seed(1)
     again = [tf.random.uniform([3], seed=2) for _ in range(3)]
     np.testing.assert_array_equal(np.stack(again), np.stack([first, second, third]))
+
+
+def test_streams_are_kept_for_op_seeds_alone():
+    """A program that draws for long holds no more for it."""
+    tf.random.set_seed(1)
+    for _ in range(50):
+        tf.random.normal([2])
+    assert len(seeds.eager._streams) == 0
+    for _ in range(50):
+        tf.random.normal([2], seed=3)
+    assert len(seeds.eager._streams) == 1
 
 
 def test_without_a_seed_numbers_come_from_the_devices_own_generator(monkeypatch):

@@ -152,7 +152,7 @@ def fill(what: str, begin: Position, sizes: Sequence[int], device: torch.device)
     if count:
         grid = (triton.cdiv(count, 4 * LANES),)
         arguments = (made, count | _ABOVE, *_words_of(begin), _table(device))
-        with torch.cuda.device_of(made):  # Triton launches on the device that is current
+        with torch.cuda.device_of(made):  # type: ignore[no-untyped-call] # Triton launches on the current device
             _fill[grid](*arguments, kind=_KINDS[what], lanes=LANES, enable_fp_fusion=False)
     return made
 
@@ -164,6 +164,6 @@ def words_at(begin: Position, offsets: torch.Tensor) -> torch.Tensor:
     if count:
         grid = (triton.cdiv(count, LANES),)
         arguments = (made, offsets.contiguous(), count | _ABOVE, *_words_of(begin))
-        with torch.cuda.device_of(made):
+        with torch.cuda.device_of(made):  # type: ignore[no-untyped-call]
             _fill_words[grid](*arguments, lanes=LANES, enable_fp_fusion=False)
     return made
